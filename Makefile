@@ -1,0 +1,40 @@
+# Every target does its own set-up, in .venv and nowhere else.
+PYTHON ?= python3
+RUN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/ready ## a clinic learns which tests to buy
+	$(RUN)/python examples/clinic.py
+
+test: .venv/ready ## everything that must hold
+	$(RUN)/pytest -n 2 --dist worksteal
+
+lint: .venv/ready ## format, style, types, import order
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports --no-cache
+
+bench: .venv/bench ## how fast it is, as ratios
+	$(RUN)/python benchmarks/planning.py
+
+docs: .venv/ready ## run every block of code in the documentation
+	$(RUN)/pytest tests/test_docs.py
+
+clean: ## remove what the other targets made
+	rm -rf .venv .pytest_cache .hypothesis .mypy_cache .ruff_cache
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("askwise needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+.venv/bench: .venv/ready
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@

@@ -1,0 +1,157 @@
+"""YAML and JSON files read strictly into a typed value, and written so that nothing is half there.
+
+A key given twice, a key nobody knows, a number where a text belongs, NaN: each is one error that
+names the file, the line, the key and what was expected.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from askwise.errors import FileError
+
+T = TypeVar("T")
+
+_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+
+
+def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
+    """The value of type `kind` that the file holds; its suffix says whether YAML or JSON."""
+    path = Path(path)
+    parse = _format(path)[0]
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+    data = parse(path, text)
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        at = _AT.search(message)
+        where = at["path"] if at else ""
+        what = message[: at.start()] if at else message
+        key = where.lstrip(".") or "the document"
+        raise FileError(f"{path}{_line(text, where)}: {key}: {what}") from None
+
+
+def write_document(path: str | os.PathLike[str], value: object) -> None:
+    """Write `value` in the format that the suffix names."""
+    path = Path(path)
+    text = _format(path)[1](msgspec.to_builtins(value))
+    replace_file(path, text.encode())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put `content` at `path`: afterwards the old file or the new one is there, never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private; files are as open as usual
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+Parse = Callable[[Path, str], Any]
+Render = Callable[[Any], str]
+
+
+def _format(path: Path) -> tuple[Parse, Render]:
+    formats: dict[str, tuple[Parse, Render]] = {
+        ".json": (_parse_json, lambda data: json.dumps(data, indent=2, ensure_ascii=False) + "\n"),
+        ".yaml": (_parse_yaml, _render_yaml),
+        ".yml": (_parse_yaml, _render_yaml),
+    }
+    if path.suffix.lower() not in formats:
+        raise FileError(f"{path}: expected a name ending in .yaml, .yml or .json")
+    return formats[path.suffix.lower()]
+
+
+def _parse_json(path: Path, text: str) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in seen:
+                raise FileError(f"{path}: key {key!r} is given twice")
+            seen[key] = value
+        return seen
+
+    def constant(word: str) -> float:
+        raise FileError(f"{path}: {word} is not a number in JSON")
+
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise FileError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise FileError(f"{path}: nested too deeply") from None
+
+
+def _parse_yaml(path: Path, text: str) -> Any:
+    import yaml
+
+    class UniqueKeys(yaml.SafeLoader):
+        """PyYAML keeps the last of two equal keys; here it is an error."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+            seen = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    line = key.start_mark.line + 1
+                    raise FileError(f"{path}, line {line}: key {key.value!r} is given twice")
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(text, UniqueKeys)  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise FileError(f"{path}{line}: not YAML: {error.problem}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: not YAML: {error}") from None
+
+
+def _render_yaml(data: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None))
+
+
+def _line(text: str, where: str) -> str:
+    """`, line 7` for the path `.observations[1].cost`, as far down as the document goes."""
+    import yaml
+
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)  # JSON is YAML, near enough to count lines
+    except yaml.YAMLError:
+        return ""
+    if node is None:
+        return ""
+    line = node.start_mark.line
+    for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", where):
+        if key and isinstance(node, yaml.MappingNode):
+            found = [(k, v) for k, v in node.value if k.value == key]
+            if not found:
+                break
+            line, node = found[0][0].start_mark.line, found[0][1]
+        elif index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
+            node = node.value[int(index)]
+            line = node.start_mark.line
+        else:
+            break
+    return f", line {line + 1}"

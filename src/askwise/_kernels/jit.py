@@ -1,0 +1,37 @@
+"""The one decorator for kernels: compiled on first use, cached on disk, free of the GIL."""
+
+import logging
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import event
+
+F = TypeVar("F")
+
+log = logging.getLogger("askwise")
+
+
+def jit(function: F) -> F:
+    """Compile `function` when it is first called with given types; keep the result on disk."""
+    compiler: Any = numba.njit
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast("F", compiler(cache=True, **options)(function))
+    except RuntimeError:  # no folder to cache in: a read-only installation without a home
+        return cast("F", compiler(cache=False, **options)(function))
+
+
+class _Notice(event.Listener):
+    """Says once that compiling has begun; loading from the cache on disk does not count."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            log.warning("compiling the kernels: some seconds now, then cached on disk")
+
+    def on_end(self, event: Any) -> None: ...
+
+
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

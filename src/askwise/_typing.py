@@ -1,0 +1,16 @@
+"""Names for the arrays that are passed around."""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+Choices: TypeAlias = npt.NDArray[np.int16]
+"""One small integer a state: an observation or an action; −1 is none."""
+
+Weights: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+"""Counts, or probabilities: what a distribution is proportional to."""
+
+RandomSource: TypeAlias = int | np.random.Generator | None

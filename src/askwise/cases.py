@@ -1,0 +1,137 @@
+"""The life of a case: open → observing → acted → rewarded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Protocol
+
+from askwise.errors import CaseError
+from askwise.policy import START, Policy
+from askwise.problem import Value
+from askwise.statistics import check_reward
+
+
+class Desk(Protocol):
+    """Whoever opened the case and learns from it."""
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while a case changes."""
+
+    def acted(self, case: Case) -> None:
+        """All that was wanted is known, and the action is chosen."""
+
+    def rewarded(self, case: Case, reward: float) -> None:
+        """The reward has come."""
+
+
+class Case:
+    """One decision. It follows the policy it was opened under, whatever is learned meanwhile."""
+
+    __slots__ = ("_desk", "_lattice", "_policy", "action_index", "id", "path", "state_index")
+
+    def __init__(self, id: int, policy: Policy, desk: Desk) -> None:
+        self.id = id
+        """Its number among the learner's cases; `learner.cases[id]` finds it again."""
+        self.state_index = START
+        """What is known, as an integer of the lattice."""
+        self.path: list[tuple[int, int]] = []
+        """What was bought, in order: (observation, the state it led to)."""
+        self.action_index = -1
+        self._desk: Desk | None = desk
+        self._policy: Policy | None = policy
+        self._lattice = policy.lattice
+        self._act_if_ready()
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names to buy now: a whole set, or one; none once the action is chosen."""
+        if self._policy is None:
+            return ()
+        observations = self._lattice.problem.observations
+        return tuple(observations[i].name for i in self._policy.looks(self.state_index))
+
+    @property
+    def action(self) -> str | None:
+        """What to do; None while something is still wanted."""
+        actions = self._lattice.problem.actions
+        return None if self.action_index < 0 else actions[self.action_index]
+
+    @property
+    def state(self) -> dict[str, Value]:
+        """What is known."""
+        return self._lattice.state(self.state_index)
+
+    @property
+    def cost(self) -> float:
+        """What was spent on observations so far."""
+        return float(self._lattice.subset_costs[self._lattice.subset_of(self.state_index)])
+
+    @property
+    def is_rewarded(self) -> bool:
+        """Whether its reward has come."""
+        return self._desk is None
+
+    def observe(self, values: Mapping[str, Value]) -> None:
+        """What was bought showed these values: all that was wanted, or a part of it."""
+        desk = self._open_desk()
+        with desk.lock:
+            seen = self._checked(values)
+            for i, digit in seen.items():
+                self.state_index = self._lattice.children(self.state_index, i)[digit]
+                self.path.append((i, self.state_index))
+            self._act_if_ready()
+
+    def reward(self, reward: float) -> None:
+        """How well it went, from 0 to 1: now or much later, in any order among cases."""
+        desk = self._open_desk()
+        with desk.lock:
+            if self.is_rewarded:  # by another thread, while this one waited
+                raise CaseError(f"case {self.id} has its reward already")
+            if self.action_index < 0:
+                raise CaseError(
+                    f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
+                )
+            desk.rewarded(self, check_reward(reward))
+            self._desk = None
+
+    def __repr__(self) -> str:
+        doing = f"wants {self._wanted_names()}" if self.wanted else f"does {self.action!r}"
+        return f"<Case {self.id}: knows {self.state}, {doing}>"
+
+    def _open_desk(self) -> Desk:
+        if self._desk is None:
+            raise CaseError(f"case {self.id} has its reward already")
+        return self._desk
+
+    def _checked(self, values: Mapping[str, Value]) -> dict[int, int]:
+        """The values as integers, or an error before anything has changed."""
+        if not isinstance(values, Mapping):
+            raise CaseError(f"observe takes {{name: value}}, got {values!r}")
+        if not values:
+            raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
+        wanted = () if self._policy is None else self._policy.looks(self.state_index)
+        seen = {}
+        for name, value in values.items():
+            i = self._lattice.position(name)
+            if i not in wanted:
+                known = self._lattice.domain(self.state_index)
+                why = "is known already" if i in known else "is not wanted"
+                raise CaseError(
+                    f"observation {name!r} {why} in case {self.id}, it wants: "
+                    f"{self._wanted_names()}"
+                )
+            seen[i] = self._lattice.digit(i, value)
+        return seen
+
+    def _wanted_names(self) -> str:
+        return ", ".join(self.wanted) or "nothing"
+
+    def _act_if_ready(self) -> None:
+        assert self._policy is not None
+        assert self._desk is not None
+        if not self._policy.looks(self.state_index):
+            self.action_index = int(self._policy.actions[self.state_index])
+            self._policy = None  # a case that only awaits its reward keeps no old tables alive
+            self._desk.acted(self)

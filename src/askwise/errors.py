@@ -1,0 +1,33 @@
+"""Everything askwise raises on purpose. Each message names the offender and what was expected."""
+
+
+class AskwiseError(Exception):
+    """The root of all of them, for those who want to catch them together."""
+
+
+class ProblemError(AskwiseError, ValueError):
+    """A problem that cannot be: a duplicate name, a negative cost, an empty list of actions."""
+
+
+class TooLargeError(ProblemError):
+    """A problem whose states do not fit in memory; says how large it is and what to lower."""
+
+
+class CaseError(AskwiseError, ValueError):
+    """Something this case cannot take now: an unknown value, a second reward."""
+
+
+class ModelError(AskwiseError, ValueError):
+    """A model whose arrays are not a distribution and rewards over the problem's full states."""
+
+
+class OptionError(AskwiseError, ValueError):
+    """A learner's option out of its range."""
+
+
+class StatisticsError(AskwiseError, ValueError):
+    """Counters that cannot be added or counted further."""
+
+
+class FileError(AskwiseError, ValueError):
+    """A file that cannot be read as what it should be: damaged, foreign, or of another version."""

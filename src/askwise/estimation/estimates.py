@@ -1,0 +1,29 @@
+"""What every way of estimating hands to the planners."""
+
+from typing import NamedTuple
+
+from askwise._typing import Choices, Floats, Weights
+
+
+class Radii(NamedTuple):
+    """How far an estimate from n samples may be off: conf(n) = min(1, √(width / max(1, n))).
+
+    A distribution over k outcomes has the width `outcomes + per_outcome · k`. Zero: known exactly.
+    """
+
+    reward: float = 0.0
+    outcomes: float = 0.0
+    per_outcome: float = 0.0
+
+
+class Estimates(NamedTuple):
+    """What is believed of each state, indexed as in the lattice."""
+
+    reward: Floats
+    """r̂*(ψ): what the best action earns there, in [0, 1], optimism included."""
+    action: Choices
+    """ĥ(ψ): that action."""
+    weight: Weights
+    """(states, 1): N(ψ) or p(ψ); (states, m): N(ψ, i, ψ') at [ψ', slot of i]. Only the proportions
+    among the outcomes of one look matter, and their sum for its radius."""
+    radii: Radii

@@ -1,0 +1,127 @@
+"""What every learner shares: cases in, rounds, policies out.
+
+A learner is an estimation × a way to buy × a rule for when a round ends. It keeps to one policy
+within a round; the statistics are all it learns. A round that is over is replanned when the next
+case opens, so a reward that comes at once is in the next plan, as in the paper.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from askwise._typing import RandomSource
+from askwise.cases import Case
+from askwise.errors import OptionError
+from askwise.lattice import Lattice
+from askwise.learners.plans import WayToBuy
+from askwise.learners.rounds import Doubling
+from askwise.policy import Policy
+from askwise.problem import Problem
+from askwise.statistics import Statistics
+
+
+class BaseLearner(ABC):
+    """Ask with `open`, tell through the case. Safe to use from several threads."""
+
+    name: ClassVar[str]
+    """What the registry, the command line and saved files call it."""
+    way: ClassVar[WayToBuy]
+
+    def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
+        if not isinstance(problem, Problem):
+            raise OptionError(f"problem must be a Problem, got {problem!r}")
+        self.problem = problem
+        self.lattice = Lattice(problem)
+        self.statistics = Statistics(self.lattice)
+        self.rng = _generator(rng)
+        self.round = 0
+        """k, the number of the current round; 0 before the first plan."""
+        self.cases: dict[int, Case] = {}
+        """The cases whose reward is still to come, by their number."""
+        self.lock = threading.RLock()
+        self._opened = 0
+        self._rule = Doubling()
+        self._over = True
+        self._policy: Policy | None = None
+
+    # --- what an algorithm fills in --------------------------------------------------------------
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options as given, so that `type(self)(problem, **options)` is its like."""
+        return {}
+
+    @abstractmethod
+    def plan(self) -> Policy:
+        """The policy of a round that begins now."""
+
+    # --- the face --------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> int:
+        """The number of the next case, from 1."""
+        return self.statistics.cases + 1
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the current round. It is frozen; `replan()` makes the next."""
+        with self.lock:
+            return self.replan() if self._policy is None else self._policy
+
+    def replan(self) -> Policy:
+        """End the round and begin the next with a policy from all that is known now."""
+        with self.lock:
+            policy = self.plan()
+            self._policy = policy
+            self._rule.begin()
+            self._over = False
+            self.round += 1
+            return policy
+
+    def open(self) -> Case:
+        """A new case, under the policy of the round."""
+        with self.lock:
+            policy = self.replan() if self._over else self.policy
+            case = Case(self._opened + 1, policy, self)
+            self._opened += 1
+            self.cases[case.id] = case
+            return case
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all there is to one file; `askwise.load` gives a learner that goes on the same."""
+        from askwise.learners.saving import write
+
+        with self.lock:
+            write(self, path)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.statistics.cases:,} cases, round {self.round:,}>"
+
+    # --- what cases report -----------------------------------------------------------------------
+
+    def acted(self, case: Case) -> None:
+        """A case knows all it wanted: count what it saw."""
+        for state, choice, now in self.way.count(self.statistics, case):
+            self._over |= self._rule.counted(state, choice, now)
+
+    def rewarded(self, case: Case, reward: float) -> None:
+        """A case got its reward: count it at the state acted in."""
+        state, action = case.state_index, case.action_index
+        self.statistics.count_reward(state, action, reward)
+        now = int(self.statistics.action_counts[state, action])
+        self._over |= self._rule.counted(state, action, now)
+        del self.cases[case.id]
+
+
+def _generator(rng: RandomSource) -> np.random.Generator:
+    if isinstance(rng, bool) or not (rng is None or isinstance(rng, int | np.random.Generator)):
+        raise OptionError(f"rng must be a whole number or a numpy Generator, got {rng!r}")
+    try:
+        return np.random.default_rng(rng)
+    except ValueError:
+        raise OptionError(f"rng must not be negative, got {rng!r}") from None

@@ -1,0 +1,73 @@
+"""The two ways to buy, as a learner needs them: what to count, what to plan with, what results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from askwise._typing import Integers
+from askwise.cases import Case
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.optimistic import Plan
+from askwise.lattice import Lattice
+from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.statistics import Statistics
+
+
+class WayToBuy(Protocol):
+    """What differs between buying a set at once and one after the other."""
+
+    name: Plan
+
+    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
+        """Count what the case saw; yields (state, choice, new count) of what may end a round."""
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """The counts that p̂ is proportional to."""
+
+    def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
+        """The best policy under these estimates."""
+
+
+class Simultaneous:
+    """A set at once."""
+
+    name: Plan = "simultaneous"
+
+    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
+        """N(ψ) of all substates. Looks end no round."""
+        statistics.count_set(case.state_index)
+        return iter(())
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """N(ψ)."""
+        return statistics.visits[:, None]
+
+    def policy(self, lattice: Lattice, estimates: Estimates) -> SimultaneousPolicy:
+        """The best set."""
+        plan = plan_simultaneous(lattice, estimates)
+        return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+
+
+class Sequential:
+    """One after the other."""
+
+    name: Plan = "sequential"
+
+    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
+        """N(ψ, i, ψ') along the path."""
+        statistics.count_path(case.path)
+        state = 0
+        for observation, child in case.path:
+            yield state, -1 - observation, statistics.steps(state, observation)
+            state = child
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """N(ψ, i, ψ')."""
+        return statistics.transitions
+
+    def policy(self, lattice: Lattice, estimates: Estimates) -> SequentialPolicy:
+        """The best next look in every state."""
+        plan = plan_sequential(lattice, estimates)
+        return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)

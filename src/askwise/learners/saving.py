@@ -1,0 +1,279 @@
+"""A learner as one file: a zip of `learner.json` and `.npy` arrays. Nothing in it is executed.
+
+What is saved is all there is: counters, the current policy, the open cases with the policies they
+were opened under, the random state. A loaded learner goes on exactly as the original would have.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from askwise._documents import replace_file
+from askwise.cases import Case
+from askwise.errors import AskwiseError, FileError
+from askwise.learners.base import BaseLearner
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.problem import Problem
+from askwise.statistics import MOST_CASES, UNIT
+
+FORMAT = "askwise learner"
+VERSION = 1
+
+Array = npt.NDArray[Any]
+
+
+class _Policy(msgspec.Struct, forbid_unknown_fields=True):
+    kind: str
+    subset: int = -1
+
+
+class _Case(msgspec.Struct, forbid_unknown_fields=True):
+    id: int
+    path: list[tuple[int, int]]
+    action: int
+    policy: int | None
+    """Which of the saved policies it follows; none once it has acted."""
+
+
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    version: int
+    learner: str
+    options: dict[str, Any]
+    problem: Problem
+    cases_counted: int
+    round: int
+    over: bool
+    began: list[tuple[int, int, int]]
+    opened: int
+    rng: dict[str, Any]
+    policies: list[_Policy]
+    """The current one first, if there is one."""
+    planned: bool
+    cases: list[_Case]
+
+
+def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
+    """Save the learner; the file is replaced whole or not at all."""
+    policies: list[Policy] = [] if learner._policy is None else [learner._policy]
+    cases = []
+    for case in learner.cases.values():
+        place = None
+        if case._policy is not None:
+            if not any(case._policy is p for p in policies):
+                policies.append(case._policy)
+            place = next(k for k, p in enumerate(policies) if p is case._policy)
+        cases.append(_Case(case.id, case.path, case.action_index, place))
+    header = _Header(
+        format=FORMAT,
+        version=VERSION,
+        learner=learner.name,
+        options=learner.options,
+        problem=learner.problem,
+        cases_counted=learner.statistics.cases,
+        round=learner.round,
+        over=learner._over,
+        began=[(s, c, n) for (s, c), n in learner._rule.began.items()],
+        opened=learner._opened,
+        rng=_plain(learner.rng.bit_generator.state),
+        policies=[_describe(p) for p in policies],
+        planned=learner._policy is not None,
+        cases=cases,
+    )
+    arrays = dict(learner.statistics.arrays())
+    for k, policy in enumerate(policies):
+        for name, array in _tables(policy).items():
+            arrays[f"policy{k}.{name}"] = array
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("learner.json", msgspec.json.format(msgspec.json.encode(header)))
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    replace_file(Path(path), content.getvalue())
+
+
+def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]) -> BaseLearner:
+    """The learner that was saved; a damaged or foreign file is a `FileError`."""
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _restore(archive, learners)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+    except FileNotFoundError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        msgspec.MsgspecError,
+        AskwiseError,
+        OSError,
+        EOFError,
+        ArithmeticError,
+        LookupError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        zlib.error,
+    ) as error:
+        raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
+
+
+def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]) -> BaseLearner:
+    if "learner.json" not in archive.namelist():
+        raise FileError("not a saved learner: it holds no learner.json")
+    text = archive.read("learner.json")
+    what = msgspec.json.decode(text, type=dict[str, Any])
+    if what.get("format") != FORMAT:
+        raise FileError("not a saved learner")
+    if what.get("version") != VERSION:
+        raise FileError(f"saved in format {what.get('version')!r}, expected {VERSION}")
+    header = msgspec.json.decode(text, type=_Header)
+    if header.learner not in learners:
+        known = ", ".join(learners)
+        raise FileError(f"unknown learner {header.learner!r}, expected one of: {known}")
+    learner = learners[header.learner](header.problem, **header.options)
+    statistics = learner.statistics
+    statistics.cases = header.cases_counted
+    for name, array in statistics.arrays():
+        array[...] = _load(archive, name, array)
+    _check_counters(learner)
+    policies = [_rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
+    learner._policy = policies[0] if header.planned else None
+    learner.round, learner._over, learner._opened = header.round, header.over, header.opened
+    learner._rule.began = {(state, choice): n for state, choice, n in header.began}
+    learner.rng = _revive(header.rng)
+    for saved in header.cases:
+        learner.cases[saved.id] = _reopen(learner, saved, policies)
+    return learner
+
+
+def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
+    case = object.__new__(Case)
+    case.id, case.path, case.action_index = saved.id, saved.path, saved.action
+    case.state_index = saved.path[-1][1] if saved.path else 0
+    learner.lattice.subset_of(case.state_index)  # raises if there is no such state
+    if not -1 <= saved.action < len(learner.problem.actions):
+        raise FileError(f"case {saved.id} has no action {saved.action}")
+    case._desk = learner
+    case._policy = None if saved.policy is None else policies[saved.policy]
+    case._lattice = learner.lattice
+    return case
+
+
+def _check_counters(learner: BaseLearner) -> None:
+    statistics = learner.statistics
+    for name, array in statistics.arrays():
+        if array.size and array.min() < 0:
+            raise FileError(f"{name} has a negative count")
+    if max(statistics.cases, int(statistics.action_counts.max())) > MOST_CASES:
+        raise FileError("more cases than can be counted")
+    if (statistics.reward_sums * UNIT > statistics.action_counts).any():
+        raise FileError("rewards sum to more than their number")
+
+
+def _describe(policy: Policy) -> _Policy:
+    if isinstance(policy, SimultaneousPolicy):
+        return _Policy("simultaneous", policy.subset)
+    return _Policy("sequential")
+
+
+def _tables(policy: Policy) -> dict[str, Array]:
+    tables: dict[str, Array] = {"actions": policy.actions, "values": policy.values}
+    if isinstance(policy, SequentialPolicy):
+        tables["following"] = policy.following
+    return tables
+
+
+def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy) -> Policy:
+    lattice = learner.lattice
+    choices = np.empty(lattice.size, np.int16)
+    actions = _load(archive, f"{prefix}.actions", choices)
+    _check_choices("actions", actions, 0, len(lattice.problem.actions))
+    if saved.kind == "simultaneous":
+        if not 0 <= saved.subset < lattice.subsets:
+            raise FileError(f"there is no subset {saved.subset}")
+        values = _load(archive, f"{prefix}.values", np.empty(lattice.subsets))
+        return SimultaneousPolicy(lattice, saved.subset, actions, values)
+    if saved.kind == "sequential":
+        values = _load(archive, f"{prefix}.values", np.empty(lattice.size))
+        following = _load(archive, f"{prefix}.following", choices)
+        _check_choices("following", following, -1, len(lattice.problem.observations))
+        return SequentialPolicy(lattice, following, actions, values)
+    raise FileError(f"unknown kind of policy {saved.kind!r}")
+
+
+def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
+    if choices.min() < low or choices.max() >= high:
+        raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
+
+
+def _load(archive: zipfile.ZipFile, name: str, like: Array) -> Array:
+    """The array of that name, which must have the shape and type of `like`."""
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise FileError(f"{name} is in an unknown array format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if shape != like.shape or dtype != like.dtype:
+            raise FileError(
+                f"{name} is {dtype} of shape {shape}, expected {like.dtype} of shape {like.shape}"
+            )
+        content = file.read(like.nbytes)
+        if len(content) != like.nbytes or file.read(1):
+            raise FileError(f"{name} is not as long as it says")
+    return np.frombuffer(bytearray(content), dtype).reshape(shape)
+
+
+def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A bit generator's state for JSON; whole numbers of 128 bits go as text."""
+    return {
+        key: _plain(value)
+        if isinstance(value, Mapping)
+        else value.tolist()
+        if isinstance(value, np.ndarray)
+        else str(value)
+        if isinstance(value, int)
+        else value
+        for key, value in state.items()
+    }
+
+
+def _revive(plain: dict[str, Any]) -> np.random.Generator:
+    kinds = {k.__name__: k for k in _BIT_GENERATORS}
+    if plain.get("bit_generator") not in kinds:
+        raise FileError(f"unknown random generator {plain.get('bit_generator')!r}")
+
+    def revived(state: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: revived(value)
+            if isinstance(value, dict)
+            else int(value)
+            if isinstance(value, str) and key != "bit_generator"
+            else value
+            for key, value in state.items()
+        }
+
+    generator: Any = kinds[plain["bit_generator"]]()
+    generator.state = revived(plain)
+    return np.random.Generator(generator)
+
+
+_BIT_GENERATORS = (
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.MT19937,
+    np.random.Philox,
+    np.random.SFC64,
+)

@@ -1,0 +1,35 @@
+"""Seq-OOS: optimistic × sequential × doubling."""
+
+from askwise.learners.optimistic import OptimisticLearner
+from askwise.learners.plans import Sequential
+
+
+class SeqOOS(OptimisticLearner):
+    """Sequential Optimistic Observation Selection (Atan & van der Schaar, Section 4.2).
+
+    In round k it buys ĝ_k(ψ) in the state ψ reached so far, until that is nothing, then takes
+    ĥ_k(ψ); both come from optimistic dynamic programming, see `askwise.planning.sequential`.
+
+    confidence: "practical" radii, or the "theorem"'s (Theorem 2).
+    width: widens (> 1) or narrows (< 1) the practical radii.
+    delta: the theorem holds with probability 1 − delta.
+
+    >>> from askwise import Observation, Problem, SeqOOS
+    >>> learner = SeqOOS(Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=0.1)],
+    ...     actions=["wait", "treat"],
+    ... ))
+    >>> for patient in range(500):
+    ...     ill = patient % 5 == 0
+    ...     case = learner.open()
+    ...     while case.wanted:
+    ...         case.observe({"mri": "pos" if ill else "neg"})
+    ...     case.reward(1.0 if case.action == ("treat" if ill else "wait") else 0.0)
+    >>> print(learner.policy.tree())
+    buy mri (0.1)
+    ├─ neg → wait
+    └─ pos → treat
+    """
+
+    name = "seq-oos"
+    way = Sequential()

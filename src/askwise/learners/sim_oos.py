@@ -1,0 +1,33 @@
+"""Sim-OOS: optimistic × simultaneous × doubling."""
+
+from askwise.learners.optimistic import OptimisticLearner
+from askwise.learners.plans import Simultaneous
+
+
+class SimOOS(OptimisticLearner):
+    """Simultaneous Optimistic Observation Selection (Atan & van der Schaar, Algorithm 1).
+
+    In round k it buys Î_k = argmax_I V̂_k(I) at once and takes ĥ_k(ψ), the action with the highest
+    optimistic reward in the state ψ that appears; see `askwise.planning.simultaneous`.
+
+    confidence: "practical" radii, or the "theorem"'s (Theorem 1).
+    width: widens (> 1) or narrows (< 1) the practical radii.
+    delta: the theorem holds with probability 1 − delta.
+
+    >>> from askwise import Observation, Problem, SimOOS
+    >>> learner = SimOOS(Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=0.1)],
+    ...     actions=["wait", "treat"],
+    ... ))
+    >>> for patient in range(500):
+    ...     ill = patient % 5 == 0
+    ...     case = learner.open()
+    ...     if case.wanted:
+    ...         case.observe({"mri": "pos" if ill else "neg"})
+    ...     case.reward(1.0 if case.action == ("treat" if ill else "wait") else 0.0)
+    >>> learner.policy.observations
+    ('mri',)
+    """
+
+    name = "sim-oos"
+    way = Simultaneous()

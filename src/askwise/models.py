@@ -1,0 +1,93 @@
+"""A known population: p(φ) and r̄(a, φ) over the full states."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._typing import Floats, Integers
+from askwise.errors import ModelError
+from askwise.lattice import Lattice
+from askwise.problem import Problem
+
+
+class Model:
+    """A joint distribution over all observations, with the mean reward of each action.
+
+    `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), values and actions
+    in the order of declaration. Both may be flattened over the full states.
+
+    >>> from askwise import Observation, Problem
+    >>> model = Model(
+    ...     Problem(
+    ...         observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...         actions=["wait", "treat"],
+    ...     ),
+    ...     probability=[0.8, 0.2],
+    ...     reward=[[1.0, 0.5], [0.0, 1.0]],
+    ... )
+    >>> model.marginals(Lattice(model.problem))[1]
+    array([[0.8, 0.6],
+           [1. , 0.5],
+           [0. , 1. ]])
+    """
+
+    def __init__(self, problem: Problem, probability: npt.ArrayLike, reward: npt.ArrayLike) -> None:
+        shape = tuple(len(o.values) for o in problem.observations)
+        self.problem = problem
+        self.probability = _array("probability", probability, shape)
+        """p(φ), one axis for each observation."""
+        self.reward = _array("reward", reward, (*shape, len(problem.actions)))
+        """r̄(a, φ), one axis for each observation, the last for the action."""
+        if self.probability.min() < 0:
+            raise ModelError(f"probability must not be negative, got {self.probability.min()}")
+        total = self.probability.sum()
+        if abs(total - 1.0) > 1e-9:
+            raise ModelError(f"probability must sum to 1, got {total}")
+        if self.reward.min() < 0 or self.reward.max() > 1:
+            extreme = self.reward.min() if self.reward.min() < 0 else self.reward.max()
+            raise ModelError(f"reward must lie between 0 and 1, got {extreme}")
+        self._marginals: tuple[Floats, Floats] | None = None
+
+    def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
+        """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""
+        if lattice.problem != self.problem:
+            raise ModelError("the model and the lattice are of two different problems")
+        if self._marginals is None:
+            everything = range(len(self.problem.observations))
+            earned = self.probability[..., None] * self.reward
+            probability = np.empty(lattice.size)
+            reward = np.empty((lattice.size, len(self.problem.actions)))
+            for subset in range(lattice.subsets):
+                hidden = tuple(set(everything) - set(lattice.members(subset)))
+                states = lattice.states(subset)
+                block = slice(states.start, states.stop)
+                probability[block] = self.probability.sum(axis=hidden).ravel()
+                reward[block] = earned.sum(axis=hidden).reshape(len(states), -1)
+            possible = probability > 0
+            reward[possible] /= probability[possible, None]
+            self._marginals = probability, np.clip(reward, 0.0, 1.0)
+        return self._marginals
+
+    def sample(self, rng: np.random.Generator, size: int) -> Integers:
+        """(size, D) values of independent full states, as their places among the values."""
+        cumulative = np.cumsum(self.probability)
+        drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        return np.stack(np.unravel_index(drawn, self.probability.shape), axis=1).astype(np.int64)
+
+
+def _array(name: str, given: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.array(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} must be an array of numbers: {error}") from None
+    flat = (
+        (int(np.prod(shape)),) if name == "probability" else (int(np.prod(shape[:-1])), shape[-1])
+    )
+    if array.shape not in (shape, flat):
+        raise ModelError(f"{name} must have the shape {shape} or {flat}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
+    array = array.reshape(shape)
+    array.setflags(write=False)
+    return array

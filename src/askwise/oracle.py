@@ -1,0 +1,75 @@
+"""The best that can be done when p and r̄ are known: the planners with true numbers, zero radii.
+
+Values closer than a hair (10⁻¹² of β) are ties: marginals are sums in different orders, and a free
+look that changes nothing should not be bought for a rounding error.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from askwise._typing import Floats
+from askwise.errors import ModelError
+from askwise.estimation.estimates import Estimates, Radii
+from askwise.lattice import Lattice
+from askwise.models import Model
+from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.policy import SequentialPolicy, SimultaneousPolicy
+
+HAIR = 1e-12
+
+
+def simultaneous(model: Model) -> SimultaneousPolicy:
+    """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m."""
+    lattice, estimates = _truth(model, slots=1)
+    margin = HAIR * model.problem.reward_value
+    plan = plan_simultaneous(lattice, estimates, margin=margin)
+    return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+
+
+def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
+    """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
+    lattice, estimates = _truth(model, slots=1)
+    chosen = tuple(sorted({lattice.position(name) for name in observations}))
+    if len(chosen) > model.problem.m:
+        raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
+    subset = lattice.subset(chosen)
+    plan = plan_simultaneous(lattice, estimates)
+    return SimultaneousPolicy(lattice, subset, estimates.action, plan.values)
+
+
+def sequential(model: Model) -> SequentialPolicy:
+    """π* = (g*, h*), the best way to look one by one; its value is F*_0.
+
+    >>> from askwise import Model, Observation, Problem
+    >>> model = Model(
+    ...     Problem(
+    ...         observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...         actions=["wait", "treat"],
+    ...         reward_value=100,
+    ...     ),
+    ...     probability=[0.8, 0.2],
+    ...     reward=[[1.0, 0.5], [0.0, 1.0]],
+    ... )
+    >>> policy = sequential(model)
+    >>> policy.value
+    91.0
+    >>> print(policy.tree())
+    buy mri (9)
+    ├─ neg → wait
+    └─ pos → treat
+    """
+    lattice, estimates = _truth(model, slots=model.problem.m)
+    margin = HAIR * model.problem.reward_value
+    plan = plan_sequential(lattice, estimates, margin=margin)
+    return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+
+
+def _truth(model: Model, slots: int) -> tuple[Lattice, Estimates]:
+    lattice = Lattice(model.problem)
+    probability, reward = model.marginals(lattice)
+    best: Floats = reward.max(axis=1)
+    # The first action within a hair of the best: equals stay equal however they were summed.
+    action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
+    weight = np.repeat(probability[:, None], slots, axis=1)
+    return lattice, Estimates(best, action, weight, Radii())

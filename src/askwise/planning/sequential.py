@@ -1,0 +1,52 @@
+r"""Choosing what to look at next: optimistic dynamic programming.
+
+From the states of m observations down to the empty one,
+
+    Q̂(ψ, ∅) = β r̂*(ψ)
+    Q̂(ψ, i) = −c_i + max  Σ_{ψ' in Ψ⁺(ψ, i)} p̃(ψ') F̂(ψ')
+                     s.t. Σ |p̃(ψ') − p̂(ψ' | ψ, i)| ≤ conf₂(N(ψ, i)),  Σ p̃(ψ') = 1,  p̃ ≥ 0
+    F̂(ψ) = max_i Q̂(ψ, i),     ĝ(ψ) = argmax_i Q̂(ψ, i)     over i in D \ dom(ψ) and ∅,
+
+where a state of m observations has only ∅. The maximum over p̃ is solved in closed form by
+`_kernels.optimism.optimistic_mean`. With known probabilities and rewards and zero radii it is
+ordinary dynamic programming, and F̂ of the empty state is F*_0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._typing import Choices, Floats
+from askwise.estimation.estimates import Estimates
+from askwise.lattice import Lattice
+
+
+class SequentialPlan(NamedTuple):
+    """The optimistic value of every state, and what to look at there."""
+
+    values: Floats
+    """F̂(ψ), indexed by state."""
+    next: Choices
+    """ĝ(ψ): an observation, or −1 to stop and act."""
+
+
+def plan_sequential(
+    lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
+) -> SequentialPlan:
+    """F̂(ψ) and ĝ(ψ) for every state. A look is better only if it is so by more than `margin`."""
+    from askwise._kernels.plans import sequential
+
+    values = np.empty(lattice.size)
+    following = np.empty(lattice.size, np.int16)
+    sequential(
+        *lattice.layout,
+        lattice.problem.reward_value * estimates.reward,
+        estimates.weight,
+        np.array([o.cost for o in lattice.problem.observations]),
+        estimates.radii.outcomes,
+        estimates.radii.per_outcome,
+        margin,
+        values,
+        following,
+    )
+    return SequentialPlan(values, following)

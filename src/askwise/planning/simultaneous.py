@@ -1,0 +1,47 @@
+"""Choosing a set of observations to buy at once.
+
+For each subset I with |I| ≤ m, the optimistic gain of buying just I is the convex problem
+
+    V̂(I) = max  β Σ_{ψ in Ψ⁺(I)} p̃(ψ) r̂*(ψ) − Σ_{i in I} c_i
+           s.t. Σ |p̃(ψ) − p̂(ψ)| ≤ conf₂(N(I)),  Σ p̃(ψ) = 1,  p̃ ≥ 0,
+
+which `_kernels.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With known
+probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._typing import Floats
+from askwise.estimation.estimates import Estimates
+from askwise.lattice import Lattice
+
+
+class SimultaneousPlan(NamedTuple):
+    """The optimistic gain of every subset, and the best one."""
+
+    values: Floats
+    """V̂(I), indexed by subset."""
+    subset: int
+    """Î: the first of the best, so the fewest observations among equals."""
+
+
+def plan_simultaneous(
+    lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
+) -> SimultaneousPlan:
+    """V̂(I) for every subset and Î. A subset is better only if it is so by more than `margin`."""
+    from askwise._kernels.plans import simultaneous
+
+    values = np.empty(lattice.subsets)
+    subset = simultaneous(
+        lattice.layout.offsets,
+        lattice.problem.reward_value * estimates.reward,
+        estimates.weight,
+        lattice.subset_costs,
+        estimates.radii.outcomes,
+        estimates.radii.per_outcome,
+        margin,
+        values,
+    )
+    return SimultaneousPlan(values, int(subset))

@@ -1,0 +1,168 @@
+"""What to buy and what to do, as frozen tables.
+
+A simultaneous policy is π = (I, h): buy the set I, then take h(ψ). A sequential policy is
+π = (g, h): buy g(ψ) until it is nothing, then take h(ψ).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from askwise._typing import Choices, Floats
+from askwise.errors import ModelError
+from askwise.lattice import Lattice
+from askwise.models import Model
+from askwise.problem import Problem, Value
+from askwise.trees import Act, Look, Node, merge, render
+
+START = 0
+"""The empty state."""
+
+
+class Policy(ABC):
+    """What both kinds share. States are integers of the lattice, unless they are mappings."""
+
+    def __init__(self, lattice: Lattice, actions: Choices, values: Floats) -> None:
+        for array in (actions, values):
+            array.setflags(write=False)
+        self.lattice = lattice
+        self.actions = actions
+        """h(ψ), indexed by state."""
+        self.values = values
+        """What the plan was made with: V̂(I) of every subset, or F̂(ψ) of every state."""
+
+    @property
+    def problem(self) -> Problem:
+        """The problem this is a policy for."""
+        return self.lattice.problem
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """The expected gain it was planned with: exact for an oracle, optimistic for a learner."""
+
+    @abstractmethod
+    def looks(self, state: int) -> tuple[int, ...]:
+        """The observations to buy now; none means act."""
+
+    @abstractmethod
+    def nodes(self, state: int = START) -> Node:
+        """The policy from this state on as a tree."""
+
+    def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
+        """The names to buy when `state` is known; none means act."""
+        observations = self.problem.observations
+        return tuple(observations[i].name for i in self.looks(self.lattice.index(state)))
+
+    def action(self, state: Mapping[str, Value]) -> str:
+        """What to do when `state` is known and nothing more is bought."""
+        return self.problem.actions[int(self.actions[self.lattice.index(state)])]
+
+    def tree(self) -> str:
+        """What it would buy and do, as text."""
+        return render(self.nodes())
+
+    def evaluate(self, model: Model) -> float:
+        """ρ(π): its exact expected gain under a model."""
+        if model.problem != self.problem:
+            raise ModelError("the policy and the model are of two different problems")
+        probability, reward = model.marginals(self.lattice)
+        beta, costs = self.problem.reward_value, self.lattice.subset_costs
+        gain, open_states = 0.0, [START]
+        while open_states:
+            state = open_states.pop()
+            looks = self.looks(state)
+            if looks:
+                reached = [state]
+                for i in looks:
+                    reached = [child for s in reached for child in self.lattice.children(s, i)]
+                open_states.extend(s for s in reached if probability[s] > 0)
+            else:
+                spent = costs[self.lattice.subset_of(state)]
+                gain += probability[state] * (beta * reward[state, self.actions[state]] - spent)
+        return float(gain)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of value {self.value:g}>"
+
+    def _act(self, state: int) -> Act:
+        return Act(self.problem.actions[int(self.actions[state])])
+
+    def _look(self, state: int, i: int, bought: tuple[int, ...], children: list[Node]) -> Look:
+        observations = self.problem.observations
+        return Look(
+            bought=tuple(observations[j].name for j in bought),
+            cost=sum(observations[j].cost for j in bought),
+            observation=observations[i].name,
+            branches=merge(list(zip(observations[i].values, children, strict=True))),
+        )
+
+
+class SimultaneousPolicy(Policy):
+    """Buy the set Î at once, then act on what it showed."""
+
+    def __init__(self, lattice: Lattice, subset: int, actions: Choices, values: Floats) -> None:
+        super().__init__(lattice, actions, values)
+        self.subset = subset
+        self._members = lattice.members(subset)
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """The names of the set it buys."""
+        return tuple(self.problem.observations[i].name for i in self._members)
+
+    @property
+    def value(self) -> float:
+        """V̂(Î)."""
+        return float(self.values[self.subset])
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """What of the set is not known yet."""
+        known = self.lattice.domain(state)
+        return tuple(i for i in self._members if i not in known)
+
+    def nodes(self, state: int = START) -> Node:
+        """The set, then one level for each of its members on which the action depends."""
+        looks = self.looks(state)
+        if not looks:
+            return self._act(state)
+        rest = [self._split(child, looks[1:]) for child in self.lattice.children(state, looks[0])]
+        return self._look(state, looks[0], looks, rest)
+
+    def _split(self, state: int, looks: tuple[int, ...]) -> Node:
+        if not looks:
+            return self._act(state)
+        children = self.lattice.children(state, looks[0])
+        node = self._look(state, looks[0], (), [self._split(c, looks[1:]) for c in children])
+        return node.branches[0][1] if len(node.branches) == 1 else node
+
+
+class SequentialPolicy(Policy):
+    """Buy ĝ(ψ) one after the other until it is nothing, then act."""
+
+    def __init__(
+        self, lattice: Lattice, following: Choices, actions: Choices, values: Floats
+    ) -> None:
+        super().__init__(lattice, actions, values)
+        following.setflags(write=False)
+        self.following = following
+        """g(ψ), indexed by state: an observation, or −1 to act."""
+
+    @property
+    def value(self) -> float:
+        """F̂ of the empty state."""
+        return float(self.values[START])
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """The one observation to buy now."""
+        i = int(self.following[state])
+        return () if i < 0 else (i,)
+
+    def nodes(self, state: int = START) -> Node:
+        """One level for each look."""
+        looks = self.looks(state)
+        if not looks:
+            return self._act(state)
+        children = [self.nodes(child) for child in self.lattice.children(state, looks[0])]
+        return self._look(state, looks[0], looks, children)

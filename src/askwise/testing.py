@@ -1,0 +1,274 @@
+"""Checks that every learner must pass, shipped for those who write their own.
+
+    from askwise.testing import check_learner
+    check_learner(MyLearner)                    # or a function (problem, *, rng) -> learner
+
+`LEARNER_CHECKS` holds them one by one, for a parametrised test.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from askwise._typing import RandomSource
+from askwise.cases import Case
+from askwise.errors import AskwiseError, CaseError, FileError
+from askwise.learners import BaseLearner, load
+from askwise.models import Model
+from askwise.problem import Observation, Problem, Value
+
+
+class MakesLearner(Protocol):
+    """A learner's class, or anything called like one."""
+
+    def __call__(self, problem: Problem, *, rng: RandomSource) -> BaseLearner:
+        """A new learner for the problem."""
+
+
+def random_model(
+    rng: np.random.Generator,
+    values: list[int],
+    *,
+    actions: int = 3,
+    max_observations: int | None = None,
+    reward_value: float = 1.0,
+    highest_cost: float = 0.2,
+) -> Model:
+    """A problem with that many values for each observation, and a random model of it."""
+    problem = Problem(
+        observations=[
+            Observation(f"o{i}", values=list(range(n)), cost=round(rng.random() * highest_cost, 3))
+            for i, n in enumerate(values)
+        ],
+        actions=[f"a{a}" for a in range(actions)],
+        max_observations=max_observations,
+        reward_value=reward_value,
+    )
+    states = int(np.prod(values))
+    return Model(problem, rng.dirichlet(np.ones(states)), rng.random((states, actions)))
+
+
+def play(learner: BaseLearner, model: Model, cases: int, rng: np.random.Generator) -> list[Case]:
+    """Run cases drawn from the model one by one, with 0/1 rewards at once; returns them."""
+    played = []
+    for full in model.sample(rng, cases):
+        case = see(learner.open(), learner.problem, full.tolist())
+        mean = model.reward[tuple(full)][case.action_index]
+        case.reward(float(rng.random() < mean))
+        played.append(case)
+    return played
+
+
+def see(case: Case, problem: Problem, full: list[int]) -> Case:
+    """Show the case what it wants of a full state until it acts."""
+    values: dict[str, Value] = {
+        o.name: o.values[x] for o, x in zip(problem.observations, full, strict=True)
+    }
+    while case.wanted:
+        case.observe({name: values[name] for name in case.wanted})
+    return case
+
+
+def check_learner(make: MakesLearner) -> None:
+    """Run every check; the first that fails raises."""
+    for check in LEARNER_CHECKS:
+        check(make)
+
+
+def check_same_seed_same_run(make: MakesLearner) -> None:
+    """Two learners with one seed decide alike."""
+    for model in _models():
+        first, second = make(model.problem, rng=3), make(model.problem, rng=3)
+        runs = [play(x, model, 200, np.random.default_rng(1)) for x in (first, second)]
+        assert _decisions(runs[0]) == _decisions(runs[1])
+        assert first.statistics == second.statistics
+
+
+def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
+    """A learner loaded from its file decides as the original does, open cases included."""
+    for model in _models():
+        learner = make(model.problem, rng=5)
+        rng = np.random.default_rng(2)
+        play(learner, model, 100, rng)
+        full = model.sample(rng, 2).tolist()
+        learner.open()  # one case is still looking, another has acted
+        see(learner.open(), model.problem, full[0])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "learner.askwise"
+            learner.save(path)
+            loaded = load(path)
+        assert type(loaded) is type(learner)
+        assert loaded.options == learner.options
+        assert loaded.problem == learner.problem
+        assert loaded.statistics == learner.statistics
+        assert loaded.round == learner.round
+        futures = []
+        for x in (learner, loaded):
+            for case in list(x.cases.values()):
+                see(case, model.problem, full[1]).reward(1.0)
+            futures.append(_decisions(play(x, model, 100, np.random.default_rng(3))))
+        assert futures[0] == futures[1]
+        assert loaded.statistics == learner.statistics
+        assert loaded.rng.random() == learner.rng.random()
+
+
+def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
+    """No case buys more than it may, nothing twice, and its cost is the sum of the prices."""
+    for model in _models():
+        prices = {o.name: o.cost for o in model.problem.observations}
+        for case in play(make(model.problem, rng=7), model, 200, np.random.default_rng(4)):
+            bought = list(case.state)
+            assert len(bought) == len(set(bought)) <= model.problem.m
+            assert abs(case.cost - sum(prices[name] for name in bought)) < 1e-12
+
+
+def check_counts_each_case_once(make: MakesLearner) -> None:
+    """Every case is one case and one reward, the reward at the exact state acted in."""
+    for model in _models():
+        learner = make(model.problem, rng=8)
+        played = play(learner, model, 200, np.random.default_rng(5))
+        expected = np.zeros_like(learner.statistics.action_counts)
+        for case in played:
+            expected[case.state_index, case.action_index] += 1
+        assert learner.statistics.cases == 200
+        assert np.array_equal(learner.statistics.action_counts, expected)
+        assert not learner.cases
+
+
+def check_rewards_come_in_any_order(make: MakesLearner) -> None:
+    """Rewards of open cases give the same statistics whatever the order."""
+    for model in _models():
+        counted = []
+        for order in (1, -1):
+            learner = make(model.problem, rng=9)
+            rng = np.random.default_rng(6)
+            play(learner, model, 50, rng)
+            full = model.sample(rng, 40).tolist()
+            cases = [see(learner.open(), model.problem, one) for one in full]
+            rewards = rng.random(40).tolist()
+            for case, reward in list(zip(cases, rewards, strict=True))[::order]:
+                case.reward(reward)
+            counted.append(learner.statistics)
+        assert counted[0] == counted[1]
+
+
+def check_bad_input_changes_nothing(make: MakesLearner) -> None:
+    """Whatever a case cannot take raises an error that names it, and leaves all as it was."""
+    for model in _models():
+        learner = make(model.problem, rng=10)
+        play(learner, model, 60, np.random.default_rng(7))
+        case = learner.open()
+        before = learner.statistics.copy()
+        names = [o.name for o in model.problem.observations]
+        unwanted = [name for name in names if name not in case.wanted]
+        _refuses(case, "nobody", case.observe, {"nobody": 1})
+        for name in unwanted:
+            _refuses(case, name, case.observe, {name: 0})
+        for name in case.wanted:
+            _refuses(case, "'no such value'", case.observe, {name: "no such value"})
+            _refuses(case, "True", case.observe, {name: True})
+        if case.wanted:
+            _refuses(case, case.wanted[0], case.observe, {})
+            _refuses(case, case.wanted[0], case.reward, 1.0)
+        assert learner.statistics == before
+        see(case, model.problem, [0] * len(names))
+        before = learner.statistics.copy()
+        for reward in (float("nan"), -0.1, 1.1, float("inf"), "1", None, True):
+            _refuses(case, repr(reward), case.reward, reward)
+        assert learner.statistics == before
+        case.reward(0.5)
+        before = learner.statistics.copy()
+        _refuses(case, f"case {case.id}", case.reward, 0.5)
+        _refuses(case, f"case {case.id}", case.observe, {names[0]: 0})
+        assert learner.statistics == before
+
+
+def check_refuses_damaged_files(make: MakesLearner) -> None:
+    """A file cut short, changed or of another kind is refused with an error that names it."""
+    model = next(_models())
+    learner = make(model.problem, rng=11)
+    play(learner, model, 30, np.random.default_rng(8))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.askwise"
+        learner.save(path)
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+        for content in (b"", b"hello", whole[:middle], flipped):
+            path.write_bytes(content)
+            try:
+                load(path)
+            except FileError as error:
+                assert str(path) in str(error)
+            else:
+                raise AssertionError("a damaged file was loaded")
+
+
+def check_works_from_threads(make: MakesLearner) -> None:
+    """Cases opened, observed and rewarded from several threads are all counted."""
+    for model in _models():
+        learner = make(model.problem, rng=12)
+        with ThreadPoolExecutor(4) as pool:
+            runs = [
+                pool.submit(play, learner, model, 100, np.random.default_rng(seed))
+                for seed in range(4)
+            ]
+        for run in runs:
+            run.result()  # raises what the thread raised
+        assert learner.statistics.cases == int(learner.statistics.action_counts.sum()) == 400
+
+
+def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
+    """A policy does not change under later cases, cannot be written to, and prints as a tree."""
+    for model in _models():
+        learner = make(model.problem, rng=13)
+        policy = learner.policy
+        tree, gain = policy.tree(), policy.evaluate(model)
+        play(learner, model, 100, np.random.default_rng(9))
+        assert policy.tree() == tree
+        assert policy.evaluate(model) == gain
+        assert not policy.actions.flags.writeable
+        assert any(action in tree for action in model.problem.actions)
+
+
+LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
+    check_same_seed_same_run,
+    check_saved_and_loaded_goes_on,
+    check_buys_at_most_m_and_counts_the_cost,
+    check_counts_each_case_once,
+    check_rewards_come_in_any_order,
+    check_bad_input_changes_nothing,
+    check_refuses_damaged_files,
+    check_works_from_threads,
+    check_policy_is_frozen_and_readable,
+)
+
+
+def _models() -> Iterator[Model]:
+    rng = np.random.default_rng(0)
+    yield random_model(rng, [2, 3, 2], max_observations=2)
+    yield random_model(rng, [3], actions=2, reward_value=100.0, highest_cost=10.0)
+    yield random_model(rng, [2, 2, 2], max_observations=0)
+
+
+def _decisions(cases: list[Case]) -> list[tuple[tuple[tuple[int, int], ...], int]]:
+    return [(tuple(case.path), case.action_index) for case in cases]
+
+
+def _refuses(case: Case, offender: str, attempt: Callable[[Any], None], given: object) -> None:
+    before = (case.state, case.wanted, case.action, case.cost, case.is_rewarded)
+    try:
+        attempt(given)
+    except CaseError as error:
+        assert offender in str(error), f"{str(error)!r} does not name {offender}"
+    except AskwiseError as error:
+        raise AssertionError(f"expected a CaseError, got {error!r}") from error
+    else:
+        raise AssertionError(f"{offender} was accepted")
+    assert (case.state, case.wanted, case.action, case.cost, case.is_rewarded) == before
