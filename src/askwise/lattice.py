@@ -92,7 +92,7 @@ class Lattice:
     def digit(self, observation: int, value: Value) -> int:
         """The value of that observation, as its place among its values."""
         # True == 1 and 1.0 == 1, but neither was declared.
-        if type(value) in (str, int) or isinstance(value, str):
+        if isinstance(value, str | int | np.integer) and not isinstance(value, bool):
             digit = self._digits[observation].get(value)
             if digit is not None:
                 return digit

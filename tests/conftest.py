@@ -1,0 +1,43 @@
+import importlib
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+settings.register_profile("askwise", deadline=None, derandomize=True)
+settings.load_profile("askwise")
+
+KERNELS = ("jit", "optimism", "plans", "counting")
+
+
+def _plain_kernels():
+    """The kernel modules once more, with Numba switched off: the same lines, interpreted."""
+    names = [f"askwise._kernels.{name}" for name in KERNELS]
+    compiled = {name: importlib.import_module(name) for name in names}
+    for name in names:
+        del sys.modules[name]
+    numba.config.DISABLE_JIT = True
+    try:
+        return {name: importlib.import_module(name) for name in names}
+    finally:
+        numba.config.DISABLE_JIT = False
+        sys.modules.update(compiled)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def kernels(request):
+    """Runs a test with the kernels compiled, then again with the same kernels interpreted."""
+    if request.param == "plain":
+        request.getfixturevalue("plain_kernels")
+    return request.param
+
+
+@pytest.fixture
+def plain_kernels(monkeypatch):
+    """From here on the kernels are interpreted."""
+    for name, module in _plain_kernels().items():
+        monkeypatch.setitem(sys.modules, name, module)

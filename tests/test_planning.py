@@ -1,0 +1,162 @@
+"""Planners against a linear-programming solver, compiled and interpreted."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from askwise import Lattice
+from askwise._kernels.optimism import FEW
+from askwise.estimation.estimates import Estimates, Radii
+from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.testing import random_model
+
+BATCHES = 10
+PER_BATCH = 100
+
+
+def random_instance(rng, most_states=500):
+    """A lattice, estimates for both planners, and the same as dictionaries by state."""
+    while True:
+        radices = rng.integers(2, 6, rng.integers(1, 7)).tolist()
+        m = int(rng.integers(0, len(radices) + 1))
+        beta = float(rng.choice([1.0, 7.5, 100.0]))
+        model = random_model(
+            rng, radices, max_observations=m, reward_value=beta, highest_cost=beta / 4
+        )
+        lattice = Lattice(model.problem)
+        if lattice.size <= most_states:
+            break
+    n = lattice.size
+    reward = rng.random(n)
+    reward[rng.random(n) < rng.random()] = 1.0  # never tried
+    most = int(rng.choice([1, 3, 30, 1000]))
+    sparse = rng.random() < 0.5
+    visits = rng.integers(0, most + 1, (n, 1)) * (rng.random((n, 1)) < 0.5 if sparse else 1)
+    steps = rng.integers(0, most + 1, (n, m)) * (rng.random((n, m)) < 0.5 if sparse else 1)
+    # widths from none to so wide that conf₂ is 1 even for large counts
+    radii = Radii(
+        outcomes=float(rng.choice([0.0, rng.random(), 10 * rng.random() * most])),
+        per_outcome=float(rng.choice([0.0, rng.random()])),
+    )
+    return radices, lattice, reward, visits, steps, radii
+
+
+def by_state(radices, lattice, array):
+    states = reference.all_states(radices, lattice.problem.m)
+    return dict(zip(states, array.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_plans_equal_linear_programming(batch):
+    rng = np.random.default_rng(batch)
+    looks = 0
+    for _ in range(PER_BATCH):
+        radices, lattice, reward, visits, steps, radii = random_instance(rng)
+        problem, n = lattice.problem, lattice.size
+        rewards = by_state(radices, lattice, reward)
+        action = np.zeros(n, np.int16)
+
+        plan = plan_simultaneous(lattice, Estimates(reward, action, visits, radii))
+        weight = by_state(radices, lattice, visits[:, 0])
+        expected = reference.plan_simultaneous(problem, radices, rewards, weight, radii)
+        np.testing.assert_allclose(
+            plan.values / problem.reward_value, expected / problem.reward_value, atol=1e-9
+        )
+        assert plan.values[plan.subset] == plan.values.max()
+        assert plan.subset == np.argmax(plan.values)
+
+        plan = plan_sequential(lattice, Estimates(reward, action, steps, radii))
+        weight = {
+            (frozenset(lattice.digits(s)), i, frozenset(lattice.digits(c))): int(
+                steps[c, lattice.slot(c, i)]
+            )
+            for s in range(n)
+            for i in range(len(radices))
+            for c in lattice.children(s, i)
+        }
+        expected = reference.plan_sequential(problem, radices, rewards, weight, radii)
+        got = by_state(radices, lattice, plan.values)
+        for state, value in expected.items():
+            assert abs(got[state] - value) <= 1e-9 * problem.reward_value
+        assert ((plan.next < 0) == (plan.values == problem.reward_value * reward)).all()
+        looks += int((plan.next >= 0).sum())
+    assert looks > 200  # the instances were not all trivial
+
+
+def test_compiled_and_interpreted_give_the_same_bits(monkeypatch, request):
+    rng = np.random.default_rng(77)
+    instances = [random_instance(rng, most_states=150) for _ in range(25)]
+
+    def plans():
+        results = []
+        for _, lattice, reward, visits, steps, radii in instances:
+            action = np.zeros(lattice.size, np.int16)
+            results.append(plan_simultaneous(lattice, Estimates(reward, action, visits, radii)))
+            results.append(plan_sequential(lattice, Estimates(reward, action, steps, radii)))
+        return results
+
+    compiled = plans()
+    request.getfixturevalue("plain_kernels")
+    for one, other in zip(compiled, plans(), strict=True):
+        assert np.array_equal(one[0], other[0])
+        assert np.array_equal(one[1], other[1])
+
+
+outcomes = st.lists(st.tuples(st.floats(0, 100), st.integers(0, 40)), min_size=1, max_size=3 * FEW)
+
+
+@given(outcomes=outcomes, width=st.floats(0, 50))
+def test_optimistic_mean_equals_linear_programming(outcomes, width):
+    from askwise._kernels.optimism import optimistic_mean
+
+    value = np.array([v for v, _ in outcomes])
+    weight = np.array([[w] for _, w in outcomes])
+    got = optimistic_mean(value, weight, 0, 0, 1, len(value), width)
+    radius = reference.radius(width, int(weight.sum()))
+    [expected] = reference.l1_programs([(value, reference.proportions(weight[:, 0]), radius)])
+    assert abs(got - expected) <= 1e-8
+    assert got <= value.max()
+
+
+@given(outcomes=outcomes, width=st.floats(0, 50), data=st.data())
+def test_optimistic_mean_ignores_outcomes_never_seen_that_are_no_better(outcomes, width, data):
+    """An outcome never counted, as good as the best, changes no bit: sparse equals dense."""
+    from askwise._kernels.optimism import optimistic_mean
+
+    value = np.array([100.0] + [v for v, _ in outcomes])
+    weight = np.array([[0]] + [[w] for _, w in outcomes])
+    place = data.draw(st.integers(0, len(value)))
+    more_value, more_weight = np.insert(value, place, 100.0), np.insert(weight, place, 0, axis=0)
+    if (len(value) <= FEW) == (len(more_value) <= FEW):
+        assert optimistic_mean(
+            more_value, more_weight, 0, 0, 1, len(more_value), width
+        ) == optimistic_mean(value, weight, 0, 0, 1, len(value), width)
+
+
+def test_by_hand():
+    """p̂ = (.5, .3, .2), values (1, 2, 4), conf₂ = .4: .2 moves from the worst to the best."""
+    from askwise._kernels.optimism import optimistic_mean
+
+    value, weight = np.array([1.0, 2.0, 4.0]), np.array([[5], [3], [2]])
+    width = 0.4**2 * 10
+    assert optimistic_mean(value, weight, 0, 0, 1, 3, width) == pytest.approx(0.3 + 0.6 + 1.6)
+    assert optimistic_mean(value, weight, 0, 0, 1, 3, 0.0) == pytest.approx(0.5 + 0.6 + 0.8)
+    assert optimistic_mean(value, 0 * weight, 0, 0, 1, 3, 0.0) == 4.0  # nothing counted
+    assert optimistic_mean(value, weight, 0, 0, 1, 3, 1e9) == pytest.approx(0.3 * 2 + 0.7 * 4)
+
+
+def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
+    model = random_model(np.random.default_rng(0), [2, 2, 2], highest_cost=0.0)
+    lattice = Lattice(model.problem)
+    reward = np.full(lattice.size, 0.5)
+    visits, steps = np.ones((lattice.size, 1), np.int64), np.ones((lattice.size, 3), np.int64)
+    action = np.zeros(lattice.size, np.int16)
+    radii = Radii(outcomes=0.3)
+    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == 0
+    assert (plan_sequential(lattice, Estimates(reward, action, steps, radii)).next == -1).all()
+    reward[0] = 0.4  # now any one look is better than none, and all are equal
+    first = lattice.subset((0,))
+    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == first
+    assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).next[0] == 0

@@ -1,0 +1,196 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askwise import Observation, Problem
+from askwise.errors import FileError, ProblemError
+
+
+def observation(name="mri", **changes):
+    return Observation(name, **{"values": ["neg", "pos"], "cost": 9.0} | changes)
+
+
+def problem(**changes):
+    return Problem(**{"observations": [observation()], "actions": ["wait", "treat"]} | changes)
+
+
+def test_defaults():
+    p = problem(observations=[observation("a"), observation("b")])
+    assert p.max_observations == p.m == 2
+    assert p.reward_value == 1.0
+
+
+@pytest.mark.parametrize("cost", [-1, math.nan, math.inf, "free", True, None, 10**400])
+def test_cost_must_be_a_finite_number(cost):
+    with pytest.raises(ProblemError, match=r"'mri': cost must be a finite number of at least 0"):
+        observation(cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "values is empty"),
+        (["neg", "neg"], "value 'neg' is given twice"),
+        ([1.5], "value 1.5 must be"),
+        ([True], "value True must be"),
+        ("yes", "values must be a list, got 'yes'"),
+        (7, "values must be a list, got 7"),
+    ],
+)
+def test_values(values, message):
+    with pytest.raises(ProblemError, match=f"'mri': {message}"):
+        observation(values=values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"observations": []}, "observations is empty"),
+        ({"observations": [observation(), observation()]}, "observation 'mri' is given twice"),
+        ({"observations": ["mri"]}, "expected an Observation, got 'mri'"),
+        ({"actions": []}, "actions is empty"),
+        ({"actions": ["wait", "wait"]}, "action 'wait' is given twice"),
+        ({"actions": ["wait", " "]}, "an action must be a text that is not blank, got ' '"),
+        ({"actions": "wait"}, "actions must be a list, got 'wait'"),
+        ({"max_observations": 2}, "max_observations must be a whole number from 0 to 1.*got 2"),
+        ({"max_observations": -1}, "got -1"),
+        ({"max_observations": True}, "got True"),
+        ({"reward_value": 0}, "reward_value must be a finite number above 0, got 0"),
+        ({"reward_value": math.inf}, "got inf"),
+    ],
+)
+def test_what_a_problem_refuses(changes, message):
+    with pytest.raises(ProblemError, match=message):
+        problem(**changes)
+
+
+def test_blank_name():
+    with pytest.raises(ProblemError, match="an observation's name must be a text"):
+        observation("")
+
+
+def test_is_frozen_and_hashable():
+    p = problem()
+    with pytest.raises(AttributeError):
+        p.reward_value = 2.0
+    assert len({p, problem()}) == 1
+
+
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)
+
+
+@given(
+    names=st.lists(texts, min_size=1, max_size=4, unique=True),
+    values=st.lists(texts | st.integers(-(2**70), 2**70), min_size=1, max_size=5, unique=True),
+    cost=st.floats(0, 1e9),
+    reward_value=st.floats(1e-9, 1e9),
+    suffix=st.sampled_from([".yaml", ".yml", ".json"]),
+)
+def test_files_round_trip(tmp_path_factory, names, values, cost, reward_value, suffix):
+    p = Problem(
+        observations=[Observation(n, values=values, cost=cost) for n in names],
+        actions=names,
+        max_observations=len(names) - 1,
+        reward_value=reward_value,
+    )
+    path = tmp_path_factory.mktemp("problem") / f"problem{suffix}"
+    p.save(path)
+    assert Problem.load(path) == p
+
+
+GOOD = """\
+observations:
+  - name: mammogram
+    values: [low, mid, high]
+    cost: 1.0
+  - name: mri
+    values: [neg, pos]
+    cost: 9
+actions: [wait, treat]
+max_observations: 2
+reward_value: 100
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cost: 9", "cost: dear", r"line 7: observations\[1\].cost: Expected `float`, got `str`"),
+        ("cost: 9", "cost: .nan", r"line 5: observations\[1\]: observation 'mri': cost must be"),
+        ("cost: 9", "cost: -9", r"line 5: observations\[1\]: observation 'mri': cost must be"),
+        ("cost: 9", "price: 9", r"line 5: observations\[1\]: .*unknown field `price`"),
+        ("    cost: 9\n", "", r"line 5: observations\[1\]: .*required field `cost`"),
+        ("cost: 9", "cost: 9\n    cost: 8", r"line 8: key 'cost' is given twice"),
+        ("[neg, pos]", "[no, yes]", r"observations\[1\].values\[0\]: Expected `int \| str`"),
+        ("name: mri", "name: mammogram", r"observation 'mammogram' is given twice"),
+        ("max_observations: 2", "max_observations: 3", r"from 0 to 2.*got 3"),
+        ("[wait, treat]", "[]", "actions is empty"),
+        ("actions:", "actions: ]", "line 8: not YAML"),
+        (GOOD, "", "the document: Expected `object`, got `null`"),
+        (GOOD, "[1, 2]", "the document: Expected `object`, got `array`"),
+        (GOOD, "!!python/object:os.system {}", "not YAML"),
+    ],
+)
+def test_errors_name_the_line_and_the_key(tmp_path, old, new, message):
+    path = tmp_path / "clinic.yaml"
+    path.write_text(GOOD)
+    assert Problem.load(path).reward_value == 100
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(FileError, match=message) as error:
+        Problem.load(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"cost": 9.0', '"cost": NaN', "NaN is not a number"),
+        ('"cost": 9.0', '"cost": Infinity', "Infinity is not a number"),
+        ('"cost": 9.0', '"cost": true', r"observations\[0\].cost: Expected `float`, got `bool`"),
+        ('"cost": 9.0', '"cost": 9.0, "cost": 1.0', "key 'cost' is given twice"),
+        ('"cost": 9.0', '"cost": ', "not JSON"),
+    ],
+)
+def test_json_is_read_strictly(tmp_path, old, new, message):
+    path = tmp_path / "clinic.json"
+    problem().save(path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(FileError, match=message):
+        Problem.load(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(FileError, match=r"expected a name ending in \.yaml"):
+        Problem.load(tmp_path / "clinic.toml")
+    with pytest.raises(FileError, match=r"expected a name ending in \.yaml"):
+        problem().save(tmp_path / "clinic.toml")
+    (tmp_path / "latin.yaml").write_bytes(b"name: \xff")
+    with pytest.raises(FileError, match="not UTF-8"):
+        Problem.load(tmp_path / "latin.yaml")
+    with pytest.raises(FileNotFoundError):
+        Problem.load(tmp_path / "none.yaml")
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    with pytest.raises(FileError, match=r"nested too deeply|not JSON"):
+        Problem.load(deep)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "clinic.json"
+    problem().save(path)
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        problem(reward_value=2.0).save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["clinic.json"]
+    assert json.loads(before)["actions"] == ["wait", "treat"]
