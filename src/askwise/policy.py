@@ -50,6 +50,11 @@ class Policy(ABC):
     def nodes(self, state: int = START) -> Node:
         """The policy from this state on as a tree."""
 
+    def choice(self, state: int) -> int:
+        """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
+        looks = self.looks(state)
+        return -1 - looks[0] if looks else int(self.actions[state])
+
     def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
         """The names to buy when `state` is known; none means act."""
         observations = self.problem.observations

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askwise._typing import RandomSource
+from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
 from askwise.lattice import Lattice
-from askwise.learners.plans import WayToBuy
-from askwise.learners.rounds import Doubling
+from askwise.learners.plans import Batch, WayToBuy
+from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.statistics import Statistics
@@ -48,6 +48,7 @@ class BaseLearner(ABC):
         self._rule = Doubling()
         self._over = True
         self._policy: Policy | None = None
+        self._marks: Marks | None = None
 
     # --- what an algorithm fills in --------------------------------------------------------------
 
@@ -91,6 +92,31 @@ class BaseLearner(ABC):
             self._opened += 1
             self.cases[case.id] = case
             return case
+
+    def run(
+        self,
+        values: Choices,
+        rewards: Floats,
+        out_state: Integers,
+        out_action: Choices,
+        out_round: Integers,
+    ) -> None:
+        """Decide these cases just as `open`, `observe` and `reward` would, one by one.
+
+        `values[t]` is the full state of a case and `rewards[t, a]` what each action would earn.
+        """
+        if self._marks is None:
+            self._marks = Marks(*(np.zeros(self.lattice.size, np.int64) for _ in range(3)))
+        batch = Batch(values, rewards, out_state, out_action, 0)
+        self._rule.to_marks(self._marks, self.round, self.policy, self.statistics)
+        while batch.start < len(values):
+            policy = self.replan() if self._over else self.policy
+            end, self._over = self.way.run(policy, self.statistics, batch, self.round, self._marks)
+            out_round[batch.start : end] = self.round
+            self.statistics.cases += end - batch.start
+            self._opened += end - batch.start
+            batch = batch._replace(start=end)
+        self._rule.from_marks(self._marks, self.round, self.policy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all there is to one file; `askwise.load` gives a learner that goes on the same."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
-from askwise._typing import Integers
+from askwise._typing import Choices, Floats, Integers
 from askwise.cases import Case
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
 from askwise.lattice import Lattice
+from askwise.learners.rounds import Marks
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.statistics import Statistics
+from askwise.statistics import UNIT, Statistics
 
 
 class WayToBuy(Protocol):
@@ -28,6 +29,21 @@ class WayToBuy(Protocol):
 
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
+
+    def run(
+        self, policy: Any, statistics: Statistics, batch: Batch, round: int, marks: Marks
+    ) -> tuple[int, bool]:
+        """Decide and count cases under the policy until they or the round are over."""
+
+
+class Batch(NamedTuple):
+    """Cases to run through, and where to write what was done in them."""
+
+    values: Choices
+    rewards: Floats
+    state: Integers
+    action: Choices
+    start: int
 
 
 class Simultaneous:
@@ -48,6 +64,41 @@ class Simultaneous:
         """The best set."""
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+
+    def run(
+        self,
+        policy: SimultaneousPolicy,
+        statistics: Statistics,
+        batch: Batch,
+        round: int,
+        marks: Marks,
+    ) -> tuple[int, bool]:
+        """The kernel for sets."""
+        from askwise._kernels.runs import run_simultaneous
+
+        layout = statistics.lattice.layout
+        return run_simultaneous(
+            layout.members,
+            layout.sizes,
+            layout.strides,
+            layout.offsets,
+            layout.levels,
+            layout.binomials,
+            policy.subset,
+            policy.actions,
+            batch.values,
+            batch.rewards,
+            batch.start,
+            1 / UNIT,
+            statistics.visits,
+            statistics.subset_visits,
+            statistics.action_counts,
+            statistics.reward_sums,
+            round,
+            *marks,
+            batch.state,
+            batch.action,
+        )
 
 
 class Sequential:
@@ -71,3 +122,31 @@ class Sequential:
         """The best next look in every state."""
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+
+    def run(
+        self,
+        policy: SequentialPolicy,
+        statistics: Statistics,
+        batch: Batch,
+        round: int,
+        marks: Marks,
+    ) -> tuple[int, bool]:
+        """The kernel for paths."""
+        from askwise._kernels.runs import run_sequential
+
+        return run_sequential(
+            *statistics.lattice.layout,
+            policy.following,
+            policy.actions,
+            batch.values,
+            batch.rewards,
+            batch.start,
+            1 / UNIT,
+            statistics.transitions,
+            statistics.action_counts,
+            statistics.reward_sums,
+            round,
+            *marks,
+            batch.state,
+            batch.action,
+        )

@@ -1,5 +1,28 @@
 """When a round ends."""
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._typing import Integers
+from askwise.policy import Policy
+from askwise.statistics import Statistics
+
+
+class Marks(NamedTuple):
+    """The counts of a round as arrays, for the kernels: one choice a state, its policy's.
+
+    Valid where `stamp` is the number of the round, so that a new round clears nothing.
+    """
+
+    began: Integers
+    """N_k of the state's choice."""
+    nu: Integers
+    """ν_k of the state's choice."""
+    stamp: Integers
+
 
 class Doubling:
     """A round ends when some ν_k reaches max(1, N_k), N_k being its count when the round began.
@@ -25,3 +48,19 @@ class Doubling:
     def begin(self) -> None:
         """A new round."""
         self.began.clear()
+
+    def to_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
+        """Write the counts of this round into the arrays."""
+        for (state, choice), began in self.began.items():
+            if choice == policy.choice(state):
+                now = (
+                    int(statistics.action_counts[state, choice])
+                    if choice >= 0
+                    else statistics.steps(state, -1 - choice)
+                )
+                marks.stamp[state], marks.began[state], marks.nu[state] = round, began, now - began
+
+    def from_marks(self, marks: Marks, round: int, policy: Policy) -> None:
+        """Take the counts of this round over from the arrays."""
+        for state in np.flatnonzero(marks.stamp == round).tolist():
+            self.began[state, policy.choice(state)] = int(marks.began[state])

@@ -1,0 +1,37 @@
+"""Walking the lattice by arithmetic."""
+
+from askwise._kernels.jit import jit
+from askwise._typing import Integers
+
+
+@jit
+def child(
+    radices: Integers,
+    members: Integers,
+    sizes: Integers,
+    strides: Integers,
+    offsets: Integers,
+    levels: Integers,
+    binomials: Integers,
+    subset: int,
+    state: int,
+    i: int,
+) -> tuple[int, int, int, int]:
+    """Where looking at i leads: the subset, the state for its first value, the stride to the next,
+    and the slot of i there."""
+    size = sizes[subset]
+    last = len(radices) - 1
+    union = levels[size + 2] - 1
+    slot = 0
+    for j in range(size):
+        member = members[subset, j]
+        if member < i:
+            union -= binomials[last - member, size + 1 - j]
+            slot = j + 1
+        else:
+            union -= binomials[last - member, size - j]
+    union -= binomials[last - i, size + 1 - slot]
+    stride = strides[union, slot]
+    place = state - offsets[subset]
+    first = offsets[union] + place + (place // stride) * stride * (radices[i] - 1)
+    return union, first, stride, slot

@@ -1,0 +1,139 @@
+"""Many cases under one policy, until its round is over.
+
+`values[t]` is the full state of case t and `rewards[t, a]` what action a would earn in it. The
+policy is fixed within a round, so a state has one choice there and one count decides whether the
+round is over: `began[state]`, its N_k, and `nu[state]`, its ν_k, both valid where `stamp[state]` is
+the round. `over` is 1 when a ν_k has reached max(1, N_k).
+"""
+
+import numpy as np
+
+from askwise._kernels.counting import count_set
+from askwise._kernels.jit import jit
+from askwise._kernels.lattices import child
+from askwise._typing import Choices, Floats, Integers
+
+
+@jit
+def count_in_round(
+    state: int, now: int, round: int, began: Integers, nu: Integers, stamp: Integers
+) -> bool:
+    """Count a state whose choice had been counted `now` times; whether the round is over."""
+    if stamp[state] != round:
+        stamp[state] = round
+        began[state] = now
+        nu[state] = 0
+    nu[state] += 1
+    return nu[state] >= max(1, began[state])
+
+
+@jit
+def reward_case(
+    state: int,
+    action: int,
+    reward: float,
+    scale: float,
+    action_counts: Integers,
+    reward_sums: Integers,
+) -> None:
+    """N(a, ψ) += 1 and Σr(a, ψ) += r."""
+    action_counts[state, action] += 1
+    reward_sums[state, action] += np.int64(np.rint(reward * scale))
+
+
+@jit
+def run_sequential(
+    radices: Integers,
+    members: Integers,
+    sizes: Integers,
+    strides: Integers,
+    offsets: Integers,
+    levels: Integers,
+    binomials: Integers,
+    following: Choices,
+    actions: Choices,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    scale: float,
+    transitions: Integers,
+    action_counts: Integers,
+    reward_sums: Integers,
+    round: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    out_state: Integers,
+    out_action: Choices,
+) -> tuple[int, bool]:
+    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    over = False
+    t = start
+    while t < len(values) and not over:
+        state = 0
+        subset = 0
+        i = following[state]
+        while i >= 0:
+            union, first, stride, slot = child(
+                radices, members, sizes, strides, offsets, levels, binomials, subset, state, i
+            )
+            now = 0
+            if stamp[state] != round:
+                for x in range(radices[i]):
+                    now += transitions[first + x * stride, slot]
+            over |= count_in_round(state, now, round, began, nu, stamp)
+            state = first + values[t, i] * stride
+            subset = union
+            transitions[state, slot] += 1
+            i = following[state]
+        action = actions[state]
+        now = action_counts[state, action]
+        over |= count_in_round(state, now, round, began, nu, stamp)
+        reward_case(state, action, rewards[t, action], scale, action_counts, reward_sums)
+        out_state[t] = state
+        out_action[t] = action
+        t += 1
+    return t, over
+
+
+@jit
+def run_simultaneous(
+    members: Integers,
+    sizes: Integers,
+    strides: Integers,
+    offsets: Integers,
+    levels: Integers,
+    binomials: Integers,
+    subset: int,
+    actions: Choices,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    scale: float,
+    visits: Integers,
+    subset_visits: Integers,
+    action_counts: Integers,
+    reward_sums: Integers,
+    round: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    out_state: Integers,
+    out_action: Choices,
+) -> tuple[int, bool]:
+    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    over = False
+    t = start
+    while t < len(values) and not over:
+        state = offsets[subset]
+        for j in range(sizes[subset]):
+            state += values[t, members[subset, j]] * strides[subset, j]
+        count_set(members, sizes, strides, offsets, levels, binomials, state, visits, subset_visits)
+        action = actions[state]
+        now = action_counts[state, action]
+        over |= count_in_round(state, now, round, began, nu, stamp)
+        reward_case(state, action, rewards[t, action], scale, action_counts, reward_sums)
+        out_state[t] = state
+        out_action[t] = action
+        t += 1
+    return t, over
