@@ -1,0 +1,1 @@
+"""Sweeps as data: learners × costs × seeds, run anywhere joblib runs."""
