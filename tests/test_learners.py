@@ -234,7 +234,9 @@ def test_load_refuses_other_files(tmp_path):
         (lambda h: h["policies"][0].update(kind="odd"), "unknown kind of policy"),
         (lambda h: h.update(policies=[]), "damaged"),
         (
-            lambda h: h.update(cases=[{"id": 9, "path": [[0, 999]], "action": 0, "policy": None}]),
+            lambda h: h.update(
+                cases=[{"id": 9, "path": [[0, 999]], "action": 0, "tag": 0, "policy": None}]
+            ),
             "state 999",
         ),
     ]:

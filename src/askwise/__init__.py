@@ -1,32 +1,63 @@
 """Learn online which information is worth its price, and what to do with the answer."""
 
-from askwise import oracle
+from askwise import environments, learners, oracle
 from askwise.cases import Case
 from askwise.errors import AskwiseError
 from askwise.lattice import Lattice
-from askwise.learners import LEARNERS, BaseLearner, SeqOOS, SimOOS, load
+from askwise.learners import (
+    LEARNERS,
+    PSRL,
+    UCRL2,
+    AdaptiveGreedy,
+    BaseLearner,
+    ContextualUCB,
+    EpochGreedy,
+    FixedSet,
+    LinUCB,
+    NoInformation,
+    PolicyUCB,
+    RandomChoice,
+    SeqOOS,
+    SimOOS,
+    load,
+)
 from askwise.models import Model
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Observation, Problem
+from askwise.simulation import Run, simulate
 from askwise.statistics import Statistics
 
 __version__ = "0.1.0"
 
 __all__ = [
     "LEARNERS",
+    "PSRL",
+    "UCRL2",
+    "AdaptiveGreedy",
     "AskwiseError",
     "BaseLearner",
     "Case",
+    "ContextualUCB",
+    "EpochGreedy",
+    "FixedSet",
     "Lattice",
+    "LinUCB",
     "Model",
+    "NoInformation",
     "Observation",
     "Policy",
+    "PolicyUCB",
     "Problem",
+    "RandomChoice",
+    "Run",
     "SeqOOS",
     "SequentialPolicy",
     "SimOOS",
     "SimultaneousPolicy",
     "Statistics",
+    "environments",
+    "learners",
     "load",
     "oracle",
+    "simulate",
 ]

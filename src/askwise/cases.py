@@ -29,9 +29,18 @@ class Desk(Protocol):
 class Case:
     """One decision. It follows the policy it was opened under, whatever is learned meanwhile."""
 
-    __slots__ = ("_desk", "_lattice", "_policy", "action_index", "id", "path", "state_index")
+    __slots__ = (
+        "_desk",
+        "_lattice",
+        "_policy",
+        "action_index",
+        "id",
+        "path",
+        "state_index",
+        "tag",
+    )
 
-    def __init__(self, id: int, policy: Policy, desk: Desk) -> None:
+    def __init__(self, id: int, policy: Policy, desk: Desk, tag: int = 0) -> None:
         self.id = id
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
         self.state_index = START
@@ -39,6 +48,8 @@ class Case:
         self.path: list[tuple[int, int]] = []
         """What was bought, in order: (observation, the state it led to)."""
         self.action_index = -1
+        self.tag = tag
+        """What the learner wants to remember of the case until its reward comes."""
         self._desk: Desk | None = desk
         self._policy: Policy | None = policy
         self._lattice = policy.lattice

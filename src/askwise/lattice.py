@@ -61,18 +61,20 @@ class Lattice:
     (5, {'mri': 'pos'})
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, max_observations: int | None = None) -> None:
         radices = [len(o.values) for o in problem.observations]
         self.problem = problem
-        self.size = count_states(radices, problem.m)
+        self.m = problem.m if max_observations is None else max_observations
+        """The most observations in a state; the problem's, unless given."""
+        self.size = count_states(radices, self.m)
         """Ψ_tot, the empty state included."""
         if self.size > MOST_STATES:
             raise TooLargeError(
-                f"{len(radices)} observations with max_observations={problem.m} make "
+                f"{len(radices)} observations with max_observations={self.m} make "
                 f"{self.size:,} states, more than the {MOST_STATES:,} that are supported: "
                 "lower max_observations, or the number of observations or of their values"
             )
-        self.layout = _build(np.array(radices, np.int64), problem.m)
+        self.layout = _build(np.array(radices, np.int64), self.m)
         self._positions = {o.name: i for i, o in enumerate(problem.observations)}
         self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
 
@@ -105,10 +107,8 @@ class Lattice:
     def index(self, state: Mapping[str, Value]) -> int:
         """The integer of a readable state."""
         digits = {self.position(n): self.digit(self.position(n), v) for n, v in state.items()}
-        if len(digits) > self.problem.m:
-            raise CaseError(
-                f"a state of {len(digits)} observations, expected at most {self.problem.m}"
-            )
+        if len(digits) > self.m:
+            raise CaseError(f"a state of {len(digits)} observations, expected at most {self.m}")
         return self.index_of(digits)
 
     def state(self, index: int) -> dict[str, Value]:
@@ -126,7 +126,7 @@ class Lattice:
     @property
     def most_outcomes(self) -> int:
         """Ψ_max: the most states that one further observation can lead to."""
-        return int(self.layout.radices.max()) if self.problem.m else 1
+        return int(self.layout.radices.max()) if self.m else 1
 
     @cached_property
     def subset_costs(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -184,7 +184,7 @@ class Lattice:
         """Ψ⁺(ψ, i): the states that looking at i can lead to, one for each of its values."""
         subset = self.subset_of(index)
         domain = self.members(subset)
-        if observation in domain or len(domain) == self.problem.m:
+        if observation in domain or len(domain) == self.m:
             return range(0)
         union = tuple(sorted((*domain, observation)))
         above, slot = self.subset(union), union.index(observation)

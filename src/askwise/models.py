@@ -47,13 +47,13 @@ class Model:
         if self.reward.min() < 0 or self.reward.max() > 1:
             extreme = self.reward.min() if self.reward.min() < 0 else self.reward.max()
             raise ModelError(f"reward must lie between 0 and 1, got {extreme}")
-        self._marginals: tuple[Floats, Floats] | None = None
+        self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
 
     def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
         """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""
         if lattice.problem != self.problem:
             raise ModelError("the model and the lattice are of two different problems")
-        if self._marginals is None:
+        if lattice.m not in self._marginals:
             everything = range(len(self.problem.observations))
             earned = self.probability[..., None] * self.reward
             probability = np.empty(lattice.size)
@@ -66,8 +66,8 @@ class Model:
                 reward[block] = earned.sum(axis=hidden).reshape(len(states), -1)
             possible = probability > 0
             reward[possible] /= probability[possible, None]
-            self._marginals = probability, np.clip(reward, 0.0, 1.0)
-        return self._marginals
+            self._marginals[lattice.m] = probability, np.clip(reward, 0.0, 1.0)
+        return self._marginals[lattice.m]
 
     def sample(self, rng: np.random.Generator, size: int) -> Integers:
         """(size, D) values of independent full states, as their places among the values."""

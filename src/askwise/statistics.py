@@ -53,7 +53,7 @@ class Statistics:
         """N(I)"""
         self.visits: Integers = np.zeros(states, np.int64)
         """N(ψ)"""
-        self.transitions: Integers = np.zeros((states, lattice.problem.m), np.int64)
+        self.transitions: Integers = np.zeros((states, lattice.m), np.int64)
         """N(ψ, i, ψ') at [ψ', slot of i in ψ']: a state has one cell for each of its parents."""
         self.action_counts: Integers = np.zeros((states, actions), np.int64)
         """N(a, ψ) at [ψ, a]"""

@@ -83,7 +83,7 @@ def optimistic_mean(
         return best
     budget = 0.5 * total * min(1.0, math.sqrt(width / max(1.0, float(total))))
     if outcomes > FEW:
-        loss = _loss_by_sorting(value, weight, slot, first, stride, outcomes, best, budget)
+        loss = loss_by_sorting(value, weight, slot, first, stride, outcomes, best, budget)
         return best - loss / total
     loss = 0.0
     for y in range(outcomes):
@@ -97,7 +97,7 @@ def optimistic_mean(
 
 
 @jit
-def _loss_by_sorting(
+def loss_by_sorting(
     value: Floats,
     weight: Weights,
     slot: int,

@@ -44,10 +44,13 @@ def sequential(
     width: float,
     width_per_outcome: float,
     margin: float,
+    ahead: Floats,
     out_value: Floats,
     out_next: Choices,
 ) -> None:
     """F̂(ψ) and ĝ(ψ) of every state, from the largest states down to the empty one.
+
+    `ahead` is what a child is worth: `out_value` itself, or `stop` to look one step ahead only.
 
     Works on whole subsets: the children of a block of states under observation i lie in one block
     again, `stride` apart, so nothing is looked up for a single state.
@@ -81,7 +84,7 @@ def sequential(
                     state = here + high * stride + low
                     first = offsets[union] + high * stride * radix + low
                     value = (
-                        optimistic_mean(out_value, weight, slot, first, stride, radix, union_width)
+                        optimistic_mean(ahead, weight, slot, first, stride, radix, union_width)
                         - cost[i]
                     )
                     if value > out_value[state] + margin:

@@ -2,15 +2,33 @@
 
 import os
 
+from askwise.learners.adaptive_greedy import AdaptiveGreedy
 from askwise.learners.base import BaseLearner
+from askwise.learners.epoch_greedy import EpochGreedy
+from askwise.learners.fixed_set import ContextualUCB, FixedSet, NoInformation
+from askwise.learners.lin_ucb import LinUCB
+from askwise.learners.policy_ucb import PolicyUCB
+from askwise.learners.psrl import PSRL
+from askwise.learners.random_choice import RandomChoice
 from askwise.learners.seq_oos import SeqOOS
 from askwise.learners.sim_oos import SimOOS
+from askwise.learners.ucrl2 import UCRL2
 
 LEARNERS: dict[str, type[BaseLearner]] = {
     learner.name: learner
     for learner in (
         SimOOS,
         SeqOOS,
+        PSRL,
+        AdaptiveGreedy,
+        UCRL2,
+        ContextualUCB,
+        FixedSet,
+        NoInformation,
+        LinUCB,
+        EpochGreedy,
+        PolicyUCB,
+        RandomChoice,
     )
 }
 """The registry: a name here is a name everywhere. `LEARNERS[MyLearner.name] = MyLearner` adds."""
@@ -23,4 +41,20 @@ def load(path: str | os.PathLike[str]) -> BaseLearner:
     return read(path, LEARNERS)
 
 
-__all__ = ["LEARNERS", "BaseLearner", "SeqOOS", "SimOOS", "load"]
+__all__ = [
+    "LEARNERS",
+    "PSRL",
+    "UCRL2",
+    "AdaptiveGreedy",
+    "BaseLearner",
+    "ContextualUCB",
+    "EpochGreedy",
+    "FixedSet",
+    "LinUCB",
+    "NoInformation",
+    "PolicyUCB",
+    "RandomChoice",
+    "SeqOOS",
+    "SimOOS",
+    "load",
+]

@@ -30,7 +30,7 @@ class BaseLearner(ABC):
 
     name: ClassVar[str]
     """What the registry, the command line and saved files call it."""
-    way: ClassVar[WayToBuy]
+    way: WayToBuy
 
     def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
         if not isinstance(problem, Problem):
@@ -44,6 +44,8 @@ class BaseLearner(ABC):
         self.cases: dict[int, Case] = {}
         """The cases whose reward is still to come, by their number."""
         self.lock = threading.RLock()
+        self.lengths = (0, 0)
+        """How many cases were opened in the previous round, and in this one."""
         self._opened = 0
         self._rule = Doubling()
         self._over = True
@@ -59,7 +61,21 @@ class BaseLearner(ABC):
 
     @abstractmethod
     def plan(self) -> Policy:
-        """The policy of a round that begins now."""
+        """The policy of a round that begins now; `self.round` is its number."""
+
+    @property
+    def round_length(self) -> int | None:
+        """The most cases in the current round; None: as many as it takes until a count doubles."""
+        return None
+
+    def extra_arrays(self) -> dict[str, Integers]:
+        """Counters beside the statistics, if an algorithm needs any; they are saved too."""
+        return {}
+
+    @property
+    def tag(self) -> int:
+        """What to remember of a case that opens now."""
+        return 0
 
     # --- the face --------------------------------------------------------------------------------
 
@@ -77,19 +93,24 @@ class BaseLearner(ABC):
     def replan(self) -> Policy:
         """End the round and begin the next with a policy from all that is known now."""
         with self.lock:
-            policy = self.plan()
+            self.round += 1
+            try:
+                policy = self.plan()
+            except BaseException:
+                self.round -= 1
+                raise
             self._policy = policy
             self._rule.begin()
             self._over = False
-            self.round += 1
+            self.lengths = (self.lengths[1], 0)
             return policy
 
     def open(self) -> Case:
         """A new case, under the policy of the round."""
         with self.lock:
-            policy = self.replan() if self._over else self.policy
-            case = Case(self._opened + 1, policy, self)
-            self._opened += 1
+            policy = self._policy_of_the_round()
+            case = Case(self._opened + 1, policy, self, self.tag)
+            self._count_opened(1)
             self.cases[case.id] = case
             return case
 
@@ -110,11 +131,14 @@ class BaseLearner(ABC):
         batch = Batch(values, rewards, out_state, out_action, 0)
         self._rule.to_marks(self._marks, self.round, self.policy, self.statistics)
         while batch.start < len(values):
-            policy = self.replan() if self._over else self.policy
+            policy = self._policy_of_the_round()
+            if self.round_length is not None:
+                room = self.round_length - self.lengths[1]
+                batch = batch._replace(values=values[: batch.start + room])
             end, self._over = self.way.run(policy, self.statistics, batch, self.round, self._marks)
             out_round[batch.start : end] = self.round
             self.statistics.cases += end - batch.start
-            self._opened += end - batch.start
+            self._count_opened(end - batch.start)
             batch = batch._replace(start=end)
         self._rule.from_marks(self._marks, self.round, self.policy)
 
@@ -127,6 +151,14 @@ class BaseLearner(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.statistics.cases:,} cases, round {self.round:,}>"
+
+    def _policy_of_the_round(self) -> Policy:
+        full = self.round_length is not None and self.lengths[1] >= self.round_length
+        return self.replan() if self._over or full else self.policy
+
+    def _count_opened(self, cases: int) -> None:
+        self._opened += cases
+        self.lengths = (self.lengths[0], self.lengths[1] + cases)
 
     # --- what cases report -----------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     id: int
     path: list[tuple[int, int]]
     action: int
+    tag: int
     policy: int | None
     """Which of the saved policies it follows; none once it has acted."""
 
@@ -54,6 +55,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     cases_counted: int
     round: int
     over: bool
+    lengths: tuple[int, int]
     began: list[tuple[int, int, int]]
     opened: int
     rng: dict[str, Any]
@@ -73,7 +75,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
             if not any(case._policy is p for p in policies):
                 policies.append(case._policy)
             place = next(k for k, p in enumerate(policies) if p is case._policy)
-        cases.append(_Case(case.id, case.path, case.action_index, place))
+        cases.append(_Case(case.id, case.path, case.action_index, case.tag, place))
     header = _Header(
         format=FORMAT,
         version=VERSION,
@@ -83,6 +85,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         cases_counted=learner.statistics.cases,
         round=learner.round,
         over=learner._over,
+        lengths=learner.lengths,
         began=[(s, c, n) for (s, c), n in learner._rule.began.items()],
         opened=learner._opened,
         rng=_plain(learner.rng.bit_generator.state),
@@ -90,7 +93,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         planned=learner._policy is not None,
         cases=cases,
     )
-    arrays = dict(learner.statistics.arrays())
+    arrays = dict(learner.statistics.arrays()) | learner.extra_arrays()
     for k, policy in enumerate(policies):
         for name, array in _tables(policy).items():
             arrays[f"policy{k}.{name}"] = array
@@ -146,12 +149,13 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
     statistics.cases = header.cases_counted
-    for name, array in statistics.arrays():
+    for name, array in (*statistics.arrays(), *learner.extra_arrays().items()):
         array[...] = _load(archive, name, array)
     _check_counters(learner)
     policies = [_rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
     learner._policy = policies[0] if header.planned else None
     learner.round, learner._over, learner._opened = header.round, header.over, header.opened
+    learner.lengths = header.lengths
     learner._rule.began = {(state, choice): n for state, choice, n in header.began}
     learner.rng = _revive(header.rng)
     for saved in header.cases:
@@ -161,7 +165,8 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
 
 def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case = object.__new__(Case)
-    case.id, case.path, case.action_index = saved.id, saved.path, saved.action
+    case.id, case.path, case.tag = saved.id, saved.path, saved.tag
+    case.action_index = saved.action
     case.state_index = saved.path[-1][1] if saved.path else 0
     learner.lattice.subset_of(case.state_index)  # raises if there is no such state
     if not -1 <= saved.action < len(learner.problem.actions):

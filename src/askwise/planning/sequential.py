@@ -31,21 +31,26 @@ class SequentialPlan(NamedTuple):
 
 
 def plan_sequential(
-    lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
+    lattice: Lattice, estimates: Estimates, *, margin: float = 0.0, myopic: bool = False
 ) -> SequentialPlan:
-    """F̂(ψ) and ĝ(ψ) for every state. A look is better only if it is so by more than `margin`."""
+    """F̂(ψ) and ĝ(ψ) for every state. A look is better only if it is so by more than `margin`.
+
+    A `myopic` plan values each look as if it were the last one.
+    """
     from askwise._kernels.plans import sequential
 
     values = np.empty(lattice.size)
     following = np.empty(lattice.size, np.int16)
+    stop = lattice.problem.reward_value * estimates.reward
     sequential(
         *lattice.layout,
-        lattice.problem.reward_value * estimates.reward,
+        stop,
         estimates.weight,
         np.array([o.cost for o in lattice.problem.observations]),
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
         margin,
+        stop if myopic else values,
         values,
         following,
     )

@@ -1,0 +1,18 @@
+"""What was seen, taken at face value.
+
+    r̂(a, ψ) = (Σr + ½) / (N(a, ψ) + 1)
+
+One imagined case of reward ½ stands for an action never tried: neither hope nor fear.
+"""
+
+import numpy as np
+
+from askwise._typing import Integers
+from askwise.estimation.estimates import Estimates, Radii
+from askwise.statistics import UNIT, Statistics
+
+
+def empirical_estimates(statistics: Statistics, weight: Integers) -> Estimates:
+    """Mean rewards and frequencies, with zero radii."""
+    reward = (statistics.reward_sums * UNIT + 0.5) / (statistics.action_counts + 1)
+    return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())

@@ -1,0 +1,44 @@
+"""No learning at all."""
+
+import math
+
+import numpy as np
+
+from askwise.lattice import Lattice
+from askwise.learners.base import BaseLearner
+from askwise.learners.plans import Simultaneous
+from askwise.policy import SimultaneousPolicy
+
+
+class RandomChoice(BaseLearner):
+    """Buys a random set and takes a random action: the floor, and the fairest data there is.
+
+    >>> from askwise.environments import Population, breast_cancer
+    >>> from askwise.simulation import simulate
+    >>> patients = Population(breast_cancer(cost=5.0))
+    >>> learner = RandomChoice(patients.problem, rng=0)
+    >>> round(float(simulate(learner, patients, steps=2_000, rng=0).gain.mean()), 1)
+    17.1
+    """
+
+    name = "random-choice"
+    way = Simultaneous()
+
+    @property
+    def round_length(self) -> int:
+        """Every case is a round."""
+        return 1
+
+    def plan(self) -> SimultaneousPolicy:
+        """Another one for every case."""
+        return random_policy(self.lattice, self.rng)
+
+
+def random_policy(lattice: Lattice, rng: np.random.Generator) -> SimultaneousPolicy:
+    """A uniformly random set with uniformly random actions."""
+    subset = int(rng.integers(lattice.subsets))
+    actions = np.zeros(lattice.size, np.int16)
+    states = lattice.states(subset)
+    chosen = rng.integers(len(lattice.problem.actions), size=len(states))
+    actions[states.start : states.stop] = chosen
+    return SimultaneousPolicy(lattice, subset, actions, np.full(lattice.subsets, math.nan))

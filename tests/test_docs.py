@@ -1,0 +1,168 @@
+"""What the pages say is run, and what they name exists."""
+
+import contextlib
+import importlib
+import inspect
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from askwise.learners import LEARNERS
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+MUST_HAVE_CODE = {"README.md", "CONTRIBUTING.md", "docs/paper.md"}
+OUTPUT = "<!-- output -->"
+
+
+class Block(NamedTuple):
+    language: str
+    line: int
+    """The number of the line before its first."""
+    text: str
+    is_output: bool
+    """Whether it claims to be what the block before it printed."""
+
+
+def blocks_of(text):
+    """The fenced blocks of a page, in order."""
+    found, inside, announced = [], None, False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if inside is not None:
+            language, start, lines = inside
+            if line.strip() == "```":
+                found.append(Block(language, start, "".join(lines), announced))
+                inside, announced = None, False
+            else:
+                lines.append(line + "\n")
+        elif line.startswith("```"):
+            inside = line[3:].strip(), number, []
+        elif line.strip() == OUTPUT:
+            announced = True
+        elif line.strip():
+            assert not announced, f"line {number}: {OUTPUT} without a block behind it"
+    assert inside is None, f"line {inside[1]}: a block that does not end"
+    assert not announced, f"{OUTPUT} without a block behind it"
+    return found
+
+
+def run_page(text, name):
+    """Run the Python blocks of a page in one namespace; returns how many there were."""
+    namespace, printed, count = {"__name__": "page"}, None, 0
+    for block in blocks_of(text):
+        if block.is_output:
+            assert block.language == "text", f"{name}:{block.line}: output must be a text block"
+            assert printed is not None, f"{name}:{block.line}: output of no Python block"
+            assert block.text == printed, f"{name}:{block.line}: printed was\n{printed}"
+        printed = None
+        if block.language.startswith("py"):
+            # so many empty lines before it that a traceback shows the line of the page
+            code = compile("\n" * block.line + block.text, name, "exec", dont_inherit=True)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(code, namespace)
+            printed, count = out.getvalue(), count + 1
+    return count
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def sandbox(tmp_path, monkeypatch):
+    """Files are written elsewhere, and a learner added to the registry is taken out again."""
+    monkeypatch.chdir(tmp_path)
+    before = dict(LEARNERS)
+    yield
+    LEARNERS.clear()
+    LEARNERS.update(before)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.usefixtures("sandbox")
+def test_the_code_of_a_page_runs_as_printed(page):
+    count = run_page(page.read_text(encoding="utf-8"), str(page))
+    assert count > 0 or name_of(page) not in MUST_HAVE_CODE
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("```python\nprint(1)\n```\n<!-- output -->\n```text\n2\n```", "printed was\n1"),
+        ("```text\n2\n```\n<!-- output -->\n```text\n2\n```", "output of no Python block"),
+        ("```python\nprint(1)\n```\n<!-- output -->\nwords", "without a block behind it"),
+        ("```python\nprint(1)\n```\n<!-- output -->", "without a block behind it"),
+        ("```python\nprint(1)\n```\n<!-- output -->\n```sh\n1\n```", "must be a text block"),
+        ("```python\nassert False, 'reached'\n```", "reached"),
+        ("```python\nprint(1)", "a block that does not end"),
+    ],
+)
+def test_a_page_can_fail(page, message):
+    with pytest.raises(AssertionError, match=re.escape(message)):
+        run_page(page, "page.md")
+
+
+def test_blocks_of_a_page_share_their_names():
+    page = "```python\nx = 1\n```\n```python\nprint(x)\n```\n\n<!-- output -->\n```text\n1\n```\n"
+    assert run_page(page, "page.md") == 2
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_an_example_runs(example, tmp_path):
+    result = subprocess.run(
+        [sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+def resolve(dotted):
+    """The module, class, function or attribute of that name; raises if there is none."""
+    parts = dotted.split(".")
+    thing, at = importlib.import_module(parts[0]), 1
+    for part in parts[1:]:
+        at += 1
+        if inspect.isclass(thing) and not hasattr(thing, part):
+            sources = "".join(inspect.getsource(c) for c in thing.__mro__[:-1])
+            if not re.search(rf"\bself\.{part}\b.* = |^    {part}: ", sources, re.MULTILINE):
+                raise AttributeError(f"{dotted}: {thing.__name__} has no {part}")
+            assert at == len(parts), dotted
+            continue
+        if inspect.ismodule(thing) and not hasattr(thing, part):
+            importlib.import_module(f"{thing.__name__}.{part}")
+        thing = getattr(thing, part)
+    return thing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_names_exists(page):
+    text = page.read_text(encoding="utf-8")
+    for dotted in re.findall(r"`(askwise(?:\.\w+)+)", text):
+        resolve(dotted)
+    for file, test in re.findall(r"`(tests/\w+\.py)(?:::(\w+))?`", text):
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert not test or f"def {test}(" in source, f"{file} has no {test}"
+    for link in re.findall(r"\]\(([^)#:\s]+)\)", text):
+        assert (page.parent / link).exists(), f"a link to {link}, which does not exist"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE):
+        assert f"\n{target}:" in makefile, f"the Makefile has no {target}"
+
+
+def test_names_that_do_not_exist_are_found_out():
+    for dotted in ("askwise.nothing", "askwise.lattice.Lattice.nothing", "askwise.oracle.nothing"):
+        with pytest.raises((AttributeError, ImportError)):
+            resolve(dotted)
+
+
+def test_the_architecture_names_every_room():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for path in (ROOT / "src" / "askwise").iterdir():
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            assert path.stem == "__init__" or f"`{path.stem}`" in page, path.stem
