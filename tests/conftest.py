@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("askwise", deadline=None, derandomize=True)
 settings.load_profile("askwise")
 
-KERNELS = ("jit", "optimism", "plans", "counting")
+KERNELS = ("jit", "optimism", "plans", "counting", "lattices", "runs", "value_iteration")
 
 
 def _plain_kernels():

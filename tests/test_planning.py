@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import reference
 from askwise import Lattice
-from askwise._kernels.optimism import FEW
 from askwise.estimation.estimates import Estimates, Radii
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.testing import random_model
@@ -33,7 +32,7 @@ def random_instance(rng, most_states=500):
     reward[rng.random(n) < rng.random()] = 1.0  # never tried
     most = int(rng.choice([1, 3, 30, 1000]))
     sparse = rng.random() < 0.5
-    visits = rng.integers(0, most + 1, (n, 1)) * (rng.random((n, 1)) < 0.5 if sparse else 1)
+    visits = rng.integers(0, most + 1, n) * (rng.random(n) < 0.5 if sparse else 1)
     steps = rng.integers(0, most + 1, (n, m)) * (rng.random((n, m)) < 0.5 if sparse else 1)
     # widths from none to so wide that conf₂ is 1 even for large counts
     radii = Radii(
@@ -59,7 +58,7 @@ def test_plans_equal_linear_programming(batch):
         action = np.zeros(n, np.int16)
 
         plan = plan_simultaneous(lattice, Estimates(reward, action, visits, radii))
-        weight = by_state(radices, lattice, visits[:, 0])
+        weight = by_state(radices, lattice, visits)
         expected = reference.plan_simultaneous(problem, radices, rewards, weight, radii)
         np.testing.assert_allclose(
             plan.values / problem.reward_value, expected / problem.reward_value, atol=1e-9
@@ -104,7 +103,11 @@ def test_compiled_and_interpreted_give_the_same_bits(monkeypatch, request):
         assert np.array_equal(one[1], other[1])
 
 
-outcomes = st.lists(st.tuples(st.floats(0, 100), st.integers(0, 40)), min_size=1, max_size=3 * FEW)
+outcomes = st.lists(
+    st.tuples(st.floats(0, 100) | st.integers(0, 9).map(float), st.integers(0, 40)),
+    min_size=1,
+    max_size=40,
+)
 
 
 @given(outcomes=outcomes, width=st.floats(0, 50))
@@ -112,10 +115,10 @@ def test_optimistic_mean_equals_linear_programming(outcomes, width):
     from askwise._kernels.optimism import optimistic_mean
 
     value = np.array([v for v, _ in outcomes])
-    weight = np.array([[w] for _, w in outcomes])
-    got = optimistic_mean(value, weight, 0, 0, 1, len(value), width)
+    weight = np.array([w for _, w in outcomes])
+    got = optimistic_mean(value, weight, 0, len(value), width)
     radius = reference.radius(width, int(weight.sum()))
-    [expected] = reference.l1_programs([(value, reference.proportions(weight[:, 0]), radius)])
+    [expected] = reference.l1_programs([(value, reference.proportions(weight), radius)])
     assert abs(got - expected) <= 1e-8
     assert got <= value.max()
 
@@ -126,32 +129,31 @@ def test_optimistic_mean_ignores_outcomes_never_seen_that_are_no_better(outcomes
     from askwise._kernels.optimism import optimistic_mean
 
     value = np.array([100.0] + [v for v, _ in outcomes])
-    weight = np.array([[0]] + [[w] for _, w in outcomes])
+    weight = np.array([0] + [w for _, w in outcomes])
     place = data.draw(st.integers(0, len(value)))
-    more_value, more_weight = np.insert(value, place, 100.0), np.insert(weight, place, 0, axis=0)
-    if (len(value) <= FEW) == (len(more_value) <= FEW):
-        assert optimistic_mean(
-            more_value, more_weight, 0, 0, 1, len(more_value), width
-        ) == optimistic_mean(value, weight, 0, 0, 1, len(value), width)
+    more_value, more_weight = np.insert(value, place, 100.0), np.insert(weight, place, 0)
+    assert optimistic_mean(more_value, more_weight, 0, len(more_value), width) == optimistic_mean(
+        value, weight, 0, len(value), width
+    )
 
 
 def test_by_hand():
     """p̂ = (.5, .3, .2), values (1, 2, 4), conf₂ = .4: .2 moves from the worst to the best."""
     from askwise._kernels.optimism import optimistic_mean
 
-    value, weight = np.array([1.0, 2.0, 4.0]), np.array([[5], [3], [2]])
+    value, weight = np.array([1.0, 2.0, 4.0]), np.array([5, 3, 2])
     width = 0.4**2 * 10
-    assert optimistic_mean(value, weight, 0, 0, 1, 3, width) == pytest.approx(0.3 + 0.6 + 1.6)
-    assert optimistic_mean(value, weight, 0, 0, 1, 3, 0.0) == pytest.approx(0.5 + 0.6 + 0.8)
-    assert optimistic_mean(value, 0 * weight, 0, 0, 1, 3, 0.0) == 4.0  # nothing counted
-    assert optimistic_mean(value, weight, 0, 0, 1, 3, 1e9) == pytest.approx(0.3 * 2 + 0.7 * 4)
+    assert optimistic_mean(value, weight, 0, 3, width) == pytest.approx(0.3 + 0.6 + 1.6)
+    assert optimistic_mean(value, weight, 0, 3, 0.0) == pytest.approx(0.5 + 0.6 + 0.8)
+    assert optimistic_mean(value, 0 * weight, 0, 3, 0.0) == 4.0  # nothing counted
+    assert optimistic_mean(value, weight, 0, 3, 1e9) == pytest.approx(0.3 * 2 + 0.7 * 4)
 
 
 def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
     model = random_model(np.random.default_rng(0), [2, 2, 2], highest_cost=0.0)
     lattice = Lattice(model.problem)
     reward = np.full(lattice.size, 0.5)
-    visits, steps = np.ones((lattice.size, 1), np.int64), np.ones((lattice.size, 3), np.int64)
+    visits, steps = np.ones(lattice.size, np.int64), np.ones((lattice.size, 3), np.int64)
     action = np.zeros(lattice.size, np.int16)
     radii = Radii(outcomes=0.3)
     assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == 0
@@ -160,3 +162,36 @@ def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
     first = lattice.subset((0,))
     assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == first
     assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).next[0] == 0
+
+
+def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
+    from askwise._kernels.optimism import optimistic_rewards
+    from askwise.statistics import UNIT
+
+    counts = np.array([[4, 4], [0, 9], [9, 0], [1, 1], [100, 1]])
+    means = np.array([[0.25, 0.5], [0.0, 1.0], [1.0, 0.0], [0.9, 0.9], [0.5, 0.0]])
+    sums = (means * counts / UNIT).astype(np.int64)
+    reward, action = np.empty(5), np.empty(5, np.int16)
+    optimistic_rewards(counts, sums, UNIT, 0.04, reward, action)
+    # r̂ + √(.04 / n): .5 + .1; untried counts 1 and the first of equals wins; capped at 1
+    assert reward.tolist() == pytest.approx([0.6, 1.0, 1.0, 1.0, 0.52])
+    assert action.tolist() == [1, 0, 0, 0, 0]
+
+
+def test_looking_for_the_threshold_and_sorting_agree_to_the_bit(monkeypatch, plain_kernels):
+    from askwise._kernels import optimism
+
+    rng = np.random.default_rng(5)
+    sorted_too = 0
+    for _ in range(200):
+        n = int(rng.integers(1, 60))
+        value = np.round(rng.random(n) * 50, int(rng.integers(0, 3)))
+        weight = rng.integers(0, 5, n)
+        width = float(rng.random() * weight.sum())
+        results = set()
+        for scans in (1, 2, 8, 100):
+            monkeypatch.setattr(optimism, "SCANS", scans)
+            results.add(optimism.optimistic_mean(value, weight, 0, n, width))
+        assert len(results) == 1
+        sorted_too += width > 0
+    assert sorted_too > 150

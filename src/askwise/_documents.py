@@ -4,6 +4,7 @@ A key given twice, a key nobody knows, a number where a text belongs, NaN: each 
 names the file, the line, the key and what was expected.
 """
 
+import errno
 import json
 import os
 import re
@@ -37,6 +38,8 @@ def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
         at = _AT.search(message)
         where = at["path"] if at else ""
         what = message[: at.start()] if at else message
+        if what.endswith("got `bool`"):
+            what += " (a text such as yes or no needs quotes)"
         key = where.lstrip(".") or "the document"
         raise FileError(f"{path}{_line(text, where)}: {key}: {what}") from None
 
@@ -50,6 +53,8 @@ def write_document(path: str | os.PathLike[str], value: object) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Put `content` at `path`: afterwards the old file or the new one is there, never a part."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

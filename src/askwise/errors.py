@@ -29,5 +29,9 @@ class StatisticsError(AskwiseError, ValueError):
     """Counters that cannot be added or counted further."""
 
 
+class TableError(AskwiseError, ValueError):
+    """A table that does not fit the problem; names the column and the row."""
+
+
 class FileError(AskwiseError, ValueError):
     """A file that cannot be read as what it should be: damaged, foreign, or of another version."""

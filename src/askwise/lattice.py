@@ -106,6 +106,8 @@ class Lattice:
 
     def index(self, state: Mapping[str, Value]) -> int:
         """The integer of a readable state."""
+        if not isinstance(state, Mapping):
+            raise CaseError(f"a state is {{name: value}}, got {state!r}")
         digits = {self.position(n): self.digit(self.position(n), v) for n, v in state.items()}
         if len(digits) > self.m:
             raise CaseError(f"a state of {len(digits)} observations, expected at most {self.m}")

@@ -21,7 +21,7 @@ HAIR = 1e-12
 
 def simultaneous(model: Model) -> SimultaneousPolicy:
     """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m."""
-    lattice, estimates = _truth(model, slots=1)
+    lattice, estimates = _truth(model)
     margin = HAIR * model.problem.reward_value
     plan = plan_simultaneous(lattice, estimates, margin=margin)
     return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
@@ -29,7 +29,9 @@ def simultaneous(model: Model) -> SimultaneousPolicy:
 
 def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
     """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
-    lattice, estimates = _truth(model, slots=1)
+    if isinstance(observations, str):
+        raise ModelError(f"observations must be a list of names, got {observations!r}")
+    lattice, estimates = _truth(model)
     chosen = tuple(sorted({lattice.position(name) for name in observations}))
     if len(chosen) > model.problem.m:
         raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
@@ -59,17 +61,18 @@ def sequential(model: Model) -> SequentialPolicy:
     ├─ neg → wait
     └─ pos → treat
     """
-    lattice, estimates = _truth(model, slots=model.problem.m)
+    lattice, estimates = _truth(model)
     margin = HAIR * model.problem.reward_value
-    plan = plan_sequential(lattice, estimates, margin=margin)
+    # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
+    every_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
+    plan = plan_sequential(lattice, estimates._replace(weight=every_slot), margin=margin)
     return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
 
 
-def _truth(model: Model, slots: int) -> tuple[Lattice, Estimates]:
+def _truth(model: Model) -> tuple[Lattice, Estimates]:
     lattice = Lattice(model.problem)
     probability, reward = model.marginals(lattice)
     best: Floats = reward.max(axis=1)
     # The first action within a hair of the best: equals stay equal however they were summed.
     action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
-    weight = np.repeat(probability[:, None], slots, axis=1)
-    return lattice, Estimates(best, action, weight, Radii())
+    return lattice, Estimates(best, action, probability, Radii())

@@ -56,7 +56,7 @@ class Policy(ABC):
         return -1 - looks[0] if looks else int(self.actions[state])
 
     def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
-        """The names to buy when `state` is known; none means act."""
+        """The names to buy when `state`, {name: value}, is known; none means act."""
         observations = self.problem.observations
         return tuple(observations[i].name for i in self.looks(self.lattice.index(state)))
 

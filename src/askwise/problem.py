@@ -1,8 +1,9 @@
 """What can be bought, what can be decided, and what it all costs."""
 
 import math
+import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -82,11 +83,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             if number > _MOST:
                 raise ProblemError(f"{number} {what}: at most {_MOST} are supported")
         most = len(observations) if self.max_observations is None else self.max_observations
-        if (
-            isinstance(most, bool)
-            or not isinstance(most, int)
-            or not 0 <= most <= len(observations)
-        ):
+        if not _is_whole(most) or not 0 <= most <= len(observations):
             raise ProblemError(
                 f"max_observations must be a whole number from 0 to {len(observations)}, "
                 f"the number of observations, got {most!r}"
@@ -98,7 +95,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for field, kept in (
             ("observations", observations),
             ("actions", actions),
-            ("max_observations", most),
+            ("max_observations", int(most)),
             ("reward_value", float(self.reward_value)),
         ):
             msgspec.structs.force_setattr(self, field, kept)
@@ -137,13 +134,18 @@ def _check_distinct(names: Sequence[object], what: str) -> None:
 
 def _as_tuple(items: object, what: str) -> tuple[object, ...]:
     # A text is a sequence of texts: values="yes" would silently mean "y", "e", "s".
-    if isinstance(items, str) or not isinstance(items, Sequence):
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
         raise ProblemError(f"{what} must be a list, got {items!r}")
-    return tuple(items)
+    # NumPy's whole numbers are as good as Python's.
+    return tuple(int(i) if _is_whole(i) else i for i in items)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
 
 
 def _is_number(number: object) -> bool:
-    if isinstance(number, bool) or not isinstance(number, int | float):
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
         return False
     try:
         return math.isfinite(number)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from askwise._progress import Progress
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.environments.base import Environment, stream
 from askwise.errors import OptionError
@@ -42,20 +43,34 @@ class Run:
         """β r − Σ c."""
         return self.lattice.problem.reward_value * self.reward - self.cost
 
+    def bought(self, part: slice = slice(None)) -> dict[str, float]:
+        """For each observation the share of the cases, or of a part of them, that bought it."""
+        cases = np.bincount(self.observed[part], minlength=self.lattice.subsets)
+        bought = np.zeros(len(self.lattice.problem.observations) + 1)  # the last is for the −1
+        for members in self.lattice.layout.members.T:
+            np.add.at(bought, members, cases)
+        names = [o.name for o in self.lattice.problem.observations]
+        return dict(zip(names, (bought[:-1] / cases.sum()).tolist(), strict=True))
+
     def __len__(self) -> int:
         return len(self.state)
 
     def __repr__(self) -> str:
-        return f"<Run of {len(self):,} cases with mean gain {self.gain.mean():g}>"
+        mean = f" with mean gain {self.gain.mean():g}" if len(self) else ""
+        return f"<Run of {len(self):,} cases{mean}>"
 
 
 def simulate(
     learner: BaseLearner, environment: Environment, *, steps: int, rng: RandomSource = None
 ) -> Run:
     """Let the learner decide `steps` cases drawn from the environment, each rewarded at once."""
+    if not hasattr(environment, "draw"):
+        raise OptionError(
+            f"expected an environment, such as Population(model) or a Table, got {environment!r}"
+        )
     if learner.problem != environment.problem:
         raise OptionError("the learner and the environment are of two different problems")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
         raise OptionError(f"steps must be a whole number of at least 0, got {steps!r}")
     run = Run(
         lattice=learner.lattice,
@@ -65,11 +80,12 @@ def simulate(
         round=np.empty(steps, np.int64),
     )
     done = 0
-    with learner.lock:
+    with learner.lock, Progress("cases", steps) as progress:
         for draws in stream(environment, np.random.default_rng(rng), steps):
             end = done + len(draws.values)
             learner.run(*draws, run.state[done:end], run.action[done:end], run.round[done:end])
             actions = run.action[done:end]
             run.reward[done:end] = draws.rewards[np.arange(len(actions)), actions]
+            progress.advance(end - done)
             done = end
     return run

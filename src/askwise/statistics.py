@@ -38,7 +38,8 @@ def check_reward(reward: object) -> float:
         number = float(reward)
         if 0.0 <= number <= 1.0:  # NaN is not
             return number
-    raise CaseError(f"reward must be a number from 0 to 1, got {reward!r}")
+    hint = "; write 1.0 or 0.0" if isinstance(reward, bool | np.bool_) else ""
+    raise CaseError(f"reward must be a number from 0 to 1, got {reward!r}{hint}")
 
 
 class Statistics:

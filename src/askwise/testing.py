@@ -18,11 +18,12 @@ import numpy as np
 
 from askwise._typing import RandomSource
 from askwise.cases import Case
-from askwise.environments import Population, stream
+from askwise.environments import Population, random_model, stream
 from askwise.errors import AskwiseError, CaseError, FileError
-from askwise.learners import BaseLearner, load
+from askwise.learners import BaseLearner
+from askwise.learners.saving import read
 from askwise.models import Model
-from askwise.problem import Observation, Problem, Value
+from askwise.problem import Problem, Value
 from askwise.simulation import simulate
 
 
@@ -31,29 +32,6 @@ class MakesLearner(Protocol):
 
     def __call__(self, problem: Problem, *, rng: RandomSource) -> BaseLearner:
         """A new learner for the problem."""
-
-
-def random_model(
-    rng: np.random.Generator,
-    values: list[int],
-    *,
-    actions: int = 3,
-    max_observations: int | None = None,
-    reward_value: float = 1.0,
-    highest_cost: float = 0.2,
-) -> Model:
-    """A problem with that many values for each observation, and a random model of it."""
-    problem = Problem(
-        observations=[
-            Observation(f"o{i}", values=list(range(n)), cost=round(rng.random() * highest_cost, 3))
-            for i, n in enumerate(values)
-        ],
-        actions=[f"a{a}" for a in range(actions)],
-        max_observations=max_observations,
-        reward_value=reward_value,
-    )
-    states = int(np.prod(values))
-    return Model(problem, rng.dirichlet(np.ones(states)), rng.random((states, actions)))
 
 
 def play(learner: BaseLearner, model: Model, cases: int, rng: np.random.Generator) -> list[Case]:
@@ -104,7 +82,7 @@ def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "learner.askwise"
             learner.save(path)
-            loaded = load(path)
+            loaded = _load(path, learner)
         assert type(loaded) is type(learner)
         assert loaded.options == learner.options
         assert loaded.problem == learner.problem
@@ -226,14 +204,15 @@ def check_refuses_damaged_files(make: MakesLearner) -> None:
         path = Path(folder) / "learner.askwise"
         learner.save(path)
         whole = path.read_bytes()
-        damaged = [b"", b"hello", whole[: len(whole) // 2], whole[:-1]]
-        for place in range(0, len(whole), len(whole) // 50):
-            damaged.append(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        damaged = [b"", b"hello", whole[: len(whole) // 2], whole[:-1]] + [
+            whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+            for place in range(0, len(whole), len(whole) // 50)
+        ]
         refused = 0
         for content in damaged:
             path.write_bytes(content)
             try:
-                loaded = load(path)
+                loaded = _load(path, learner)
             except FileError as error:
                 assert str(path) in str(error)
                 refused += 1
@@ -281,6 +260,11 @@ LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
     check_works_from_threads,
     check_policy_is_frozen_and_readable,
 )
+
+
+def _load(path: Path, like: BaseLearner) -> BaseLearner:
+    """Loads a learner whether or not it is in the registry."""
+    return read(path, {like.name: type(like)})
 
 
 def _models() -> Iterator[Model]:

@@ -7,8 +7,8 @@ import numpy as np
 from askwise._kernels.jit import jit
 from askwise._typing import Choices, Floats, Integers, Weights
 
-FEW = 8
-"""Up to so many outcomes the thresholds are tried one by one; beyond, they are sorted."""
+SCANS = 8
+"""How many thresholds are looked for one by one before all of them are sorted."""
 
 CHUNK = 256
 """States handled together, so that the square roots and divisions are done several at a time."""
@@ -51,83 +51,71 @@ def optimistic_rewards(
 
 
 @jit
-def optimistic_mean(
-    value: Floats,
-    weight: Weights,
-    slot: int,
-    first: int,
-    stride: int,
-    outcomes: int,
-    width: float,
-) -> float:
-    """Max Σ p̃ v over the p̃ with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
+def optimistic_mean(value: Floats, weight: Weights, first: int, end: int, width: float) -> float:
+    """The most that Σ p̃ v can be, with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
 
-    The outcomes are the states first, first + stride, …; p̂ = w / n with w = weight[·, slot] and
-    n = Σ w; conf₂ = min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best
-    outcome v* and takes it from the worst. Nothing counted (n = 0): any distribution is possible.
-
-    With deficits d = v* − v, what is still lost after taking b = n · conf₂/2 from the worst is
-
-        max_τ  Σ w min(d, τ) − τ b,     τ one of the deficits
-
-    (the dual of "remove at most b where it hurts most"). Outcomes as good as the best add exactly
-    nothing, so alternatives that are equal stay equal to the last bit.
+    Over the outcomes from `first` to before `end`, with p̂ = w / n, n = Σ w and conf₂ =
+    min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v* and takes
+    it from the worst. Nothing counted (n = 0): any distribution is possible.
     """
-    total = weight[first, slot]
+    total = weight[first]
     best = value[first]
-    for x in range(1, outcomes):
-        state = first + x * stride
-        total += weight[state, slot]
-        best = max(best, value[state])
+    for x in range(first + 1, end):
+        total += weight[x]
+        best = max(best, value[x])
     if total == 0:
         return best
     budget = 0.5 * total * min(1.0, math.sqrt(width / max(1.0, float(total))))
-    if outcomes > FEW:
-        loss = loss_by_sorting(value, weight, slot, first, stride, outcomes, best, budget)
-        return best - loss / total
-    loss = 0.0
-    for y in range(outcomes):
-        threshold = best - value[first + y * stride]
-        kept = -threshold * budget
-        for x in range(outcomes):
-            state = first + x * stride
-            kept += weight[state, slot] * min(best - value[state], threshold)
-        loss = max(loss, kept)
-    return best - loss / total
+    return best - remaining_loss(value, weight, first, end, best, budget) / total
 
 
 @jit
-def loss_by_sorting(
-    value: Floats,
-    weight: Weights,
-    slot: int,
-    first: int,
-    stride: int,
-    outcomes: int,
-    best: float,
-    budget: float,
+def remaining_loss(
+    value: Floats, weight: Weights, first: int, end: int, best: float, budget: float
 ) -> float:
-    """The same loss for many outcomes: finds the threshold, then sums in the order of the states.
+    """What is still lost against the best after taking `budget` of weight from the worst outcomes.
 
-    Equal deficits are taken together, and what is left of the budget is compared with whole
-    numbers, so the order in which a sort leaves equals does not matter.
+    With deficits d = best − v and a threshold τ, the largest such that the outcomes with d ≥ τ
+    weigh at least the budget b, it is Σ w min(d, τ) − τ b. Outcomes as good as the best add exactly
+    nothing, so alternatives that are equal stay equal to the last bit. With a budget the weights
+    are whole numbers: however τ is found, and whatever outcomes of no weight there are, the result
+    is the same to the bit.
     """
-    order = np.argsort(value[first : first + outcomes * stride : stride])
-    at = 0
-    while True:
-        threshold = best - value[first + order[at] * stride]
-        mass = weight[first + order[at] * stride, slot]
-        at += 1
-        while at < outcomes and best - value[first + order[at] * stride] == threshold:
-            mass += weight[first + order[at] * stride, slot]
-            at += 1
-        if mass >= budget or at == outcomes:
+    worst = value[first]
+    for x in range(first + 1, end):
+        worst = min(worst, value[x])
+    threshold = best - worst
+    found = False
+    for _ in range(SCANS):
+        mass = weight[first] * 0
+        below = 0.0
+        for x in range(first, end):
+            deficit = best - value[x]
+            taken = deficit >= threshold
+            mass += weight[x] if taken else 0
+            below = max(below, 0.0 if taken else deficit)
+        found = mass >= budget
+        if found:
             break
-        budget -= mass
-    loss = threshold * max(0.0, mass - budget)
-    for x in range(outcomes):
-        state = first + x * stride
-        deficit = best - value[state]
-        if deficit < threshold:
-            loss += weight[state, slot] * deficit
-    return loss
+        threshold = below
+        if threshold == 0.0:
+            return 0.0
+    if not found:
+        threshold = _threshold_by_sorting(value, weight, first, end, best, budget)
+    loss = -threshold * budget
+    for x in range(first, end):
+        loss += weight[x] * min(best - value[x], threshold)
+    return max(0.0, loss)
+
+
+@jit
+def _threshold_by_sorting(
+    value: Floats, weight: Weights, first: int, end: int, best: float, budget: float
+) -> float:
+    """The same threshold when it lies far down."""
+    mass = weight[first] * 0
+    for x in np.argsort(value[first:end]):
+        mass += weight[first + x]
+        if mass >= budget:
+            return best - value[first + x]
+    return 0.0

@@ -1,5 +1,7 @@
 """The two planners over the whole lattice."""
 
+import numpy as np
+
 from askwise._kernels.jit import jit
 from askwise._kernels.optimism import optimistic_mean
 from askwise._typing import Choices, Floats, Integers, Weights
@@ -20,9 +22,9 @@ def simultaneous(
     choice = 0
     for subset in range(len(cost)):
         first = offsets[subset]
-        outcomes = offsets[subset + 1] - first
-        subset_width = width + width_per_outcome * outcomes
-        mean = optimistic_mean(stop, weight, 0, first, 1, outcomes, subset_width)
+        end = offsets[subset + 1]
+        subset_width = width + width_per_outcome * (end - first)
+        mean = optimistic_mean(stop, weight, first, end, subset_width)
         out_value[subset] = mean - cost[subset]
         if out_value[subset] > out_value[choice] + margin:
             choice = subset
@@ -57,6 +59,8 @@ def sequential(
     """
     n = len(radices)
     m = members.shape[1]
+    values = np.empty(radices.max())
+    weights = np.empty(radices.max(), weight.dtype)
     out_value[:] = stop
     out_next[:] = -1
     for subset in range(levels[m] - 1, -1, -1):
@@ -82,11 +86,13 @@ def sequential(
             for high in range(states // stride):
                 for low in range(stride):
                     state = here + high * stride + low
-                    first = offsets[union] + high * stride * radix + low
-                    value = (
-                        optimistic_mean(ahead, weight, slot, first, stride, radix, union_width)
-                        - cost[i]
-                    )
+                    child = offsets[union] + high * stride * radix + low
+                    for x in range(radix):
+                        values[x] = ahead[child]
+                        weights[x] = weight[child, slot]
+                        child += stride
+                    mean = optimistic_mean(values, weights, 0, radix, union_width)
+                    value = mean - cost[i]
                     if value > out_value[state] + margin:
                         out_value[state] = value
                         out_next[state] = i

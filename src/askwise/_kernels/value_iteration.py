@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from askwise._kernels.jit import jit
-from askwise._kernels.optimism import loss_by_sorting
+from askwise._kernels.optimism import remaining_loss
 from askwise._typing import Choices, Floats, Integers
 
 
@@ -38,15 +38,15 @@ def extended_value_iteration(
         new_start = -math.inf
         for subset in range(subsets):
             first = offsets[subset]
-            outcomes = offsets[subset + 1] - first
+            end = offsets[subset + 1]
             n = 0
-            for state in range(first, first + outcomes):
-                n += visits[state, 0]
+            for state in range(first, end):
+                n += visits[state]
             mean = best
             if n > 0:
                 moved = min(1.0, 0.5 * math.sqrt(width / n))
                 if moved < 1.0:
-                    loss = loss_by_sorting(value, visits, 0, first, 1, outcomes, best, moved * n)
+                    loss = remaining_loss(value, visits, first, end, best, moved * n)
                     mean = best - loss / n
             if subset_reward[subset] + mean > new_start:
                 new_start = subset_reward[subset] + mean

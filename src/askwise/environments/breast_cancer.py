@@ -1,30 +1,4 @@
-"""A stand-in for the paper's 10,000 breast-cancer patients, which are not public.
-
-Reward 1 for the chemotherapy regimen with the best outcome for this patient, else 0. Everything
-assumed is in the table below; the joint distribution is exact, so oracles are too.
-
-| what | assumed | why |
-| --- | --- | --- |
-| age | <40 .10, 40-49 .25, 50-64 .40, 65+ .25 | 4 groups, around menopause and frailty |
-| estrogen receptor | positive with .55, .62, .74, .80 by age | rises with age |
-| tumour stage | I .40, II .40, III .20; a shade later if receptor-negative, and if under 40 | \
-3 stages: IV is not treated with these regimens |
-| WHO score | 0 to 4, fit to bedridden; a shade worse with each age group and stage | 5 grades: at \
-3 and 4 chemotherapy does harm |
-| outcome of AC | 0, the reference | 4 cycles, the mildest (NSABP B-15) |
-| outcome of ACT | −0.4; if receptor-negative +1.5 at stage II, +2.6 at III | the taxane helps \
-receptor-negative, node-positive disease (CALGB 9344) |
-| outcome of CAF | −0.6; if receptor-positive and 50 or older +1.7, and +0.6 more at II and III | \
-helps postmenopausal women beside tamoxifen (SWOG 8814) |
-| outcome of CEF | −0.5; if receptor-positive and under 50 +1.9 | helps premenopausal women \
-(NCIC MA.5) |
-| toxicity | ACT, CAF, CEF: −0.3 at WHO 2, −3.2 at 3, −4 at 4 | the frail bear long regimens badly |
-| luck | a Gumbel number of scale 0.35 on each outcome | patients differ: a regimen is the best \
-with probability softmax(outcome / 0.35) |
-
-Outcomes are in log-odds of being well at five years; the numbers are chosen, not estimated: only
-their direction is taken from the trials named.
-"""
+"""A stand-in for the paper's 10,000 breast-cancer patients, which are not public."""
 
 import numpy as np
 
@@ -51,7 +25,36 @@ LUCK = 0.35
 def breast_cancer(
     cost: float = 5.0, *, max_observations: int = 3, reward_value: float = 100.0
 ) -> Model:
-    """The population with one price for every observation, as in the paper's experiment.
+    """Breast-cancer patients and four chemotherapy regimens, as in the paper's experiment.
+
+    Reward 1 for the chemotherapy regimen with the best outcome for this patient, else 0. Everything
+    assumed is in the table below; the joint distribution is exact, so oracles are too.
+
+    | what | assumed | why |
+    | --- | --- | --- |
+    | age | <40 .10, 40-49 .25, 50-64 .40, 65+ .25 | 4 groups, around menopause and frailty |
+    | estrogen receptor | positive with .55, .62, .74, .80 by age | rises with age |
+    | tumour stage | I .40, II .40, III .20; a shade later if receptor-negative or under 40 | \
+      3 stages: IV is not treated with these regimens |
+    | WHO score | 0 to 4, fit to bedridden; a shade worse with each age group and stage | \
+      5 grades: at 3 and 4 chemotherapy does harm |
+    | outcome of AC | 0, the reference | 4 cycles, the mildest (NSABP B-15) |
+    | outcome of ACT | −0.4; if receptor-negative +1.5 at stage II, +2.6 at III | \
+      the taxane helps receptor-negative, node-positive disease (CALGB 9344) |
+    | outcome of CAF | −0.6; if receptor-positive and 50 or older +1.7, at II and III +2.3 | \
+      helps postmenopausal women beside tamoxifen (SWOG 8814) |
+    | outcome of CEF | −0.5; if receptor-positive and under 50 +1.9 | \
+      helps premenopausal women (NCIC MA.5) |
+    | toxicity | of ACT, CAF and CEF: −0.3 at WHO score 2, −3.2 at 3, −4 at 4 | \
+      the frail bear long regimens badly |
+    | luck | a Gumbel number of scale 0.35 on each outcome | \
+      patients differ: a regimen is the best with probability softmax(outcome / 0.35) |
+
+    Outcomes are in log-odds of being well at five years. The numbers are chosen, not estimated:
+    only their direction is taken from the trials named. A shade: each grade becomes 1.35 times
+    likelier, compared with the one before it.
+
+    `cost` is the price of each observation.
 
     >>> import askwise as aw
     >>> model = breast_cancer(cost=5.0)

@@ -24,6 +24,6 @@ class Estimates(NamedTuple):
     action: Choices
     """ĥ(ψ): that action."""
     weight: Weights
-    """(states, 1): N(ψ) or p(ψ); (states, m): N(ψ, i, ψ') at [ψ', slot of i]. Only the proportions
+    """(states): N(ψ) or p(ψ); (states, m): N(ψ, i, ψ') at [ψ', slot of i]. Only the proportions
     among the outcomes of one look matter, and their sum for its radius."""
     radii: Radii

@@ -177,7 +177,9 @@ class BaseLearner(ABC):
 
 
 def _generator(rng: RandomSource) -> np.random.Generator:
-    if isinstance(rng, bool) or not (rng is None or isinstance(rng, int | np.random.Generator)):
+    if isinstance(rng, bool) or not (
+        rng is None or isinstance(rng, int | np.integer | np.random.Generator)
+    ):
         raise OptionError(f"rng must be a whole number or a numpy Generator, got {rng!r}")
     try:
         return np.random.default_rng(rng)

@@ -58,7 +58,7 @@ class Simultaneous:
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ)."""
-        return statistics.visits[:, None]
+        return statistics.visits
 
     def policy(self, lattice: Lattice, estimates: Estimates) -> SimultaneousPolicy:
         """The best set."""

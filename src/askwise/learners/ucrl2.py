@@ -83,7 +83,7 @@ class UCRL2(BaseLearner):
             self.lattice.layout.offsets,
             self.problem.reward_value / full * reward,
             counts,
-            counts.sum(axis=1, keepdims=True),
+            counts.sum(axis=1),
             (costs.max() - costs) / full,
             width,
             1 / math.sqrt(t),

@@ -52,6 +52,7 @@ STYLE: dict[str, Any] = {
     "lines.dash_capstyle": "butt",
     "svg.hashsalt": "askwise",
 }
+UNSIGNED = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _drawing = Lock()
 
 
@@ -80,13 +81,14 @@ OTHERS = (
     Look(SERIES[4], "v", (0, (8, 2, 2, 2)), hollow=True),
     Look(SERIES[5], "P", (0, (4, 3))),
 )
-REFERENCE = (0, (2, 2))
+REFERENCE = (0, (4, 2.5))
 
 
 def looks(learners: Sequence[str]) -> dict[str, Look]:
-    """A look for each; the known ones always have the same."""
+    """A look for each. The known ones always have the same; what they leave goes to the others."""
+    spare = [*OTHERS, *(look for name, look in KNOWN.items() if name not in learners)]
     others = [name for name in learners if name not in KNOWN]
-    rest = {name: OTHERS[place % len(OTHERS)] for place, name in enumerate(others)}
+    rest = {name: spare[place % len(spare)] for place, name in enumerate(others)}
     return {name: KNOWN.get(name) or rest[name] for name in learners}
 
 
@@ -108,7 +110,7 @@ def blank(width: float, height: float, *, left: float, right: float) -> tuple[Fi
     """A figure of so many points with one pair of axes; `left` and `right` are the margins."""
     from matplotlib.figure import Figure
 
-    bottom, top = 42.0, 10.0
+    bottom, top = 37.0, 10.0
     figure = Figure(figsize=(width / 72, height / 72), facecolor=PAPER)
     box = (
         left / width,
@@ -123,18 +125,17 @@ def blank(width: float, height: float, *, left: float, right: float) -> tuple[Fi
 
 def save(figure: Figure, path: Path) -> None:
     """A file; the same figure gives the same bytes."""
-    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    metadata: dict[str, Any] = nothing if path.suffix == ".svg" else {"Software": None}
+    metadata: dict[str, Any] = UNSIGNED if path.suffix == ".svg" else {"Software": None}
     figure.savefig(path, dpi=200, metadata=metadata)
 
 
 def inline(figure: Figure, *, name: str, alt: str) -> str:
     """SVG for the inside of a page: no background, the page's colours, names of its own."""
-    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     out = StringIO()
-    figure.savefig(out, format="svg", metadata=nothing, transparent=True)
+    figure.savefig(out, format="svg", metadata=UNSIGNED, transparent=True)
     whole = out.getvalue()
     body = whole[whole.index(">", whole.index("<svg")) + 1 :]
+    body = re.sub(r"<style.*?</style>", "", body, flags=re.DOTALL)  # it would style the page
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'href="#', f'href="#{name}-', body)
     body = re.sub(r"url\(#", f"url(#{name}-", body)

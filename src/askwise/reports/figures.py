@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, log, sqrt
+from math import inf, isfinite, log, sqrt
 from typing import TYPE_CHECKING
 
 from askwise.reports.drawing import MUTED, REFERENCE, SERIES, SIZE, Look, blank, looks
 from askwise.reports.labels import End, label_ends, room
 from askwise.reports.statistics import Estimate
-from askwise.reports.summary import Plan, Summary, display, plan_of
+from askwise.reports.summary import Plan, Summary, display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +29,18 @@ def gain_against_price(summary: Summary, *, narrow: bool = False) -> Figure:
     """Figure 1: what a case earns as observations get dearer."""
     learners = sorted(summary.learners, key=lambda name: _overall(summary, name))
     texts = [display(name) for name in learners] + [text for _, text, _ in ORACLES]
-    width, height = (350.0, 330.0) if narrow else (620.0, 380.0)
+    width, height = (350.0, 330.0) if narrow else (700.0, 390.0)
     figure, axes = blank(width, height, left=46, right=room(texts))
     ends = []
     for plan, text, colour in ORACLES:
         values = [summary.best(plan, price) for price in summary.prices]
-        alone = {"marker": "_", "markersize": 22} if len(values) == 1 else {}
-        axes.plot(summary.prices, values, color=colour, lw=1.0, ls=REFERENCE, zorder=2, **alone)
+        _reference_line(axes, summary.prices, values, colour, width=1.0)
         rank = 1e9 + sum(values)
         ends.append(End(summary.prices[-1], values[-1], text, colour, rank))
     nothing = [summary.oracle(price).nothing for price in summary.prices]
-    axes.plot(summary.prices, nothing, color=MUTED, lw=0.8, ls=(0, (1, 2)), zorder=1)
+    marker = "_" if len(nothing) == 1 else ""
+    dots = (0, (1, 2))
+    axes.plot(summary.prices, nothing, color=MUTED, lw=0.8, ls=dots, marker=marker, ms=22, zorder=1)
     styles = looks(summary.learners)
     for name in learners:
         prices = summary.ran(name)
@@ -68,16 +69,16 @@ def gain_against_price(summary: Summary, *, narrow: bool = False) -> Figure:
 
 def share_bought(summary: Summary, observation: str) -> Figure:
     """How many cases buy one observation: learned, and as the oracle does."""
-    figure, axes = blank(300, 210, left=46, right=12)
+    figure, axes = blank(350, 195, left=46, right=12)
     focus = summary.focus
-    plan = plan_of(focus)
+    plan = summary.plan(focus)
     look = looks(summary.learners)[focus]
     ideal = [100 * summary.ideal(plan, price).get(observation, 0.0) for price in summary.prices]
-    alone = {"marker": "_", "markersize": 22} if len(ideal) == 1 else {}
-    axes.plot(summary.prices, ideal, color=MUTED, lw=1.4, ls=REFERENCE, zorder=2, **alone)
+    _reference_line(axes, summary.prices, ideal, MUTED, width=1.4)
     prices = summary.ran(focus)
-    _bars(axes, prices, [summary.bought(focus, price, observation) for price in prices], look)
-    _price_axis(axes, summary.prices, most=9)
+    shares = [summary.bought(focus, price, observation) for price in prices]
+    _bars(axes, prices, shares, look, limits=(0, 100))
+    _price_axis(axes, summary.prices, most=10)
     axes.set_ylim(-5, 105)
     axes.set_yticks([0, 25, 50, 75, 100], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     return figure
@@ -86,7 +87,7 @@ def share_bought(summary: Summary, observation: str) -> Figure:
 def regret_over_time(summary: Summary, price: float) -> Figure:
     """Cumulative regret on logarithmic scales, beside the shape of the theorems' bound."""
     names = [name for name in summary.learners if price in summary.ran(name)]
-    figure, axes = blank(330, 260, left=46, right=room([display(name) for name in names]))
+    figure, axes = blank(310, 250, left=46, right=room([display(name) for name in names]))
     styles = looks(summary.learners)
     ends = []
     for name in names:
@@ -101,7 +102,7 @@ def regret_over_time(summary: Summary, price: float) -> Figure:
     reference = _reference(summary, price)
     if reference:
         times, heights = reference
-        axes.plot(times, heights, color=MUTED, lw=1.2, ls=REFERENCE, zorder=2)
+        _reference_line(axes, times, heights, MUTED, width=1.2)
         ends.append(End(times[-1], heights[-1], BOUND, MUTED, 1e9))
     axes.set_ylim(*_regret_limits(summary))
     _case_axis(axes, summary)
@@ -115,11 +116,13 @@ def rounds_over_time(summary: Summary, price: float) -> Figure:
     """The number of rounds against the logarithm of the cases."""
     names = [name for name in summary.learners if summary.plans_rarely(name)]
     names = [name for name in names if price in summary.ran(name)]
-    figure, axes = blank(330, 230, left=46, right=room([display(name) for name in names]))
+    figure, axes = blank(310, 225, left=46, right=room([display(name) for name in names]))
     styles = looks(summary.learners)
     ends = []
     for name in names:
         times, values = summary.rounds(name, price)
+        if not times:
+            continue
         end = _band(axes, times, values, styles[name])
         ends.append(End(*end, display(name), styles[name].colour))
     axes.set_xscale("log")
@@ -136,12 +139,29 @@ def _overall(summary: Summary, learner: str) -> float:
     return sum(summary.gain(learner, price).mean for price in summary.ran(learner))
 
 
-def _bars(axes: Axes, prices: Sequence[float], values: Sequence[Estimate], look: Look) -> None:
-    """A line through the means, with a capped bar for each interval."""
+def _reference_line(
+    axes: Axes, x: Sequence[float], y: Sequence[float], colour: str, width: float
+) -> None:
+    """Thin and dashed; a single point is a dash."""
+    marker = "_" if len(x) == 1 else ""
+    axes.plot(x, y, color=colour, lw=width, ls=REFERENCE, marker=marker, ms=22, zorder=2)
+
+
+def _bars(
+    axes: Axes,
+    prices: Sequence[float],
+    values: Sequence[Estimate],
+    look: Look,
+    limits: tuple[float, float] = (-inf, inf),
+) -> None:
+    """A line through the means, with a capped bar for each interval, cut at the limits."""
+    low, high = limits
+    down = [max(0.0, min(value.bar, value.mean - low)) for value in values]
+    up = [max(0.0, min(value.bar, high - value.mean)) for value in values]
     axes.errorbar(
         prices,
         [value.mean for value in values],
-        yerr=[value.bar for value in values] if any(value.known for value in values) else None,
+        yerr=(down, up) if any(value.known for value in values) else None,
         color=look.colour,
         linestyle=look.dash,
         linewidth=1.8,
@@ -149,8 +169,8 @@ def _bars(axes: Axes, prices: Sequence[float], values: Sequence[Estimate], look:
         markersize=5,
         markerfacecolor=look.face,
         elinewidth=1.2,
-        capsize=4,
-        capthick=1.2,
+        capsize=4.5,
+        capthick=1.0,
         zorder=4,
     )
 
@@ -187,15 +207,23 @@ def _case_axis(axes: Axes, summary: Summary) -> None:
 
 
 def _reference(summary: Summary, price: float) -> tuple[list[int], list[float]] | None:
-    """c √(t log t), with c such that it ends at twice the largest regret under a guarantee."""
+    """The bound c √(t log t) with the smallest c that keeps it above the regret it is about."""
     names = [name for name in summary.learners if name in GUARANTEED] or summary.learners
     curves = [summary.regret(name, price) for name in names if price in summary.ran(name)]
-    times = [t for t in (curves[0][0] if curves else []) if t > 1]
-    last = max((values[-1].mean for _, values in curves if values), default=0.0)
-    if not times or last <= 0:
+    shape = {t: sqrt(t * log(t)) for times, _ in curves for t in times if t > 1}
+    c = max(
+        (
+            value.mean / shape[t]
+            for times, values in curves
+            for t, value in zip(times, values, strict=True)
+            if t in shape
+        ),
+        default=0.0,
+    )
+    if c <= 0:
         return None
-    c = 2 * last / sqrt(times[-1] * log(times[-1]))
-    return times, [c * sqrt(t * log(t)) for t in times]
+    times = sorted(shape)
+    return times, [c * shape[t] for t in times]
 
 
 def _regret_limits(summary: Summary) -> tuple[float, float]:

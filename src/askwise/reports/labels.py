@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GAP = 1.3
 """Between two labels, in heights of the letters."""
-LEADER = 14.0
+LEADER = 20.0
 LONGEST = 22
 
 
@@ -36,7 +36,10 @@ def shorten(text: str) -> str:
 
 def room(texts: Sequence[str], size: float = SIZE) -> float:
     """The margin, in points, that these labels need."""
-    return LEADER + 6 + 0.62 * size * max((len(shorten(text)) for text in texts), default=0)
+    from matplotlib.textpath import TextPath
+
+    widths = (TextPath((0, 0), shorten(text), size=size).get_extents().width for text in texts)
+    return LEADER + 6 + max(widths, default=0.0)
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -45,9 +48,9 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     Without the gaps this is a rising sequence fitted by least squares: neighbours that would
     collide are pooled around their common mean.
 
-    >>> spread([0.0, 1.0, 50.0], gap=10, low=0, high=100)
+    >>> spread([0.0, 1.0, 50.0], gap=10.0, low=0.0, high=100.0)
     [0.0, 10.0, 50.0]
-    >>> spread([40.0, 40.0, 40.0], gap=10, low=0, high=100)
+    >>> spread([40.0, 40.0, 40.0], gap=10.0, low=0.0, high=100.0)
     [30.0, 40.0, 50.0]
     """
     pools: list[tuple[float, int]] = []
@@ -75,7 +78,7 @@ def label_ends(axes: Axes, ends: Sequence[End], size: float = SIZE) -> None:
     low, high = box.y0 * to_points + size / 2, box.y1 * to_points
     heights = spread([point[1] for point, _ in placed], GAP * size, low, high)
     edge = box.x1 * to_points
-    for (point, end), height in zip(placed, heights, strict=True):
+    for (_, end), height in zip(placed, heights, strict=True):
         axes.annotate(
             shorten(end.text),
             xy=(end.x, end.y),
@@ -90,7 +93,8 @@ def label_ends(axes: Axes, ends: Sequence[End], size: float = SIZE) -> None:
                 "arrowstyle": "-",
                 "color": end.colour,
                 "linewidth": 0.8,
+                "relpos": (0, 0.5),
                 "shrinkA": 1,
-                "shrinkB": 4 if point[0] < edge + LEADER - 6 else 0,
+                "shrinkB": 4,
             },
         )

@@ -5,7 +5,6 @@ from typing import Literal
 
 from askwise.errors import OptionError
 from askwise.experiments.results import Cell, Oracle, Reproduction
-from askwise.learners import LEARNERS
 from askwise.reports.statistics import Estimate, estimate
 
 NAMES = {"sim-oos": "Sim-OOS", "seq-oos": "Seq-OOS", "contextual-ucb": "Contextual-UCB"}
@@ -15,12 +14,6 @@ Plan = Literal["simultaneous", "sequential"]
 def display(learner: str) -> str:
     """A learner's name as people write it."""
     return NAMES.get(learner, learner)
-
-
-def plan_of(learner: str) -> Plan:
-    """How it buys, and so which oracle it is measured against. Unknown ones: simultaneously."""
-    way = getattr(LEARNERS.get(learner), "way", None)
-    return "sequential" if getattr(way, "name", None) == "sequential" else "simultaneous"
 
 
 class Summary:
@@ -51,6 +44,10 @@ class Summary:
         return sorted({cell.cost for cell in self.cells})
 
     @cached_property
+    def _plans(self) -> dict[str, Plan]:
+        return {name: self._nearest(name) for name in self.learners}
+
+    @cached_property
     def focus(self) -> str:
         """The learner looked at closely: Seq-OOS, or the first."""
         return "seq-oos" if "seq-oos" in self.learners else self.learners[0]
@@ -68,7 +65,7 @@ class Summary:
     @cached_property
     def turning(self) -> list[float]:
         """The lowest and the highest price, and one between at which the oracle buys otherwise."""
-        plan = plan_of(self.focus)
+        plan = self.plan(self.focus)
         changes, before = [], None
         for price in self.prices:
             bought = {name: round(share, 3) for name, share in self.ideal(plan, price).items()}
@@ -79,6 +76,10 @@ class Summary:
         between = [price for price in changes if price not in ends]
         middle = between[len(between) // 2] if between else self.prices[len(self.prices) // 2]
         return sorted(ends | {middle})
+
+    def plan(self, learner: str) -> Plan:
+        """How it buys, that is, the oracle its regret was counted against."""
+        return self._plans[learner]
 
     def ran(self, learner: str) -> list[float]:
         """The prices this learner ran at."""
@@ -121,7 +122,7 @@ class Summary:
 
     def late_share(self, learner: str, price: float) -> Estimate | None:
         """The same in percent of the learner's own oracle; nothing if that earns nothing."""
-        best = self.best(plan_of(learner), price)
+        best = self.best(self.plan(learner), price)
         if best <= 0:
             return None
         return estimate([100 * cell.late_gain / best for cell in self.at(learner, price)])
@@ -143,6 +144,18 @@ class Summary:
         """Whether rounds are far fewer than cases, so that there is something to count."""
         cells = [cell for cell in self.cells if cell.learner == learner]
         return all(cell.rounds <= max(1, cell.steps // 2) for cell in cells)
+
+    def _nearest(self, learner: str) -> Plan:
+        """A learner may buy either way, by its options; but regret + gains = cases × the oracle."""
+        off: dict[Plan, float] = {"simultaneous": 0.0, "sequential": 0.0}
+        for cell in self.cells:
+            if cell.learner == learner and cell.curve and cell.curve[-1][0] == cell.steps:
+                against = cell.gain + cell.curve[-1][1] / cell.steps
+                for plan in off:
+                    off[plan] += abs(self.best(plan, cell.cost) - against)
+        if off["simultaneous"] == off["sequential"]:
+            return "sequential" if learner == "seq-oos" else "simultaneous"
+        return "sequential" if off["sequential"] < off["simultaneous"] else "simultaneous"
 
     def _curve(
         self, learner: str, price: float, column: Literal[1, 2]

@@ -1,0 +1,5 @@
+"""`python -m askwise`."""
+
+from askwise.cli import main
+
+main()

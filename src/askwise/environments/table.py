@@ -1,0 +1,134 @@
+"""Cases replayed from a table in which everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askwise._typing import Choices, Floats
+from askwise.environments.base import Draws
+from askwise.errors import CaseError, TableError
+from askwise.lattice import Lattice
+from askwise.models import Model
+from askwise.problem import Problem
+
+
+class Table:
+    """Rows drawn with replacement from a table.
+
+    The columns named as the observations hold their values, one column for each action the reward
+    it would earn, from 0 to 1. The table is any data frame that narwhals takes (pandas, Polars,
+    PyArrow, …) or a mapping of column names to lists.
+
+    >>> from askwise import Observation, Problem
+    >>> problem = Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...     actions=["wait", "treat"],
+    ... )
+    >>> rows = {"mri": ["neg", "neg", "pos"], "well": [1, 1, 0], "cured": [0.5, 0.5, 1]}
+    >>> table = Table(problem, rows, rewards={"wait": "well", "treat": "cured"})
+    >>> table.model().probability
+    array([0.66666667, 0.33333333])
+    """
+
+    def __init__(
+        self, problem: Problem, frame: Any, *, rewards: Mapping[str, str] | None = None
+    ) -> None:
+        self._problem = problem
+        rewards = {action: action for action in problem.actions} if rewards is None else rewards
+        for action in rewards:
+            if action not in problem.actions:
+                raise TableError(f"rewards: unknown action {action!r}")
+        for action in problem.actions:
+            if action not in rewards:
+                raise TableError(f"rewards: no column is given for the action {action!r}")
+        names = [o.name for o in problem.observations]
+        columns = _columns(frame, [*names, *rewards.values()])
+        lattice = Lattice(problem, max_observations=0)  # only to read values
+        self._values: Choices = np.column_stack(
+            [_digits(lattice, i, columns[name]) for i, name in enumerate(names)]
+        )
+        self._rewards: Floats = np.column_stack(
+            [_rewards(columns[rewards[action]], rewards[action]) for action in problem.actions]
+        )
+        if not len(self._values):
+            raise TableError("the table has no rows")
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it is a table of."""
+        return self._problem
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def draw(self, rng: np.random.Generator, cases: int) -> Draws:
+        """Random rows."""
+        rows = rng.integers(len(self), size=cases)
+        return Draws(self._values[rows], self._rewards[rows])
+
+    def model(self) -> Model:
+        """The population that the table is: frequencies as probabilities, mean rewards."""
+        shape = tuple(len(o.values) for o in self._problem.observations)
+        count = np.zeros(shape)
+        earned = np.zeros((*shape, len(self._problem.actions)))
+        place = tuple(self._values.T)
+        np.add.at(count, place, 1.0)
+        np.add.at(earned, place, self._rewards)
+        return Model(
+            self._problem,
+            count / len(self),
+            np.clip(earned / np.maximum(1, count)[..., None], 0, 1),
+        )
+
+
+def _columns(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    if isinstance(frame, Mapping):
+        missing = [name for name in names if name not in frame]
+        columns = {} if missing else {name: list(frame[name]) for name in names}
+    else:
+        import narwhals as nw
+
+        try:
+            table = nw.from_native(frame, eager_only=True)
+        except TypeError as error:
+            raise TableError(f"expected a data frame or a mapping of columns: {error}") from None
+        missing = [name for name in names if name not in table.columns]
+        columns = {} if missing else {name: table[name].to_list() for name in names}
+    if missing:
+        raise TableError(f"the table has no column {missing[0]!r}")
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise TableError(f"the columns have different lengths: {sorted(lengths)}")
+    return columns
+
+
+def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
+    name = lattice.problem.observations[i].name
+    known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
+    digits = np.empty(len(column), np.int16)
+    for row, value in enumerate(column):
+        try:
+            key = (type(value), value)
+            if key not in known:
+                known[key] = lattice.digit(i, value)
+            digits[row] = known[key]
+        except (CaseError, TypeError) as error:
+            raise TableError(f"column {name!r}, row {row}: {error}") from None
+    return digits
+
+
+def _rewards(column: list[Any], name: str) -> Floats:
+    try:
+        rewards = np.array(column, np.float64)
+    except (TypeError, ValueError):
+        raise TableError(f"column {name!r}: expected rewards from 0 to 1") from None
+    bad = np.flatnonzero(~((rewards >= 0) & (rewards <= 1)))
+    if len(bad):
+        row = int(bad[0])
+        raise TableError(
+            f"column {name!r}, row {row}: expected a reward from 0 to 1, got {column[row]!r}"
+        )
+    return rewards
