@@ -97,7 +97,7 @@ def solve(program: Program, values: np.ndarray, weights: np.ndarray, radii: Radi
 def simultaneous_by(program: Program, lattice: Lattice, estimates: Estimates) -> np.ndarray:
     """V̂(I) of every subset, one program each."""
     value = lattice.problem.reward_value * estimates.reward
-    weight = estimates.weight[:, 0]
+    weight = estimates.weight
     blocks = [slice(r.start, r.stop) for r in map(lattice.states, range(lattice.subsets))]
     means = [solve(program, value[b], weight[b], estimates.radii) for b in blocks]
     return np.array(means) - lattice.subset_costs

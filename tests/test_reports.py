@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from scipy.stats import t as student_t
 
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, MissingExtraError
 from askwise.experiments.results import Cell, Oracle, Reproduction, RunInfo
-from askwise.reports import MissingExtraError, write_reproduction
+from askwise.reports import write_reproduction
 from askwise.reports.drawing import KNOWN, OTHERS, looks
 from askwise.reports.labels import shorten, spread
 from askwise.reports.statistics import Estimate, estimate, student

@@ -33,5 +33,9 @@ class TableError(AskwiseError, ValueError):
     """A table that does not fit the problem; names the column and the row."""
 
 
+class MissingExtraError(AskwiseError, ImportError):
+    """Something was asked for that needs a package of an optional extra; says which to install."""
+
+
 class FileError(AskwiseError, ValueError):
     """A file that cannot be read as what it should be: damaged, foreign, or of another version."""

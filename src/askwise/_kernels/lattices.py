@@ -5,6 +5,32 @@ from askwise._typing import Integers
 
 
 @jit
+def union_of(
+    members: Integers,
+    sizes: Integers,
+    levels: Integers,
+    binomials: Integers,
+    subset: int,
+    i: int,
+) -> tuple[int, int]:
+    """The subset with i added, and the slot of i there; the slot is −1 if i is a member already."""
+    size = sizes[subset]
+    last = len(binomials) - 2  # D − 1
+    union = levels[size + 2] - 1
+    slot = 0
+    for j in range(size):
+        member = members[subset, j]
+        if member == i:
+            return subset, -1
+        if member < i:
+            union -= binomials[last - member, size + 1 - j]
+            slot = j + 1
+        else:
+            union -= binomials[last - member, size - j]
+    return union - binomials[last - i, size + 1 - slot], slot
+
+
+@jit
 def child(
     radices: Integers,
     members: Integers,
@@ -19,18 +45,7 @@ def child(
 ) -> tuple[int, int, int, int]:
     """Where looking at i leads: the subset, the state for its first value, the stride to the next,
     and the slot of i there."""
-    size = sizes[subset]
-    last = len(radices) - 1
-    union = levels[size + 2] - 1
-    slot = 0
-    for j in range(size):
-        member = members[subset, j]
-        if member < i:
-            union -= binomials[last - member, size + 1 - j]
-            slot = j + 1
-        else:
-            union -= binomials[last - member, size - j]
-    union -= binomials[last - i, size + 1 - slot]
+    union, slot = union_of(members, sizes, levels, binomials, subset, i)
     stride = strides[union, slot]
     place = state - offsets[subset]
     first = offsets[union] + place + (place // stride) * stride * (radices[i] - 1)

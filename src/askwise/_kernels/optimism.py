@@ -7,6 +7,9 @@ import numpy as np
 from askwise._kernels.jit import jit
 from askwise._typing import Choices, Floats, Integers, Weights
 
+FEW = 8
+"""Up to so many outcomes every threshold is tried; beyond, the right one is searched for."""
+
 SCANS = 8
 """How many thresholds are looked for one by one before all of them are sorted."""
 
@@ -51,71 +54,154 @@ def optimistic_rewards(
 
 
 @jit
-def optimistic_mean(value: Floats, weight: Weights, first: int, end: int, width: float) -> float:
+def optimistic_mean(
+    value: Floats,
+    weight: Weights,
+    first: int,
+    stride: int,
+    first_weight: int,
+    weight_stride: int,
+    outcomes: int,
+    width: float,
+) -> float:
     """The most that Σ p̃ v can be, with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
 
-    Over the outcomes from `first` to before `end`, with p̂ = w / n, n = Σ w and conf₂ =
-    min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v* and takes
-    it from the worst. Nothing counted (n = 0): any distribution is possible.
+    The outcomes have the values value[first], value[first + stride], … and the weights
+    weight[first_weight], weight[first_weight + weight_stride], …; p̂ = w / n with n = Σ w, and
+    conf₂ = min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
+    and takes it from the worst. Nothing counted (n = 0): any distribution is possible.
     """
-    total = weight[first]
+    total = weight[first_weight]
     best = value[first]
-    for x in range(first + 1, end):
-        total += weight[x]
-        best = max(best, value[x])
+    for x in range(1, outcomes):
+        total += weight[first_weight + x * weight_stride]
+        best = max(best, value[first + x * stride])
     if total == 0:
         return best
     budget = 0.5 * total * min(1.0, math.sqrt(width / max(1.0, float(total))))
-    return best - remaining_loss(value, weight, first, end, best, budget) / total
+    loss = remaining_loss(
+        value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget
+    )
+    return best - loss / total
+
+
+@jit
+def optimistic_means(
+    value: Floats,
+    weight: Floats,
+    outcomes: int,
+    lanes: int,
+    width: float,
+    best: Floats,
+    total: Floats,
+    kept: Floats,
+    out: Floats,
+) -> None:
+    """`optimistic_mean` of at most FEW outcomes for many looks side by side, to the same bits.
+
+    `value[x, lane]` and `weight[x, lane]` are what outcome x of that look is worth and its weight;
+    the values are turned into deficits. `best`, `total` and `kept` are room to work in.
+    """
+    best[:lanes] = value[0, :lanes]
+    total[:lanes] = weight[0, :lanes]
+    for x in range(1, outcomes):
+        for lane in range(lanes):
+            best[lane] = max(best[lane], value[x, lane])
+            total[lane] += weight[x, lane]
+    for x in range(outcomes):
+        for lane in range(lanes):
+            value[x, lane] = best[lane] - value[x, lane]
+    out[:lanes] = 0.0
+    for y in range(outcomes):
+        for lane in range(lanes):
+            n = total[lane]
+            budget = 0.5 * n * min(1.0, math.sqrt(width / max(1.0, n)))
+            kept[lane] = -value[y, lane] * budget
+        for x in range(outcomes):
+            for lane in range(lanes):
+                kept[lane] += weight[x, lane] * min(value[x, lane], value[y, lane])
+        for lane in range(lanes):
+            out[lane] = max(out[lane], kept[lane])
+    for lane in range(lanes):
+        n = total[lane]
+        # n is 0 (any distribution: no loss), a probability, or a count of at least 1
+        out[lane] = best[lane] - out[lane] / (n if n > 0.0 else 1.0)
 
 
 @jit
 def remaining_loss(
-    value: Floats, weight: Weights, first: int, end: int, best: float, budget: float
+    value: Floats,
+    weight: Weights,
+    first: int,
+    stride: int,
+    first_weight: int,
+    weight_stride: int,
+    outcomes: int,
+    best: float,
+    budget: float,
 ) -> float:
-    """What is still lost against the best after taking `budget` of weight from the worst outcomes.
+    """What is still lost against the best after taking a budget b of weight from the worst.
 
-    With deficits d = best − v and a threshold τ, the largest such that the outcomes with d ≥ τ
-    weigh at least the budget b, it is Σ w min(d, τ) − τ b. Outcomes as good as the best add exactly
-    nothing, so alternatives that are equal stay equal to the last bit. With a budget the weights
-    are whole numbers: however τ is found, and whatever outcomes of no weight there are, the result
-    is the same to the bit.
+    With deficits d = best − v it is the largest of Σ w min(d, τ) − τ b over the thresholds τ among
+    the deficits (the dual of taking b where it hurts most), reached by the largest τ whose outcomes
+    with d ≥ τ weigh at least b. Outcomes as good as the best add exactly nothing, so alternatives
+    that are equal stay equal to the last bit. With a budget the weights are whole numbers: outcomes
+    of no weight, and the way τ is found, do not change a bit.
     """
-    worst = value[first]
-    for x in range(first + 1, end):
-        worst = min(worst, value[x])
-    threshold = best - worst
+    if outcomes <= FEW:
+        loss = 0.0
+        for y in range(outcomes):
+            threshold = best - value[first + y * stride]
+            kept = -threshold * budget
+            for x in range(outcomes):
+                deficit = best - value[first + x * stride]
+                kept += weight[first_weight + x * weight_stride] * min(deficit, threshold)
+            loss = max(loss, kept)
+        return loss
+
+    threshold = 0.0
+    for x in range(outcomes):
+        threshold = max(threshold, best - value[first + x * stride])
     found = False
-    for _ in range(SCANS):
-        mass = weight[first] * 0
+    scans = 0
+    while not found and threshold > 0.0 and scans < SCANS:
+        mass = weight[first_weight] * 0
         below = 0.0
-        for x in range(first, end):
-            deficit = best - value[x]
+        for x in range(outcomes):
+            deficit = best - value[first + x * stride]
             taken = deficit >= threshold
-            mass += weight[x] if taken else 0
+            mass += weight[first_weight + x * weight_stride] if taken else 0
             below = max(below, 0.0 if taken else deficit)
         found = mass >= budget
-        if found:
-            break
-        threshold = below
-        if threshold == 0.0:
-            return 0.0
-    if not found:
-        threshold = _threshold_by_sorting(value, weight, first, end, best, budget)
+        threshold = threshold if found else below
+        scans += 1
+    if not found and threshold > 0.0:
+        threshold = _threshold_by_sorting(
+            value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget
+        )
     loss = -threshold * budget
-    for x in range(first, end):
-        loss += weight[x] * min(best - value[x], threshold)
+    for x in range(outcomes):
+        deficit = best - value[first + x * stride]
+        loss += weight[first_weight + x * weight_stride] * min(deficit, threshold)
     return max(0.0, loss)
 
 
 @jit
 def _threshold_by_sorting(
-    value: Floats, weight: Weights, first: int, end: int, best: float, budget: float
+    value: Floats,
+    weight: Weights,
+    first: int,
+    stride: int,
+    first_weight: int,
+    weight_stride: int,
+    outcomes: int,
+    best: float,
+    budget: float,
 ) -> float:
     """The same threshold when it lies far down."""
-    mass = weight[first] * 0
-    for x in np.argsort(value[first:end]):
-        mass += weight[first + x]
+    mass = weight[first_weight] * 0
+    for x in np.argsort(value[first : first + outcomes * stride : stride]):
+        mass += weight[first_weight + x * weight_stride]
         if mass >= budget:
-            return best - value[first + x]
+            return best - value[first + x * stride]
     return 0.0

@@ -3,8 +3,12 @@
 import numpy as np
 
 from askwise._kernels.jit import jit
-from askwise._kernels.optimism import optimistic_mean
+from askwise._kernels.lattices import union_of
+from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_means
 from askwise._typing import Choices, Floats, Integers, Weights
+
+LANES = 64
+"""Looks that are worked out side by side."""
 
 
 @jit
@@ -24,7 +28,7 @@ def simultaneous(
         first = offsets[subset]
         end = offsets[subset + 1]
         subset_width = width + width_per_outcome * (end - first)
-        mean = optimistic_mean(stop, weight, first, end, subset_width)
+        mean = optimistic_mean(stop, weight, first, 1, first, 1, end - first, subset_width)
         out_value[subset] = mean - cost[subset]
         if out_value[subset] > out_value[choice] + margin:
             choice = subset
@@ -55,44 +59,59 @@ def sequential(
     `ahead` is what a child is worth: `out_value` itself, or `stop` to look one step ahead only.
 
     Works on whole subsets: the children of a block of states under observation i lie in one block
-    again, `stride` apart, so nothing is looked up for a single state.
+    again, those of one state `stride` apart, so nothing is looked up for a single state.
     """
-    n = len(radices)
     m = members.shape[1]
-    values = np.empty(radices.max())
-    weights = np.empty(radices.max(), weight.dtype)
+    flat = weight.reshape(-1)
+    value = np.empty((FEW, LANES))
+    counted = np.empty((FEW, LANES))
+    best = np.empty(LANES)
+    total = np.empty(LANES)
+    kept = np.empty(LANES)
+    mean = np.empty(LANES)
     out_value[:] = stop
     out_next[:] = -1
     for subset in range(levels[m] - 1, -1, -1):
-        size = sizes[subset]
         here = offsets[subset]
         states = offsets[subset + 1] - here
-        slot = 0  # where i stands in the union: behind the members before it
-        before = 0  # Σ_j binomial(n−1−i_j, size+1−j) over the members before i
-        after = 0  # the same over the members behind it, each one place further back
-        for j in range(size):
-            after += binomials[n - 1 - members[subset, j], size - j]
-        for i in range(n):
-            if slot < size and members[subset, slot] == i:
-                before += binomials[n - 1 - i, size + 1 - slot]
-                after -= binomials[n - 1 - i, size - slot]
-                slot += 1
+        for i in range(len(radices)):
+            union, slot = union_of(members, sizes, levels, binomials, subset, i)
+            if slot < 0:
                 continue
-            own = binomials[n - 1 - i, size + 1 - slot]
-            union = levels[size + 2] - 1 - before - own - after
             stride = strides[union, slot]
             radix = radices[i]
             union_width = width + width_per_outcome * radix
-            for high in range(states // stride):
-                for low in range(stride):
-                    state = here + high * stride + low
-                    child = offsets[union] + high * stride * radix + low
-                    for x in range(radix):
-                        values[x] = ahead[child]
-                        weights[x] = weight[child, slot]
-                        child += stride
-                    mean = optimistic_mean(values, weights, 0, radix, union_width)
-                    value = mean - cost[i]
-                    if value > out_value[state] + margin:
-                        out_value[state] = value
+            child = offsets[union]
+            low = 0
+            for start in range(0, states, LANES):
+                lanes = min(LANES, states - start)
+                for lane in range(lanes):
+                    if radix <= FEW:
+                        for x in range(radix):
+                            value[x, lane] = ahead[child + x * stride]
+                            counted[x, lane] = weight[child + x * stride, slot]
+                    else:
+                        mean[lane] = optimistic_mean(
+                            ahead,
+                            flat,
+                            child,
+                            stride,
+                            child * m + slot,
+                            stride * m,
+                            radix,
+                            union_width,
+                        )
+                    child += 1
+                    low += 1
+                    if low == stride:
+                        low = 0
+                        child += stride * (radix - 1)
+                if radix <= FEW:
+                    optimistic_means(
+                        value, counted, radix, lanes, union_width, best, total, kept, mean
+                    )
+                for lane in range(lanes):
+                    state = here + start + lane
+                    if mean[lane] - cost[i] > out_value[state] + margin:
+                        out_value[state] = mean[lane] - cost[i]
                         out_next[state] = i

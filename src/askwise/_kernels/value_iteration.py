@@ -46,7 +46,9 @@ def extended_value_iteration(
             if n > 0:
                 moved = min(1.0, 0.5 * math.sqrt(width / n))
                 if moved < 1.0:
-                    loss = remaining_loss(value, visits, first, end, best, moved * n)
+                    loss = remaining_loss(
+                        value, visits, first, 1, first, 1, end - first, best, moved * n
+                    )
                     mean = best - loss / n
             if subset_reward[subset] + mean > new_start:
                 new_start = subset_reward[subset] + mean

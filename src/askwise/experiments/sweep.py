@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from askwise import oracle
+from askwise._extras import need
 from askwise._progress import Progress
 from askwise.environments import Environment, Population, breast_cancer
 from askwise.errors import OptionError
@@ -147,7 +148,7 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
         with joblib.parallel_config("threading" if backend == "threads" else "loky"):
             yield
     elif backend == "dask":
-        distributed = _import("distributed", "dask")
+        distributed = need("distributed", "dask")
         local = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
         with (
             distributed.Client(address, set_as_default=False)
@@ -158,8 +159,8 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
         ):
             yield
     else:
-        ray = _import("ray", "ray")
-        register = _import("ray.util.joblib", "ray").register_ray
+        ray = need("ray", "ray")
+        register = need("ray.util.joblib", "ray").register_ray
         started = not ray.is_initialized()
         if started:
             local = {} if address else {"num_cpus": workers, "include_dashboard": False}
@@ -171,15 +172,6 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
         finally:
             if started:
                 ray.shutdown()
-
-
-def _import(module: str, extra: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise OptionError(f"the backend {extra} needs: pip install 'askwise[{extra}]'") from None
 
 
 def _finished(keep: Path) -> dict[str, Cell]:

@@ -5,12 +5,12 @@ Needs the extra `report`: `pip install 'askwise[report]'`.
 
 from pathlib import Path
 
+from askwise._extras import need
 from askwise.experiments.results import Reproduction
-from askwise.reports._extras import MissingExtraError, need
 from askwise.reports.summary import Summary
 from askwise.reports.tables import write_tables
 
-__all__ = ["MissingExtraError", "write_reproduction"]
+__all__ = ["write_reproduction"]
 
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> None:
@@ -22,7 +22,7 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> None:
     index.html                 all of it on one page, which needs no other file and no network
     """
     for package in ("matplotlib", "jinja2", "markupsafe"):
-        need(package)  # before anything is written
+        need(package, "report")  # before anything is written
     from askwise.reports.drawing import save, style
     from askwise.reports.figures import gain_against_price
     from askwise.reports.page import render_page

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from askwise.reports._extras import need
+from askwise._extras import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def style(*, text: bool = True) -> Iterator[None]:
     Matplotlib's settings belong to the process, hence one figure at a time. `text` keeps letters
     as text; otherwise they are outlines, which look the same everywhere.
     """
-    matplotlib = need("matplotlib")
+    matplotlib = need("matplotlib", "report")
     with _drawing, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE | {"svg.fonttype": "none" if text else "path"})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from askwise._extras import need
 from askwise.reports import figures
-from askwise.reports._extras import need
 from askwise.reports.drawing import VARIABLES, inline, looks, style
 from askwise.reports.statistics import Estimate
 from askwise.reports.summary import Summary, display
@@ -35,14 +35,14 @@ class Pair:
 
 def render_page(summary: Summary) -> str:
     """The HTML."""
-    jinja2 = need("jinja2")
+    jinja2 = need("jinja2", "report")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(number=number, counted=counted, listed=listed, display=display)
     source = files("askwise.reports").joinpath("templates/reproduction.html")
     template = environment.from_string(source.read_text(encoding="utf-8"))
-    return str(template.render(_context(summary, safe=need("markupsafe").Markup)))
+    return str(template.render(_context(summary, safe=need("markupsafe", "report").Markup)))
 
 
 def _context(summary: Summary, safe: Any) -> dict[str, Any]:

@@ -1,0 +1,16 @@
+"""The packages of the optional extras, imported only when something needs them."""
+
+from importlib import import_module
+from typing import Any
+
+from askwise.errors import MissingExtraError
+
+
+def need(module: str, extra: str) -> Any:
+    """The module, or one clear error that says which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise MissingExtraError(
+            f"this needs {module}, which is not installed: pip install 'askwise[{extra}]'"
+        ) from missing
