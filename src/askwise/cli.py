@@ -122,8 +122,8 @@ def simulate_command(
     began = time.perf_counter()
     run = simulate(chosen, source, steps=steps, rng=seed)
     _show(run, time.perf_counter() - began)
-    _say("\nWhat it would do now:\n")
-    _say(chosen.policy.tree())
+    _say("\nWhat it recommends:\n")
+    _say(chosen.recommend().tree())
     if save is not None:
         chosen.save(save)
         _say(f"\nsaved as {save}")

@@ -23,7 +23,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """(t, cumulative regret, round) at times spaced evenly on a log scale. The regret is against
     the oracle that buys as the learner does, simultaneously or sequentially."""
     tree: str
-    """The policy after the last case, as text."""
+    """The policy recommended after the last case, as text."""
 
 
 class Oracle(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from askwise._progress import Progress
 from askwise.environments import Environment, Population, breast_cancer
 from askwise.errors import OptionError
 from askwise.experiments.results import Cell
-from askwise.learners import LEARNERS, BaseLearner
+from askwise.learners import LEARNERS
 from askwise.models import Model
 from askwise.simulation import Run, simulate
 
@@ -76,7 +76,7 @@ def run_job(job: Job) -> Cell:
         seconds=seconds,
         bought=run.bought(late),
         curve=_curve(run, best),
-        tree=_latest(learner).tree(),
+        tree=learner.recommend().tree(),
     )
 
 
@@ -106,11 +106,6 @@ def _curve(run: Run, best: float) -> list[tuple[int, float, int]]:
     regret = np.cumsum(best - run.gain)
     times = np.unique(np.geomspace(1, len(run), POINTS).astype(int))
     return [(int(t), float(regret[t - 1]), int(run.round[t - 1])) for t in times]
-
-
-def _latest(learner: BaseLearner) -> Any:
-    """The policy from all that was learned, without disturbing the learner's randomness."""
-    return learner.replan() if learner.round_length is None else learner.policy
 
 
 def _results(

@@ -17,6 +17,8 @@ import numpy as np
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
+from askwise.estimation.cautious import cautious_estimates
+from askwise.estimation.optimistic import practical_radii
 from askwise.lattice import Lattice
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
@@ -104,6 +106,17 @@ class BaseLearner(ABC):
             self._over = False
             self.lengths = (self.lengths[1], 0)
             return policy
+
+    def recommend(self) -> Policy:
+        """The best policy by cautious estimates: what to deploy if learning were to stop now.
+
+        `policy` is what the learner does, and it may be trying something out; this is what it has
+        learned. Its value is a cautious estimate of the gain. Changes nothing.
+        """
+        with self.lock:
+            radii = practical_radii(self.t, width=1.0)
+            weight = self.way.weight(self.statistics)
+            return self.way.policy(self.lattice, cautious_estimates(self.statistics, weight, radii))
 
     def open(self) -> Case:
         """A new case, under the policy of the round."""
