@@ -8,8 +8,8 @@ RUN := .venv/bin
 help: ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: .venv/ready ## a clinic learns which tests to buy
-	$(RUN)/python examples/clinic.py
+demo: .venv/ready ## the paper's experiment in a minute: figures, tables and a page in demo/
+	$(RUN)/askwise reproduce --quick --output demo
 
 test: .venv/ready ## everything that must hold
 	$(RUN)/pytest -n 2 --dist worksteal
@@ -22,12 +22,14 @@ lint: .venv/ready ## format, style, types, import order
 
 bench: .venv/bench ## how fast it is, as ratios
 	$(RUN)/python benchmarks/planning.py
+	$(RUN)/python benchmarks/simulation.py
+	$(RUN)/python benchmarks/radii.py
 
 docs: .venv/ready ## run every block of code in the documentation
 	$(RUN)/pytest tests/test_docs.py
 
 clean: ## remove what the other targets made
-	rm -rf .venv .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("askwise needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'

@@ -57,7 +57,7 @@ def _options(
 @app.command()
 def reproduce(
     output: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the cases, 3 seeds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A quarter of the cases, 3 seeds.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each price.")] = None,
     steps: Annotated[int | None, typer.Option(min=10, help="Cases for each seed.")] = None,
     backend: Annotated[str, typer.Option(help="threads, processes, dask or ray.")] = "threads",
@@ -73,13 +73,14 @@ def reproduce(
     output.mkdir(parents=True, exist_ok=True)
     result = experiments.reproduce(
         seeds=seeds or (3 if quick else SEEDS),
-        steps=steps or (20_000 if quick else STEPS),
+        steps=steps or (50_000 if quick else STEPS),
         keep=output / "cells.jsonl",
         backend=backend,
         address=address,
         workers=workers,
     )
     write_reproduction(result, output)
+    _summarise(result)
     decisions = sum(cell.steps for cell in result.cells)
     _say(f"{decisions:,} decisions in {result.info.seconds:.0f} s → {output / 'index.html'}")
 
@@ -138,6 +139,28 @@ def learners_command() -> None:
     for name, kind in learners.LEARNERS.items():
         grid.add_row(name, (kind.__doc__ or "").strip().splitlines()[0])
     Console().print(grid)
+
+
+def _summarise(result: experiments.Reproduction) -> None:
+    """Figure 1 as a table: the mean gain of each learner at each price, and the oracles'."""
+    grid = Grid(box=None, padding=(0, 2, 0, 0), title="Mean gain a case", title_justify="left")
+    grid.add_column("price", justify="right")
+    for name in (*result.info.learners, "best set", "best steps", "nothing"):
+        grid.add_column(name, justify="right")
+    for best in result.oracles:
+        gains = [
+            [c.gain for c in result.cells if (c.learner, c.cost) == (name, best.cost)]
+            for name in result.info.learners
+        ]
+        means = [sum(gain) / len(gain) for gain in gains]
+        limits = (best.simultaneous, best.sequential, best.nothing)
+        grid.add_row(f"{best.cost:g}", *(f"{value:.1f}" for value in (*means, *limits)))
+    console = Console()
+    console.print(grid)
+    middle = result.oracles[len(result.oracles) // 2].cost
+    cell = next(c for c in result.cells if (c.learner, c.cost) == ("seq-oos", middle))
+    console.print(f"\nWhat seq-oos recommends at a price of {middle:g}:\n")
+    console.print(cell.tree + "\n", markup=False, highlight=False)
 
 
 def _show(run: Run, seconds: float) -> None:
