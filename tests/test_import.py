@@ -32,3 +32,28 @@ for learner in (SimOOS(model.problem), SeqOOS(model.problem)):
     assert first.stderr.count("compiling the kernels") == 1
     second = run(code, NUMBA_CACHE_DIR=str(tmp_path))
     assert second.stderr == ""  # it came from the cache
+
+
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
+    import shutil
+    from pathlib import Path
+
+    import askwise
+
+    shutil.copytree(
+        Path(askwise.__file__).parent,
+        tmp_path / "askwise",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    code = """
+import numpy as np
+from askwise._kernels.plans import simultaneous
+offsets, visits, out = np.array([0, 1, 3]), np.array([2, 1, 1]), np.empty(2)
+simultaneous(offsets, np.array([0.0, 0.0, 1.0]), visits, np.zeros(2), 1.0, 0.0, 0.0, out)
+print(out[1])
+"""
+    assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.8535533905932737\n"  # ½ + √½ / 2
+    kernel = tmp_path / "askwise" / "_kernels" / "optimism.py"
+    text = kernel.read_text(encoding="utf-8")
+    kernel.write_text(text.replace("budget = 0.5 * total", "budget = 0.0 * total"), "utf-8")
+    assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.5\n"

@@ -1,6 +1,9 @@
 """The one decorator for kernels: compiled on first use, cached on disk, free of the GIL."""
 
+import contextlib
+import hashlib
 import logging
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -16,9 +19,24 @@ def jit(function: F) -> F:
     compiler: Any = numba.njit
     options = {"nogil": True, "error_model": "numpy"}
     try:
-        return cast("F", compiler(cache=True, **options)(function))
+        kernel = compiler(cache=True, **options)(function)
     except RuntimeError:  # no folder to cache in: a read-only installation without a home
         return cast("F", compiler(cache=False, **options)(function))
+    # Numba looks only at a kernel's own file to tell whether what it has on disk is still right,
+    # but a kernel contains the others that it calls: look at all of them.
+    with contextlib.suppress(AttributeError):
+        kernel._cache._cache_file._source_stamp = _STAMP
+    return cast("F", kernel)
+
+
+def _stamp() -> str:
+    digest = hashlib.blake2b()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_STAMP = _stamp()
 
 
 class _Notice(event.Listener):

@@ -1,0 +1,359 @@
+"""Runs, what is recommended after them, and what each comparator is known for."""
+
+import io
+import itertools
+import math
+import types
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise import _progress
+from askwise.environments import CHUNK, Population, breast_cancer, random_model
+from askwise.errors import OptionError, TooLargeError
+from askwise.estimation.estimates import Estimates, Radii
+from askwise.learners import LEARNERS
+from askwise.planning import plan_sequential
+from askwise.testing import see
+from askwise.trees import Act
+
+PATIENTS = Population(breast_cancer(5.0))
+
+
+def run_of(name, *, steps, seed=1, environment=PATIENTS, **options):
+    learner = LEARNERS[name](environment.problem, rng=seed, **options)
+    return learner, aw.simulate(learner, environment, steps=steps, rng=seed)
+
+
+# --- the columns of a run ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["seq-oos", "sim-oos", "contextual-ucb", "random-choice"])
+def test_the_columns_agree_with_one_another(name):
+    learner, run = run_of(name, steps=2000)
+    problem = PATIENTS.problem
+    prices = {o.name: o.cost for o in problem.observations}
+    known = [learner.lattice.state(state) for state in run.state.tolist()]
+    assert len(run) == 2000
+    assert run.cost.tolist() == [sum(prices[n] for n in state) for state in known]
+    assert run.gain.tolist() == (problem.reward_value * run.reward - run.cost).tolist()
+    members = [learner.lattice.members(subset) for subset in run.observed.tolist()]
+    names = [tuple(problem.observations[i].name for i in subset) for subset in members]
+    assert names == [tuple(state) for state in known]
+    for part in (slice(None), slice(-200, None)):
+        shares = run.bought(part)
+        assert list(shares) == list(prices)
+        for observation, share in shares.items():
+            assert share == pytest.approx(np.mean([observation in s for s in known[part]]))
+    assert set(run.reward.tolist()) <= {0.0, 1.0}
+    assert ((run.action >= 0) & (run.action < len(problem.actions))).all()
+    assert run.round[0] == 1
+    assert set(np.diff(run.round).tolist()) <= {0, 1}
+    assert run.round[-1] == learner.round
+    assert repr(run) == f"<Run of 2,000 cases with mean gain {run.gain.mean():g}>"
+
+
+def test_a_run_goes_on_where_the_learner_was():
+    once, whole = run_of("seq-oos", steps=CHUNK + 500)
+    learner = aw.SeqOOS(PATIENTS.problem, rng=1)
+    generator = np.random.default_rng(1)
+    parts = [aw.simulate(learner, PATIENTS, steps=n, rng=generator) for n in (CHUNK, 500)]
+    assert np.array_equal(whole.state, np.concatenate([part.state for part in parts]))
+    assert np.array_equal(whole.round, np.concatenate([part.round for part in parts]))
+    assert learner.statistics == once.statistics
+
+
+def test_no_steps_are_no_cases():
+    learner, run = run_of("seq-oos", steps=0)
+    assert len(run) == len(run.gain) == len(run.observed) == 0
+    assert repr(run) == "<Run of 0 cases>"
+    assert learner.statistics.cases == 0
+    assert learner.round == 0
+
+
+@pytest.mark.parametrize("steps", [-1, 1.5, True, "10", None])
+def test_steps_are_a_whole_number(steps):
+    learner = aw.SeqOOS(PATIENTS.problem)
+    with pytest.raises(OptionError, match=f"steps must be .* at least 0, got {steps!r}"):
+        aw.simulate(learner, PATIENTS, steps=steps)
+    assert learner.statistics.cases == 0
+
+
+def test_a_model_is_no_environment():
+    learner = aw.SeqOOS(PATIENTS.problem)
+    with pytest.raises(OptionError, match=r"expected an environment, such as Population\(model\)"):
+        aw.simulate(learner, PATIENTS.model, steps=10)
+
+
+def test_the_learner_and_the_environment_share_a_problem():
+    learner = aw.SeqOOS(breast_cancer(6.0).problem)
+    with pytest.raises(OptionError, match="of two different problems"):
+        aw.simulate(learner, PATIENTS, steps=10)
+
+
+@pytest.mark.parametrize("name", ["seq-oos", "sim-oos", "psrl"])
+def test_seeds_in_threads_give_what_they_give_one_after_the_other(name):
+    from askwise._kernels import runs
+
+    assert runs.run_sequential.targetoptions["nogil"]
+    assert runs.run_simultaneous.targetoptions["nogil"]
+    alone = [run_of(name, steps=30_000, seed=seed) for seed in (1, 2)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda seed: run_of(name, steps=30_000, seed=seed), (1, 2)))
+    for (learner, run), (other, twin) in zip(alone, together, strict=True):
+        assert np.array_equal(run.state, twin.state)
+        assert np.array_equal(run.action, twin.action)
+        assert np.array_equal(run.gain, twin.gain)
+        assert learner.statistics == other.statistics
+    assert not np.array_equal(alone[0][1].state, alone[1][1].state)
+
+
+# --- the progress bar ----------------------------------------------------------------------------
+
+
+class Screen(io.StringIO):
+    def __init__(self, *, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+def show_on(screen, monkeypatch):
+    """Not a fixture: pytest puts its own stderr in place between a fixture and its test."""
+    monkeypatch.setenv("TERM", "xterm")  # Rich draws no bar on a dumb one
+    monkeypatch.setattr("sys.stderr", screen)
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("terminal", "patience", "shown"),
+    [(True, -1.0, True), (True, 1000.0, False), (False, -1.0, False)],
+)
+def test_a_bar_appears_on_a_terminal_when_it_takes_long(monkeypatch, terminal, patience, shown):
+    screen = show_on(Screen(terminal=terminal), monkeypatch)
+    monkeypatch.setattr(_progress, "PATIENCE", patience)
+    run_of("no-information", steps=3 * CHUNK)
+    assert ("cases" in screen.getvalue()) is shown
+    assert (f"{3 * CHUNK}/{3 * CHUNK}" in screen.getvalue()) is shown
+    assert bool(screen.getvalue()) is shown
+
+
+def test_the_bar_waits_for_two_seconds(monkeypatch):
+    screen = show_on(Screen(terminal=True), monkeypatch)
+    clock = types.SimpleNamespace(now=50.0)
+    monkeypatch.setattr(_progress, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    with _progress.Progress("cases", 10) as progress:
+        clock.now += 2.0
+        progress.advance(3)
+        assert screen.getvalue() == ""
+        clock.now += 0.1
+        progress.advance(4)
+        assert " 7/10" in screen.getvalue()
+
+
+# --- what is recommended -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n in LEARNERS if n != "policy-ucb"])
+def test_recommending_changes_nothing(name):
+    learner, _ = run_of(name, steps=300)
+    other, _ = run_of(name, steps=300)
+    before = learner.statistics.copy()
+    state, policy = learner.rng.bit_generator.state, learner.policy
+    first, second = learner.recommend(), learner.recommend()
+    assert first.tree() == second.tree()
+    assert first.value == second.value
+    assert learner.statistics == before
+    assert learner.rng.bit_generator.state == state
+    assert learner.round == other.round
+    assert learner.policy is policy
+    futures = [aw.simulate(x, PATIENTS, steps=300, rng=2) for x in (learner, other)]
+    assert np.array_equal(futures[0].state, futures[1].state)
+    assert np.array_equal(futures[0].action, futures[1].action)
+    assert np.array_equal(futures[0].round, futures[1].round)
+
+
+@pytest.mark.parametrize("name", ["seq-oos", "sim-oos"])
+def test_what_is_recommended_is_good_and_promises_too_little(name):
+    best = getattr(aw.oracle, LEARNERS[name].way.name)(PATIENTS.model).value
+    below = []
+    for seed in range(20):
+        learner, _ = run_of(name, steps=100_000, seed=seed)
+        policy = learner.recommend()
+        exact = policy.evaluate(PATIENTS.model)
+        below.append(policy.value <= exact)
+        assert exact >= 0.98 * best
+        assert policy.value >= 0.95 * exact  # cautious, not blind
+    assert sum(below) >= 18
+
+
+def test_nothing_is_recommended_before_the_first_case():
+    for name in ("seq-oos", "sim-oos"):
+        assert "buying nothing" in LEARNERS[name](PATIENTS.problem).recommend().tree()
+
+
+def test_no_look_is_recommended_whose_answer_changes_nothing():
+    """Whoever deploys a policy should not pay for an answer that leads to one action anyway."""
+    for seed in range(5):
+        model = random_model(
+            np.random.default_rng(seed), [3, 2, 2], actions=2, reward_value=100.0, highest_cost=5.0
+        )
+        learner, _ = run_of("seq-oos", steps=20_000, seed=seed, environment=Population(model))
+        policy = learner.recommend()
+        open_nodes = [policy.nodes()]
+        while open_nodes:
+            node = open_nodes.pop()
+            if not isinstance(node, Act):
+                children = [child for _, child in node.branches]
+                assert len(children) > 1 or not isinstance(children[0], Act), policy.tree()
+                open_nodes.extend(children)
+
+
+# --- the comparators -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["psrl", "adaptive-greedy", "seq-oos", "sim-oos"])
+def test_whoever_chooses_what_to_buy_beats_no_information(name):
+    _, run = run_of(name, steps=50_000)
+    _, blind = run_of("no-information", steps=50_000)
+    assert not blind.cost.any()
+    assert run.gain.mean() > blind.gain.mean() + 25
+
+
+def test_contextual_ucb_buys_everything_always():
+    _, run = run_of("contextual-ucb", steps=50_000)
+    assert PATIENTS.problem.m == 3
+    assert (run.cost == 20.0).all()
+    assert set(run.bought().values()) == {1.0}
+
+
+def test_random_choice_buys_every_subset_equally_often():
+    _, run = run_of("random-choice", steps=15_000)
+    counts = np.bincount(run.observed, minlength=run.lattice.subsets)
+    assert run.lattice.subsets == len(counts) == 15
+    assert counts == pytest.approx(np.full(15, 1000), abs=150)  # five standard deviations
+    assert np.bincount(run.action, minlength=4) == pytest.approx(np.full(4, 3750), abs=265)
+
+
+def test_epoch_greedy_explores_one_case_then_exploits_more_and_more():
+    _, run = run_of("epoch-greedy", steps=10_000)
+    lengths = np.bincount(run.round)[1:-1].tolist()  # the last round is cut off
+    expected = [n for epoch in range(1, len(lengths)) for n in (1, math.ceil(math.sqrt(epoch)))]
+    assert lengths == expected[: len(lengths)]
+
+
+def test_policy_ucb_refuses_what_it_cannot_try():
+    values = [len(o.values) for o in PATIENTS.problem.observations]
+    sets = [c for k in range(4) for c in itertools.combinations(values, k)]
+    number = sum(4 ** math.prod(chosen) for chosen in sets)
+    assert 10**36 <= number < 10**37
+    with pytest.raises(TooLargeError, match=r"about 10\^36 policies, more than the 10,000"):
+        aw.PolicyUCB(PATIENTS.problem)
+    few = aw.Problem(
+        observations=[aw.Observation("o", values=list(range(10)), cost=0.0)],
+        actions=["a", "b", "c"],
+    )
+    with pytest.raises(TooLargeError, match=f"{3 + 3**10:,} policies"):
+        aw.PolicyUCB(few)
+
+
+def test_policy_ucb_finds_the_best_of_a_few_policies():
+    problem = aw.Problem(
+        observations=[aw.Observation("sign", values=["red", "green"], cost=0.1)],
+        actions=["stay", "go"],
+    )
+    model = aw.Model(problem, [0.5, 0.5], [[0.9, 0.2], [0.1, 0.8]])
+    best = aw.oracle.simultaneous(model)
+    _, run = run_of("policy-ucb", steps=5000, environment=Population(model))
+    follows = (run.observed == best.subset) & (run.action == best.actions[run.state])
+    assert follows[-1000:].mean() > 0.9
+    assert follows[:1000].mean() < follows[-1000:].mean()
+
+
+def test_ucrl2_improves_with_narrow_radii():
+    _, run = run_of("ucrl2", steps=50_000, exploration=0.005)
+    early, late = run.gain[:5000].mean(), run.gain[-5000:].mean()
+    assert late > early + 25
+    assert late > aw.oracle.fixed(PATIENTS.model, []).value + 25
+
+
+@pytest.mark.parametrize("names", [None, ["WHO score", "estrogen receptor"]])
+def test_lin_ucb_equals_ridge_regression_on_the_cases(names):
+    learner, run = run_of("lin-ucb", steps=5000, observations=names, exploration=0.5)
+    lattice, actions = learner.lattice, len(PATIENTS.problem.actions)
+
+    def features(state):
+        parts = [np.eye(lattice.layout.radices[i])[x] for i, x in lattice.digits(state)]
+        return np.concatenate([[1.0], *parts])
+
+    assert (run.observed == learner.subset).all()
+    cases = np.array([features(state) for state in run.state.tolist()])
+    states = list(lattice.states(learner.subset))
+    index = np.empty((len(states), actions))
+    for action in range(actions):
+        x, reward = cases[run.action == action], run.reward[run.action == action]
+        gram = np.eye(x.shape[1]) + x.T @ x
+        theta = np.linalg.solve(gram, x.T @ reward)
+        for row, state in enumerate(states):
+            look = features(state)
+            width = math.sqrt(look @ np.linalg.solve(gram, look))
+            index[row, action] = look @ theta + 0.5 * width
+    chosen = learner.replan().actions[states]
+    assert chosen.tolist() == index.argmax(axis=1).tolist()
+    assert len(set(chosen.tolist())) > 1
+
+
+def parity():
+    """Two looks that tell all together and nothing apart, and one that tells nothing."""
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=[0, 1], cost=0.05) for n in ("left", "right", "x")],
+        actions=["even", "odd"],
+    )
+    reward = np.zeros((2, 2, 2, 2))
+    for left, right, x in np.ndindex(2, 2, 2):
+        reward[left, right, x, (left + right) % 2] = 1.0
+    return aw.Model(problem, np.full((2, 2, 2), 1 / 8), reward)
+
+
+def test_seq_oos_buys_both_halves_of_a_parity():
+    model = parity()
+    learner, run = run_of("seq-oos", steps=20_000, environment=Population(model))
+    late = run.bought(slice(-2000, None))
+    assert min(late["left"], late["right"]) > 0.95
+    assert late["x"] < 0.05
+    assert learner.recommend().evaluate(model) == pytest.approx(0.9)
+
+
+def test_looking_one_step_ahead_buys_no_half_of_a_parity():
+    model = parity()
+    lattice = aw.Lattice(model.problem)
+    probability, reward = model.marginals(lattice)
+    every_slot = np.repeat(probability[:, None], lattice.m, axis=1)
+    best = reward.max(axis=1)
+    truth = Estimates(best, reward.argmax(axis=1).astype(np.int16), every_slot, Radii())
+    assert plan_sequential(lattice, truth, myopic=True).next[0] == -1
+    assert plan_sequential(lattice, truth).next[0] == 0
+
+
+def test_adaptive_greedy_buys_no_half_of_a_parity():
+    """What its docstring says is the price of looking one step ahead."""
+    _, run = run_of("adaptive-greedy", steps=20_000, environment=Population(parity()))
+    late = run.bought(slice(-2000, None))
+    assert max(late["left"], late["right"]) < 0.05
+
+
+def test_a_learner_played_by_hand_is_a_learner_simulated():
+    """One case by hand between two runs is the case a run would have had."""
+    straight, whole = run_of("seq-oos", steps=CHUNK + 1)
+    learner = aw.SeqOOS(PATIENTS.problem, rng=1)
+    generator = np.random.default_rng(1)
+    aw.simulate(learner, PATIENTS, steps=CHUNK, rng=generator)
+    draws = PATIENTS.draw(generator, CHUNK)
+    case = see(learner.open(), PATIENTS.problem, draws.values[0].tolist())
+    assert case.state_index == whole.state[-1]
+    case.reward(draws.rewards[0, case.action_index])
+    assert learner.statistics == straight.statistics
