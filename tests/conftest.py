@@ -6,12 +6,18 @@ import numba
 import pytest
 from hypothesis import settings
 
+import askwise
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile("askwise", deadline=None, derandomize=True)
 settings.load_profile("askwise")
 
-KERNELS = ("jit", "optimism", "plans", "counting", "lattices", "runs", "value_iteration")
+KERNELS = tuple(
+    path.stem
+    for path in Path(askwise.__file__).parent.glob("_kernels/*.py")
+    if path.stem != "__init__"
+)
 
 
 def _plain_kernels():

@@ -107,6 +107,14 @@ class Case:
             desk.rewarded(self, check_reward(reward))
             self._desk = None
 
+    def follows(self, policy: Policy) -> bool:
+        """Whether it is this very policy that it follows."""
+        return self._policy is policy
+
+    def follow(self, policy: Policy) -> None:
+        """Follow an equal policy in other tables."""
+        self._policy = policy
+
     def __repr__(self) -> str:
         doing = f"wants {self._wanted_names()}" if self.wanted else f"does {self.action!r}"
         return f"<Case {self.id}: knows {self.state}, {doing}>"

@@ -57,9 +57,7 @@ def _options(
 @app.command()
 def reproduce(
     output: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="50,000 cases, 3 seeds.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="50,000 cases, 3 seeds.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each price.")] = None,
     steps: Annotated[int | None, typer.Option(min=10, help="Cases for each seed.")] = None,
     backend: Annotated[str, typer.Option(help="threads, processes, dask or ray.")] = "threads",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.problem import Problem, Value
 
@@ -131,9 +131,14 @@ class Lattice:
         return int(self.layout.radices.max()) if self.m else 1
 
     @cached_property
-    def subset_costs(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def costs(self) -> Floats:
+        """c_i of every observation."""
+        return np.array([o.cost for o in self.problem.observations])
+
+    @cached_property
+    def subset_costs(self) -> Floats:
         """Σ_{i in I} c_i for each subset, summed in the order of declaration."""
-        costs = np.array([*(o.cost for o in self.problem.observations), 0.0])  # −1 costs nothing
+        costs = np.array([*self.costs, 0.0])  # −1 costs nothing
         total = np.zeros(self.subsets)
         for member in self.layout.members.T:
             total += costs[member]

@@ -50,6 +50,10 @@ class Policy(ABC):
     def nodes(self, state: int = START) -> Node:
         """The policy from this state on as a tree."""
 
+    @abstractmethod
+    def copy(self) -> Policy:
+        """The same policy with tables of its own."""
+
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
         looks = self.looks(state)
@@ -122,6 +126,12 @@ class SimultaneousPolicy(Policy):
         """V̂(Î)."""
         return float(self.values[self.subset])
 
+    def copy(self) -> SimultaneousPolicy:
+        """The same policy with tables of its own."""
+        return SimultaneousPolicy(
+            self.lattice, self.subset, self.actions.copy(), self.values.copy()
+        )
+
     def looks(self, state: int) -> tuple[int, ...]:
         """What of the set is not known yet."""
         known = self.lattice.domain(state)
@@ -158,6 +168,12 @@ class SequentialPolicy(Policy):
     def value(self) -> float:
         """F̂ of the empty state."""
         return float(self.values[START])
+
+    def copy(self) -> SequentialPolicy:
+        """The same policy with tables of its own."""
+        return SequentialPolicy(
+            self.lattice, self.following.copy(), self.actions.copy(), self.values.copy()
+        )
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""

@@ -50,3 +50,31 @@ def child(
     place = state - offsets[subset]
     first = offsets[union] + place + (place // stride) * stride * (radices[i] - 1)
     return union, first, stride, slot
+
+
+@jit
+def parent(
+    radices: Integers,
+    members: Integers,
+    sizes: Integers,
+    strides: Integers,
+    offsets: Integers,
+    levels: Integers,
+    binomials: Integers,
+    subset: int,
+    state: int,
+    slot: int,
+) -> tuple[int, int]:
+    """The subset and the state before the member in that slot was looked at."""
+    size = sizes[subset]
+    last = len(radices) - 1
+    smaller = levels[size] - 1
+    for j in range(size):
+        if j < slot:
+            smaller -= binomials[last - members[subset, j], size - 1 - j]
+        elif j > slot:
+            smaller -= binomials[last - members[subset, j], size - j]
+    stride = strides[subset, slot]
+    place = state - offsets[subset]
+    high = place // (stride * radices[members[subset, slot]])
+    return smaller, offsets[smaller] + high * stride + place % stride

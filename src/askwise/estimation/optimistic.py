@@ -22,11 +22,14 @@ from typing import Literal
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._typing import Floats, Integers
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates, Radii
 from askwise.lattice import Lattice
 from askwise.statistics import UNIT, Statistics
+
+CLOCKS = 35
+"""Enough powers of two for every case that can be counted."""
 
 Plan = Literal["simultaneous", "sequential"]
 
@@ -62,19 +65,33 @@ def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii)
 
 
 class Confidence:
-    """How wide the radii are: the theorems' (`delta`), or practical ones (`width`)."""
+    """How wide the radii are: the theorems' (`delta`), or practical ones (`width`).
 
-    def __init__(self, kind: str, *, width: float, delta: float) -> None:
+    With the "doubling" clock t is held at the next power of two: a little wider, so still valid,
+    and between two rounds no radius moves. The "exact" clock takes t as it is.
+    """
+
+    def __init__(self, kind: str, *, width: float, delta: float, clock: str) -> None:
         if kind not in ("practical", "theorem"):
             raise OptionError(f"confidence must be 'practical' or 'theorem', got {kind!r}")
         if not (isinstance(width, int | float) and 0 <= width < math.inf):
             raise OptionError(f"width must be a finite number of at least 0, got {width!r}")
         if not (isinstance(delta, int | float) and 0 < delta < 1):
             raise OptionError(f"delta must be a number between 0 and 1, got {delta!r}")
+        if clock not in ("doubling", "exact"):
+            raise OptionError(f"clock must be 'doubling' or 'exact', got {clock!r}")
         self.kind, self.width, self.delta = kind, float(width), float(delta)
+        self.clock = clock
+
+    def widths(self, lattice: Lattice, plan: Plan) -> Floats:
+        """The widths of the radii at t = 2^k, at [k]."""
+        return np.array([self._at(lattice, plan, 1 << k) for k in range(CLOCKS)])
 
     def radii(self, lattice: Lattice, plan: Plan, t: int) -> Radii:
         """The radii of a round that begins with case t."""
+        return self._at(lattice, plan, t if self.clock == "exact" else 1 << (t - 1).bit_length())
+
+    def _at(self, lattice: Lattice, plan: Plan, t: int) -> Radii:
         if self.kind == "theorem":
             return theorem_radii(lattice, plan, t, delta=self.delta)
         return practical_radii(t, width=self.width)

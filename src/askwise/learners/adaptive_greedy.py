@@ -11,6 +11,8 @@ from askwise.policy import SequentialPolicy
 class Myopic(Sequential):
     """Buys what would be best if it were the last thing bought."""
 
+    is_incremental = False
+
     def policy(self, lattice: Lattice, estimates: Estimates) -> SequentialPolicy:
         """The look whose value of information exceeds its price by most, in every state."""
         plan = plan_sequential(lattice, estimates, myopic=True)

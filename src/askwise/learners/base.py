@@ -45,6 +45,8 @@ class BaseLearner(ABC):
         """k, the number of the current round; 0 before the first plan."""
         self.cases: dict[int, Case] = {}
         """The cases whose reward is still to come, by their number."""
+        self.looking: dict[int, Case] = {}
+        """Of those, the ones that have not acted yet."""
         self.lock = threading.RLock()
         self.lengths = (0, 0)
         """How many cases were opened in the previous round, and in this one."""
@@ -92,6 +94,10 @@ class BaseLearner(ABC):
         with self.lock:
             return self.replan() if self._policy is None else self._policy
 
+    def resume(self, policy: Policy) -> None:
+        """Go on with this policy, in a learner that was loaded."""
+        self._policy = policy
+
     def replan(self) -> Policy:
         """End the round and begin the next with a policy from all that is known now."""
         with self.lock:
@@ -125,6 +131,8 @@ class BaseLearner(ABC):
             case = Case(self._opened + 1, policy, self, self.tag)
             self._count_opened(1)
             self.cases[case.id] = case
+            if case.wanted:
+                self.looking[case.id] = case
             return case
 
     def run(
@@ -139,21 +147,20 @@ class BaseLearner(ABC):
 
         `values[t]` is the full state of a case and `rewards[t, a]` what each action would earn.
         """
-        if self._marks is None:
-            self._marks = Marks(*(np.zeros(self.lattice.size, np.int64) for _ in range(3)))
+        marks = self._marks_here()
         batch = Batch(values, rewards, out_state, out_action, 0)
-        self._rule.to_marks(self._marks, self.round, self.policy, self.statistics)
+        self._rule.to_marks(marks, self.round, self.policy, self.statistics)
         while batch.start < len(values):
             policy = self._policy_of_the_round()
             if self.round_length is not None:
                 room = self.round_length - self.lengths[1]
                 batch = batch._replace(values=values[: batch.start + room])
-            end, self._over = self.way.run(policy, self.statistics, batch, self.round, self._marks)
+            end, self._over = self.way.run(policy, self.statistics, batch, self.round, marks)
             out_round[batch.start : end] = self.round
             self.statistics.cases += end - batch.start
             self._count_opened(end - batch.start)
             batch = batch._replace(start=end)
-        self._rule.from_marks(self._marks, self.round, self.policy)
+        self._rule.from_marks(marks, self.round, self.policy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all there is to one file; `askwise.load` gives a learner that goes on the same."""
@@ -167,7 +174,14 @@ class BaseLearner(ABC):
 
     def _policy_of_the_round(self) -> Policy:
         full = self.round_length is not None and self.lengths[1] >= self.round_length
-        return self.replan() if self._over or full else self.policy
+        if self._over or full or self._policy is None:
+            return self.replan()
+        return self._policy
+
+    def _marks_here(self) -> Marks:
+        if self._marks is None:
+            self._marks = Marks(*(np.zeros(self.lattice.size, np.int64) for _ in range(3)))
+        return self._marks
 
     def _count_opened(self, cases: int) -> None:
         self._opened += cases
@@ -177,6 +191,7 @@ class BaseLearner(ABC):
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
+        self.looking.pop(case.id, None)
         for state, choice, now in self.way.count(self.statistics, case):
             self._over |= self._rule.counted(state, choice, now)
 

@@ -1,16 +1,24 @@
-"""What Sim-OOS and Seq-OOS share: optimism and its options."""
+"""What Sim-OOS and Seq-OOS share: optimism, its options, and plans that cost what changed."""
 
 from typing import Any
 
-from askwise._typing import RandomSource
+import numpy as np
+
+from askwise._typing import Choices, Floats, Integers, RandomSource
+from askwise.cases import Case
 from askwise.estimation.optimistic import Confidence, optimistic_estimates
 from askwise.learners.base import BaseLearner
+from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
 
 
 class OptimisticLearner(BaseLearner):
-    """Plans with the most favourable rewards and probabilities within the radii."""
+    """Plans with the most favourable rewards and probabilities within the radii.
+
+    With the doubling clock a planner keeps the plan up to date in tables of its own, and cases
+    follow those tables. So before the tables change, cases that are still looking get a copy.
+    """
 
     def __init__(
         self,
@@ -19,19 +27,107 @@ class OptimisticLearner(BaseLearner):
         confidence: str = "practical",
         width: float = 1.0,
         delta: float = 0.1,
+        clock: str = "doubling",
         rng: RandomSource = None,
     ) -> None:
         super().__init__(problem, rng=rng)
-        self.confidence = Confidence(confidence, width=width, delta=delta)
+        self.confidence = Confidence(confidence, width=width, delta=delta, clock=clock)
+        self._planner: IncrementalPlanner | None = None
+        self._copy: Policy | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """The options as given."""
         c = self.confidence
-        return {"confidence": c.kind, "width": c.width, "delta": c.delta}
+        return {"confidence": c.kind, "width": c.width, "delta": c.delta, "clock": c.clock}
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether a planner keeps the plan up to date; else every round is planned in full."""
+        return self.confidence.clock == "doubling" and self.way.is_incremental
 
     def plan(self) -> Policy:
         """The policy that is best in the best of the plausible worlds."""
+        if not self.is_incremental:
+            return self.full_plan()
+        self._part_with_policy()
+        self._planner_here().replan(self.t)
+        return self.way.live_policy(self._planner_here())
+
+    def full_plan(self) -> Policy:
+        """The same policy, worked out from nothing but the counters."""
         radii = self.confidence.radii(self.lattice, self.way.name, self.t)
         estimates = optimistic_estimates(self.statistics, self.way.weight(self.statistics), radii)
         return self.way.policy(self.lattice, estimates)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the current round. It is frozen; `replan()` makes the next."""
+        with self.lock:
+            policy = super().policy
+            if self._planner is None:
+                return policy
+            if self._copy is None:
+                self._copy = policy.copy()
+            return self._copy
+
+    def resume(self, policy: Policy) -> None:
+        """Go on with this policy; the planner's own tables are made again for the next."""
+        if self.is_incremental:
+            self.way.adopt(self._planner_here(), policy)
+            policy = self.way.live_policy(self._planner_here())
+        super().resume(policy)
+
+    def acted(self, case: Case) -> None:
+        """A case knows all it wanted: count what it saw."""
+        super().acted(case)
+        if self._planner is not None:
+            self._planner.looked(case.path, case.state_index)
+
+    def rewarded(self, case: Case, reward: float) -> None:
+        """A case got its reward: count it at the state acted in."""
+        super().rewarded(case, reward)
+        if self._planner is not None:
+            self._planner.rewarded(case.state_index)
+
+    def run(
+        self,
+        values: Choices,
+        rewards: Floats,
+        out_state: Integers,
+        out_action: Choices,
+        out_round: Integers,
+    ) -> None:
+        """Decide these cases, rounds and plans included, in one compiled loop."""
+        if not self.is_incremental or not len(values):
+            super().run(values, rewards, out_state, out_action, out_round)
+            return
+        current = self._policy_of_the_round()
+        self._part_with_policy()
+        marks = self._marks_here()
+        self._rule.to_marks(marks, self.round, current, self.statistics)
+        control = np.array([self.round, self.statistics.cases, self._over])
+        planner = self._planner_here()
+        planner.run(values, rewards, marks, control, (out_state, out_action, out_round))
+        before = self.round
+        self.round, self.statistics.cases, self._over = control.tolist()
+        self._over = bool(self._over)
+        self._policy = self.way.live_policy(planner)
+        if self.round != before:
+            self._rule.begin()
+        self._rule.from_marks(marks, self.round, self._policy)
+        self._opened += len(values)
+
+    def _planner_here(self) -> IncrementalPlanner:
+        if self._planner is None:
+            widths = self.confidence.widths(self.lattice, self.way.name)
+            self._planner = self.way.planner(self.statistics, widths)
+        return self._planner
+
+    def _part_with_policy(self) -> None:
+        """The tables are about to change: whoever still follows them follows a copy from now on."""
+        if self._policy is not None and self._planner is not None:
+            for case in self.looking.values():
+                if case.follows(self._policy):
+                    case.follow(self.policy)
+            self._copy = None

@@ -12,6 +12,11 @@ from askwise.estimation.optimistic import Plan
 from askwise.lattice import Lattice
 from askwise.learners.rounds import Marks
 from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning.incremental import (
+    IncrementalPlanner,
+    SequentialPlanner,
+    SimultaneousPlanner,
+)
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.statistics import UNIT, Statistics
 
@@ -20,6 +25,8 @@ class WayToBuy(Protocol):
     """What differs between buying a set at once and one after the other."""
 
     name: Plan
+    is_incremental: bool
+    """Whether there is a planner that keeps its plan up to date."""
 
     def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
         """Count what the case saw; yields (state, choice, new count) of what may end a round."""
@@ -29,6 +36,15 @@ class WayToBuy(Protocol):
 
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
+
+    def planner(self, statistics: Statistics, widths: Floats) -> IncrementalPlanner:
+        """A planner that keeps such a plan up to date."""
+
+    def live_policy(self, planner: Any) -> Policy:
+        """Its plan as a policy that reads the planner's own tables: it changes with them."""
+
+    def adopt(self, planner: Any, policy: Any) -> None:
+        """Let the planner take a policy over; its next plan comes from the counters alone."""
 
     def run(
         self, policy: Any, statistics: Statistics, batch: Batch, round: int, marks: Marks
@@ -50,6 +66,7 @@ class Simultaneous:
     """A set at once."""
 
     name: Plan = "simultaneous"
+    is_incremental = True
 
     def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
         """N(ψ) of all substates. Looks end no round."""
@@ -64,6 +81,22 @@ class Simultaneous:
         """The best set."""
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+
+    def planner(self, statistics: Statistics, widths: Floats) -> SimultaneousPlanner:
+        """A planner of sets."""
+        return SimultaneousPlanner(statistics, widths)
+
+    def live_policy(self, planner: SimultaneousPlanner) -> SimultaneousPolicy:
+        """The set Î, with the planner's actions."""
+        tables, lattice = planner.tables, planner.statistics.lattice
+        subset = int(tables.tree[1])
+        return SimultaneousPolicy(lattice, subset, tables.action.view(), tables.value.view())
+
+    def adopt(self, planner: SimultaneousPlanner, policy: SimultaneousPolicy) -> None:
+        """Copy the tables."""
+        planner.tables.tree[1] = policy.subset
+        planner.tables.action[:] = policy.actions
+        planner.tables.value[:] = policy.values
 
     def run(
         self,
@@ -105,6 +138,7 @@ class Sequential:
     """One after the other."""
 
     name: Plan = "sequential"
+    is_incremental = True
 
     def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
         """N(ψ, i, ψ') along the path."""
@@ -122,6 +156,22 @@ class Sequential:
         """The best next look in every state."""
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+
+    def planner(self, statistics: Statistics, widths: Floats) -> SequentialPlanner:
+        """A planner of paths."""
+        return SequentialPlanner(statistics, widths)
+
+    def live_policy(self, planner: SequentialPlanner) -> SequentialPolicy:
+        """The planner's next looks and actions."""
+        tables, lattice = planner.tables, planner.statistics.lattice
+        views = (tables.following.view(), tables.action.view(), tables.value.view())
+        return SequentialPolicy(lattice, *views)
+
+    def adopt(self, planner: SequentialPlanner, policy: SequentialPolicy) -> None:
+        """Copy the tables."""
+        planner.tables.following[:] = policy.following
+        planner.tables.action[:] = policy.actions
+        planner.tables.value[:] = policy.values
 
     def run(
         self,

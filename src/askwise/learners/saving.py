@@ -72,9 +72,9 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
     for case in learner.cases.values():
         place = None
         if case._policy is not None:
-            if not any(case._policy is p for p in policies):
+            if not any(case.follows(p) for p in policies):
                 policies.append(case._policy)
-            place = next(k for k, p in enumerate(policies) if p is case._policy)
+            place = next(k for k, p in enumerate(policies) if case.follows(p))
         cases.append(_Case(case.id, case.path, case.action_index, case.tag, place))
     header = _Header(
         format=FORMAT,
@@ -153,13 +153,18 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
         array[...] = _load(archive, name, array)
     _check_counters(learner)
     policies = [_rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
-    learner._policy = policies[0] if header.planned else None
+    if header.planned:
+        learner.resume(policies[0])
+        assert learner._policy is not None
+        policies[0] = learner._policy
     learner.round, learner._over, learner._opened = header.round, header.over, header.opened
     learner.lengths = header.lengths
     learner._rule.began = {(state, choice): n for state, choice, n in header.began}
     learner.rng = _revive(header.rng)
     for saved in header.cases:
-        learner.cases[saved.id] = _reopen(learner, saved, policies)
+        case = learner.cases[saved.id] = _reopen(learner, saved, policies)
+        if case.wanted:
+            learner.looking[case.id] = case
     return learner
 
 

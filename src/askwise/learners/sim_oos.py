@@ -13,6 +13,7 @@ class SimOOS(OptimisticLearner):
     confidence: "practical" radii, or the "theorem"'s (Theorem 1).
     width: widens (> 1) or narrows (< 1) the practical radii.
     delta: the theorem holds with probability 1 − delta.
+    clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
 
     >>> from askwise import Observation, Problem, SimOOS
     >>> learner = SimOOS(Problem(

@@ -46,7 +46,7 @@ def plan_sequential(
         *lattice.layout,
         stop,
         estimates.weight,
-        np.array([o.cost for o in lattice.problem.observations]),
+        lattice.costs,
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
         margin,

@@ -1,0 +1,127 @@
+"""Plans that cost what changed are the full plans, to the bit, at every round."""
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.environments import Population, random_model
+from askwise.testing import see
+
+SHAPES = [
+    [2, 3, 4],
+    [3, 3, 2, 2],
+    [2, 2, 2, 2, 2],
+    [4, 2, 3, 5],
+    [10, 2, 3],
+    [2, 12],
+    [1, 5, 1],
+]
+
+
+def shaped(seed, shape):
+    rng = np.random.default_rng(seed)
+    return rng, random_model(
+        rng,
+        shape,
+        actions=2 + seed % 3,
+        max_observations=min(3, len(shape)),
+        reward_value=100.0,
+        highest_cost=float(rng.choice([0.0, 4.0, 20.0])),
+    )
+
+
+def assert_same(policy, full):
+    assert np.array_equal(policy.values, full.values)
+    assert np.array_equal(policy.actions, full.actions)
+    if isinstance(policy, aw.SequentialPolicy):
+        assert np.array_equal(policy.following, full.following)
+    else:
+        assert policy.subset == full.subset
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("confidence", ["practical", "theorem"])
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, shape):
+    rng, model = shaped(SHAPES.index(shape), shape)
+    learner = kind(model.problem, confidence=confidence)
+    waiting, compared = [], 0
+    for full_state in model.sample(rng, 1200).tolist():
+        if learner._over and learner.round:
+            expected = learner.full_plan()
+            assert_same(learner.replan(), expected)
+            compared += 1
+        case = see(learner.open(), model.problem, full_state)
+        mean = model.reward[tuple(full_state)][case.action_index]
+        waiting.append((case, float(rng.random() < mean)))
+        while waiting and (rng.random() < 0.6 or len(waiting) > 30):
+            late, reward = waiting.pop(int(rng.integers(len(waiting))))
+            late.reward(reward)
+    assert compared >= (60 if confidence == "practical" else 20)
+
+
+class SimInFull(aw.SimOOS):
+    """Sim-OOS that plans every round in full."""
+
+    is_incremental = False
+
+
+class SeqInFull(aw.SeqOOS):
+    """Seq-OOS that plans every round in full."""
+
+    is_incremental = False
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("kind", "in_full"), [(aw.SimOOS, SimInFull), (aw.SeqOOS, SeqInFull)])
+def test_whole_runs_equal_runs_with_full_plans(kind, in_full, shape):
+    _, model = shaped(SHAPES.index(shape), shape)
+    environment = Population(model)
+    one, other = kind(model.problem), in_full(model.problem)
+    rounds = 0
+    for steps, seed in ((3000, 1), (1, 2), (20_000, 3)):
+        left = aw.simulate(one, environment, steps=steps, rng=seed)
+        right = aw.simulate(other, environment, steps=steps, rng=seed)
+        assert np.array_equal(left.state, right.state)
+        assert np.array_equal(left.action, right.action)
+        assert np.array_equal(left.round, right.round)
+        assert one.statistics == other.statistics
+        assert_same(one.policy, other.policy)
+        rounds = one.round
+    assert rounds >= 100
+
+
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_the_exact_clock_takes_t_as_it_is(kind):
+    _, model = shaped(0, [2, 3, 4])
+    exact, doubling = kind(model.problem, clock="exact"), kind(model.problem)
+    lattice, way = exact.lattice, exact.way.name
+    for t in (1, 2, 3, 5, 1000, 1024, 1025):
+        held = 1 << (t - 1).bit_length()
+        now, then = (x.confidence.radii(lattice, way, t) for x in (exact, doubling))
+        assert then == exact.confidence.radii(lattice, way, held)
+        assert then.reward >= now.reward
+        assert held >= t
+        assert held < 2 * t
+    assert doubling.confidence.widths(lattice, way)[10].tolist() == list(
+        doubling.confidence.radii(lattice, way, 1024)
+    )
+
+
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_cases_that_are_looking_keep_their_policy_through_a_compiled_run(kind):
+    rng, model = shaped(3, [4, 2, 3, 5])
+    learner = kind(model.problem)
+    aw.simulate(learner, Population(model), steps=200, rng=0)
+    cases = [learner.open() for _ in range(3)]
+    policy = learner.policy
+    aw.simulate(learner, Population(model), steps=5000, rng=1)
+    assert learner.policy is not policy
+    for case, full in zip(cases, model.sample(rng, 3).tolist(), strict=True):
+        while case.wanted:
+            assert case.wanted == policy.wanted(case.state)
+            case.observe({name: full[int(name[1:])] for name in case.wanted})
+        assert case.action == policy.action(case.state)
+        case.reward(1.0)
+    expected = learner.full_plan()
+    assert_same(learner.replan(), expected)
