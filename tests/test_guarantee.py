@@ -64,7 +64,7 @@ def test_the_theorems_hold(kind):
 def test_the_radii_are_those_of_the_theorems(kind):
     """At t = 7, δ = .1 for [2, 3] values, m = 2, 3 actions: Ψ_tot = 12, Ψ_max = 3, D = 2."""
     model = random_model(np.random.default_rng(0), [2, 3])
-    learner = kind(model.problem, confidence="theorem", delta=0.1)
+    learner = kind(model.problem, confidence="theorem", delta=0.1, clock="exact")
     radii = learner.confidence.radii(learner.lattice, learner.way.name, t=7)
     assert learner.lattice.size == 12
     for n in (1, 50, 10_000):

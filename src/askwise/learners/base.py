@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
@@ -33,6 +34,8 @@ class BaseLearner(ABC):
     name: ClassVar[str]
     """What the registry, the command line and saved files call it."""
     way: WayToBuy
+    doubles: ClassVar[bool] = True
+    """Whether a round also ends when a count has doubled, not only at its `round_length`."""
 
     def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
         if not isinstance(problem, Problem):
@@ -40,7 +43,7 @@ class BaseLearner(ABC):
         self.problem = problem
         self.lattice = Lattice(problem)
         self.statistics = Statistics(self.lattice)
-        self.rng = _generator(rng)
+        self.rng = as_generator(rng)
         self.round = 0
         """k, the number of the current round; 0 before the first plan."""
         self.cases: dict[int, Case] = {}
@@ -155,7 +158,8 @@ class BaseLearner(ABC):
             if self.round_length is not None:
                 room = self.round_length - self.lengths[1]
                 batch = batch._replace(values=values[: batch.start + room])
-            end, self._over = self.way.run(policy, self.statistics, batch, self.round, marks)
+            end, over = self.way.run(policy, self.statistics, batch, self.round, marks)
+            self._over = over and self.doubles
             out_round[batch.start : end] = self.round
             self.statistics.cases += end - batch.start
             self._count_opened(end - batch.start)
@@ -193,23 +197,12 @@ class BaseLearner(ABC):
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
         for state, choice, now in self.way.count(self.statistics, case):
-            self._over |= self._rule.counted(state, choice, now)
+            self._over |= self._rule.counted(state, choice, now) and self.doubles
 
     def rewarded(self, case: Case, reward: float) -> None:
         """A case got its reward: count it at the state acted in."""
         state, action = case.state_index, case.action_index
         self.statistics.count_reward(state, action, reward)
         now = int(self.statistics.action_counts[state, action])
-        self._over |= self._rule.counted(state, action, now)
+        self._over |= self._rule.counted(state, action, now) and self.doubles
         del self.cases[case.id]
-
-
-def _generator(rng: RandomSource) -> np.random.Generator:
-    if isinstance(rng, bool) or not (
-        rng is None or isinstance(rng, int | np.integer | np.random.Generator)
-    ):
-        raise OptionError(f"rng must be a whole number or a numpy Generator, got {rng!r}")
-    try:
-        return np.random.default_rng(rng)
-    except ValueError:
-        raise OptionError(f"rng must not be negative, got {rng!r}") from None

@@ -22,11 +22,12 @@ class EpochGreedy(BaseLearner):
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = EpochGreedy(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    60.9
+    57.9
     """
 
     name = "epoch-greedy"
     way = Simultaneous()
+    doubles = False
 
     @property
     def round_length(self) -> int:

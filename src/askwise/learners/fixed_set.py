@@ -41,12 +41,14 @@ class FixedSet(BaseLearner):
         self,
         problem: Problem,
         *,
-        observations: Sequence[str] = (),
+        observations: Sequence[str] | str = (),
         exploration: float = 1.0,
         rng: RandomSource = None,
     ) -> None:
         super().__init__(problem, rng=rng)
         self.exploration = check_exploration(exploration)
+        if isinstance(observations, str):
+            observations = [observations]
         try:
             chosen = tuple(sorted({self.lattice.position(name) for name in observations}))
         except CaseError as error:

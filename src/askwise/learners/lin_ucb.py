@@ -39,7 +39,7 @@ class LinUCB(FixedSet):
         self,
         problem: Problem,
         *,
-        observations: Sequence[str] | None = None,
+        observations: Sequence[str] | str | None = None,
         exploration: float = 1.0,
         rng: RandomSource = None,
     ) -> None:

@@ -38,6 +38,7 @@ that can be tried one by one
 
     name = "policy-ucb"
     way = Simultaneous()
+    doubles = False
 
     def __init__(
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None

@@ -23,6 +23,7 @@ class RandomChoice(BaseLearner):
 
     name = "random-choice"
     way = Simultaneous()
+    doubles = False
 
     @property
     def round_length(self) -> int:
