@@ -17,7 +17,7 @@ from askwise.experiments import Reproduction, reproduce
 from askwise.reports import write_reproduction
 from askwise.reports.statistics import estimate
 
-SEEDS, STEPS = 5, 50_000
+SEEDS, STEPS = 5, 200_000
 COSTS = [1.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0, 21.0]
 LEARNERS = ["sim-oos", "seq-oos", "contextual-ucb"]
 OURS = ["sim-oos", "seq-oos"]
@@ -96,7 +96,7 @@ def test_choosing_what_to_buy_beats_buying_everything_by_more_and_more(written, 
 def test_the_curve_flattens_when_less_is_bought(written, learner):
     slopes = written.slopes(learner)
     # For Seq-OOS modestly: the oracle itself goes from −2.27 to −2.08 for each unit of price.
-    assert slopes[-2:].mean() > 0.97 * slopes[:2].mean()
+    assert slopes[-2:].mean() > 0.985 * slopes[:2].mean()
     assert (slopes > -3.5).all()
 
 
