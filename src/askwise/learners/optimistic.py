@@ -44,7 +44,8 @@ class OptimisticLearner(BaseLearner):
     @property
     def is_incremental(self) -> bool:
         """Whether a planner keeps the plan up to date; else every round is planned in full."""
-        return self.confidence.clock == "doubling" and self.way.is_incremental
+        doubling = self.confidence.clock == "doubling" and self.round_length is None
+        return doubling and self.way.is_incremental
 
     def plan(self) -> Policy:
         """The policy that is best in the best of the plausible worlds."""
