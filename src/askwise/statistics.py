@@ -102,18 +102,7 @@ class Statistics:
     def _count_substates(self, state: int) -> None:
         from askwise._kernels.counting import count_set
 
-        layout = self.lattice.layout
-        count_set(
-            layout.members,
-            layout.sizes,
-            layout.strides,
-            layout.offsets,
-            layout.levels,
-            layout.binomials,
-            state,
-            self.visits,
-            self.subset_visits,
-        )
+        count_set(self.lattice.layout, state, self.visits, self.subset_visits)
 
     # --- whole ---------------------------------------------------------------------------------
 

@@ -1,80 +1,65 @@
 """Walking the lattice by arithmetic."""
 
 from askwise._kernels.jit import jit
-from askwise._typing import Integers
+from askwise.lattice import Layout
 
 
 @jit
 def union_of(
-    members: Integers,
-    sizes: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     subset: int,
     i: int,
 ) -> tuple[int, int]:
     """The subset with i added, and the slot of i there; the slot is −1 if i is a member already."""
-    size = sizes[subset]
-    last = len(binomials) - 2  # D − 1
-    union = levels[size + 2] - 1
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
+    union = layout.levels[size + 2] - 1
     slot = 0
     for j in range(size):
-        member = members[subset, j]
+        member = layout.members[subset, j]
         if member == i:
             return subset, -1
         if member < i:
-            union -= binomials[last - member, size + 1 - j]
+            union -= layout.binomials[last - member, size + 1 - j]
             slot = j + 1
         else:
-            union -= binomials[last - member, size - j]
-    return union - binomials[last - i, size + 1 - slot], slot
+            union -= layout.binomials[last - member, size - j]
+    return union - layout.binomials[last - i, size + 1 - slot], slot
 
 
 @jit
 def child(
-    radices: Integers,
-    members: Integers,
-    sizes: Integers,
-    strides: Integers,
-    offsets: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     subset: int,
     state: int,
     i: int,
 ) -> tuple[int, int, int, int]:
     """Where looking at i leads: the subset, the state for its first value, the stride to the next,
     and the slot of i there."""
-    union, slot = union_of(members, sizes, levels, binomials, subset, i)
-    stride = strides[union, slot]
-    place = state - offsets[subset]
-    first = offsets[union] + place + (place // stride) * stride * (radices[i] - 1)
+    union, slot = union_of(layout, subset, i)
+    stride = layout.strides[union, slot]
+    place = state - layout.offsets[subset]
+    first = layout.offsets[union] + place + (place // stride) * stride * (layout.radices[i] - 1)
     return union, first, stride, slot
 
 
 @jit
 def parent(
-    radices: Integers,
-    members: Integers,
-    sizes: Integers,
-    strides: Integers,
-    offsets: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     subset: int,
     state: int,
     slot: int,
 ) -> tuple[int, int]:
     """The subset and the state before the member in that slot was looked at."""
-    size = sizes[subset]
-    last = len(radices) - 1
-    smaller = levels[size] - 1
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
+    smaller = layout.levels[size] - 1
     for j in range(size):
         if j < slot:
-            smaller -= binomials[last - members[subset, j], size - 1 - j]
+            smaller -= layout.binomials[last - layout.members[subset, j], size - 1 - j]
         elif j > slot:
-            smaller -= binomials[last - members[subset, j], size - j]
-    stride = strides[subset, slot]
-    place = state - offsets[subset]
-    high = place // (stride * radices[members[subset, slot]])
-    return smaller, offsets[smaller] + high * stride + place % stride
+            smaller -= layout.binomials[last - layout.members[subset, j], size - j]
+    stride = layout.strides[subset, slot]
+    place = state - layout.offsets[subset]
+    high = place // (stride * layout.radices[layout.members[subset, slot]])
+    return smaller, layout.offsets[smaller] + high * stride + place % stride

@@ -54,6 +54,23 @@ def optimistic_rewards(
 
 
 @jit
+def optimistic_reward(
+    counts: Integers, sums: Integers, state: int, unit: float, width: float
+) -> tuple[float, int]:
+    """`optimistic_rewards` of one state, to the same bits: its reward and the action."""
+    best = -1.0
+    choice = 0
+    for action in range(counts.shape[1]):
+        n = float(counts[state, action])
+        reward = (sums[state, action] * unit + math.sqrt(width * n)) / max(1.0, n)
+        reward = reward if reward < 1.0 and n > 0.0 else 1.0
+        if reward > best:
+            best = reward
+            choice = action
+    return best, choice
+
+
+@jit
 def optimistic_mean(
     value: Floats,
     weight: Weights,

@@ -6,6 +6,7 @@ from askwise._kernels.jit import jit
 from askwise._kernels.lattices import union_of
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_means
 from askwise._typing import Choices, Floats, Integers, Weights
+from askwise.lattice import Layout
 
 LANES = 64
 """Looks that are worked out side by side."""
@@ -37,13 +38,7 @@ def simultaneous(
 
 @jit
 def sequential(
-    radices: Integers,
-    members: Integers,
-    sizes: Integers,
-    strides: Integers,
-    offsets: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     stop: Floats,
     weight: Weights,
     cost: Floats,
@@ -61,7 +56,7 @@ def sequential(
     Works on whole subsets: the children of a block of states under observation i lie in one block
     again, those of one state `stride` apart, so nothing is looked up for a single state.
     """
-    m = members.shape[1]
+    m = layout.members.shape[1]
     flat = weight.reshape(-1)
     value = np.empty((FEW, LANES))
     counted = np.empty((FEW, LANES))
@@ -71,17 +66,17 @@ def sequential(
     mean = np.empty(LANES)
     out_value[:] = stop
     out_next[:] = -1
-    for subset in range(levels[m] - 1, -1, -1):
-        here = offsets[subset]
-        states = offsets[subset + 1] - here
-        for i in range(len(radices)):
-            union, slot = union_of(members, sizes, levels, binomials, subset, i)
+    for subset in range(layout.levels[m] - 1, -1, -1):
+        here = layout.offsets[subset]
+        states = layout.offsets[subset + 1] - here
+        for i in range(len(layout.radices)):
+            union, slot = union_of(layout, subset, i)
             if slot < 0:
                 continue
-            stride = strides[union, slot]
-            radix = radices[i]
+            stride = layout.strides[union, slot]
+            radix = layout.radices[i]
             union_width = width + width_per_outcome * radix
-            child = offsets[union]
+            child = layout.offsets[union]
             low = 0
             for start in range(0, states, LANES):
                 lanes = min(LANES, states - start)

@@ -12,6 +12,7 @@ from askwise._kernels.counting import count_set
 from askwise._kernels.jit import jit
 from askwise._kernels.lattices import child
 from askwise._typing import Choices, Floats, Integers
+from askwise.lattice import Layout
 
 
 @jit
@@ -43,13 +44,7 @@ def reward_case(
 
 @jit
 def run_sequential(
-    radices: Integers,
-    members: Integers,
-    sizes: Integers,
-    strides: Integers,
-    offsets: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     following: Choices,
     actions: Choices,
     values: Choices,
@@ -74,12 +69,10 @@ def run_sequential(
         subset = 0
         i = following[state]
         while i >= 0:
-            union, first, stride, slot = child(
-                radices, members, sizes, strides, offsets, levels, binomials, subset, state, i
-            )
+            union, first, stride, slot = child(layout, subset, state, i)
             now = 0
             if stamp[state] != round:
-                for x in range(radices[i]):
+                for x in range(layout.radices[i]):
                     now += transitions[first + x * stride, slot]
             over |= count_in_round(state, now, round, began, nu, stamp)
             state = first + values[t, i] * stride
@@ -98,12 +91,7 @@ def run_sequential(
 
 @jit
 def run_simultaneous(
-    members: Integers,
-    sizes: Integers,
-    strides: Integers,
-    offsets: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     subset: int,
     actions: Choices,
     values: Choices,
@@ -125,10 +113,10 @@ def run_simultaneous(
     over = False
     t = start
     while t < len(values) and not over:
-        state = offsets[subset]
-        for j in range(sizes[subset]):
-            state += values[t, members[subset, j]] * strides[subset, j]
-        count_set(members, sizes, strides, offsets, levels, binomials, state, visits, subset_visits)
+        state = layout.offsets[subset]
+        for j in range(layout.sizes[subset]):
+            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        count_set(layout, state, visits, subset_visits)
         action = actions[state]
         now = action_counts[state, action]
         over |= count_in_round(state, now, round, began, nu, stamp)

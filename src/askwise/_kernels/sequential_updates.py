@@ -16,9 +16,11 @@ import numpy as np
 
 from askwise._kernels.jit import jit
 from askwise._kernels.lattices import child, parent
-from askwise._kernels.optimism import optimistic_mean
+from askwise._kernels.optimism import optimistic_mean, optimistic_reward
 from askwise._kernels.rows import Rows, find
+from askwise._kernels.terms import Terms, clock_of
 from askwise._typing import Choices, Floats, Integers
+from askwise.lattice import Layout
 
 
 class Counters(NamedTuple):
@@ -55,35 +57,19 @@ class Tables(NamedTuple):
     """By row: 1 while it is among them."""
 
 
-class Terms(NamedTuple):
-    """What the plan is made for."""
-
-    cost: Floats
-    beta: float
-    unit: float
-    reward_width: float
-    width: float
-    width_per_outcome: float
-
-
 @jit
 def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> None:
-    """β r̂*(ψ) and ĥ(ψ), as in `optimistic_rewards`."""
-    best = -1.0
-    for action in range(counters.action_counts.shape[1]):
-        n = float(counters.action_counts[row, action])
-        total = counters.reward_sums[row, action] * terms.unit
-        reward = (total + math.sqrt(terms.reward_width * n)) / max(1.0, n)
-        reward = reward if reward < 1.0 and n > 0.0 else 1.0
-        if reward > best:
-            best = reward
-            tables.action[row] = action
-    tables.stop[row] = terms.beta * best
+    """β r̂*(ψ) and ĥ(ψ)."""
+    reward, action = optimistic_reward(
+        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+    )
+    tables.stop[row] = terms.beta * reward
+    tables.action[row] = action
 
 
 @jit
 def look_value(
-    layout: tuple[Integers, ...],
+    layout: Layout,
     rows: Rows,
     counters: Counters,
     tables: Tables,
@@ -95,11 +81,8 @@ def look_value(
     weights: Integers,
 ) -> float:
     """Q̂(ψ, i): a child that was never visited is worth β."""
-    radices, members, sizes, strides, offsets, levels, binomials = layout
-    _, first, stride, slot = child(
-        radices, members, sizes, strides, offsets, levels, binomials, subset, state, i
-    )
-    outcomes = radices[i]
+    _, first, stride, slot = child(layout, subset, state, i)
+    outcomes = layout.radices[i]
     for x in range(outcomes):
         row = find(rows, first + x * stride)
         values[x] = terms.beta if row < 0 else tables.value[row]
@@ -110,7 +93,7 @@ def look_value(
 
 @jit
 def refresh_looks(
-    layout: tuple[Integers, ...],
+    layout: Layout,
     rows: Rows,
     counters: Counters,
     tables: Tables,
@@ -121,7 +104,6 @@ def refresh_looks(
     weights: Integers,
 ) -> None:
     """Every Q̂(ψ, i) of a sober state."""
-    members, sizes = layout[1], layout[2]
     subset = tables.subset[row]
     if tables.cache_of[row] < 0:
         tables.cache_of[row] = tables.cached[0]
@@ -129,7 +111,7 @@ def refresh_looks(
     cache = tables.cache_of[row]
     slot = 0
     for i in range(len(terms.cost)):
-        if slot < sizes[subset] and members[subset, slot] == i:
+        if slot < layout.sizes[subset] and layout.members[subset, slot] == i:
             tables.cache[cache, i] = -math.inf
             slot += 1
         else:
@@ -157,14 +139,13 @@ def refresh_value(tables: Tables, terms: Terms, row: int, is_last: bool) -> bool
 
 @jit
 def update_plan(
-    layout: tuple[Integers, ...], rows: Rows, counters: Counters, tables: Tables, terms: Terms
+    layout: Layout, rows: Rows, counters: Counters, tables: Tables, terms: Terms
 ) -> None:
     """Work the queued changes into the plan, from the largest states down to the empty one."""
-    radices, members, sizes, strides, offsets, levels, binomials = layout
-    observations = len(radices)
-    m = members.shape[1]
-    values = np.empty(radices.max())
-    weights = np.empty(radices.max(), np.int64)
+    observations = len(layout.radices)
+    m = layout.members.shape[1]
+    values = np.empty(layout.radices.max())
+    weights = np.empty(layout.radices.max(), np.int64)
     for level in range(m, -1, -1):
         touched = 0
         for entry in range(tables.queued[level]):
@@ -203,42 +184,30 @@ def update_plan(
                 continue
             state = row if len(rows.table) == 0 else rows.keys[row]
             for slot in range(level):
-                _, before = parent(
-                    radices,
-                    members,
-                    sizes,
-                    strides,
-                    offsets,
-                    levels,
-                    binomials,
-                    tables.subset[row],
-                    state,
-                    slot,
-                )
+                _, before = parent(layout, tables.subset[row], state, slot)
                 parent_row = find(rows, before)
                 if parent_row >= 0 and tables.stop[parent_row] < terms.beta:
                     place = tables.queued[level - 1]
-                    changed = members[tables.subset[row], slot]
+                    changed = layout.members[tables.subset[row], slot]
                     tables.queue[level - 1, place] = parent_row * (observations + 1) + changed
                     tables.queued[level - 1] += 1
 
 
 @jit
 def refresh_plan(
-    layout: tuple[Integers, ...], rows: Rows, counters: Counters, tables: Tables, terms: Terms
+    layout: Layout, rows: Rows, counters: Counters, tables: Tables, terms: Terms
 ) -> None:
     """Work the whole plan out again, for other radii."""
-    radices, members, sizes = layout[0], layout[1], layout[2]
-    m = members.shape[1]
-    values = np.empty(radices.max())
-    weights = np.empty(radices.max(), np.int64)
+    m = layout.members.shape[1]
+    values = np.empty(layout.radices.max())
+    weights = np.empty(layout.radices.max(), np.int64)
     used = len(tables.value) if len(rows.table) == 0 else rows.used[0]
     tables.queued[:] = 0
     for row in range(used):
         refresh_stop(counters, tables, terms, row)
     for level in range(m, -1, -1):
         for row in range(used):
-            if sizes[tables.subset[row]] != level:
+            if layout.sizes[tables.subset[row]] != level:
                 continue
             if tables.stop[row] < terms.beta and level < m:
                 state = row if len(rows.table) == 0 else rows.keys[row]
@@ -248,7 +217,7 @@ def refresh_plan(
 
 @jit
 def run_sequential_rounds(
-    layout: tuple[Integers, ...],
+    layout: Layout,
     rows: Rows,
     counters: Counters,
     tables: Tables,
@@ -271,8 +240,7 @@ def run_sequential_rounds(
     `widths[k]` are the reward, outcome and per-outcome widths while t ≤ 2^k. `control` holds the
     round, the number of cases so far, whether the round is over, and the k of the plan.
     """
-    radices, members, sizes, strides, offsets, levels, binomials = layout
-    observations = len(radices)
+    observations = len(layout.radices)
     for t in range(len(values)):
         if control[2] != 0:
             control[0] += 1
@@ -292,12 +260,10 @@ def run_sequential_rounds(
         level = 0
         i = tables.following[row]
         while i >= 0:
-            union, first, stride, slot = child(
-                radices, members, sizes, strides, offsets, levels, binomials, subset, state, i
-            )
+            union, first, stride, slot = child(layout, subset, state, i)
             if stamp[row] != current:
                 now = 0
-                for x in range(radices[i]):
+                for x in range(layout.radices[i]):
                     child_row = find(rows, first + x * stride)
                     now += 0 if child_row < 0 else counters.transitions[child_row, slot]
                 stamp[row] = current
@@ -329,12 +295,3 @@ def run_sequential_rounds(
         out_state[t] = state
         out_action[t] = action
         out_round[t] = current
-
-
-@jit
-def clock_of(t: int) -> int:
-    """The smallest k with t ≤ 2^k."""
-    k = 0
-    while 1 << k < t:
-        k += 1
-    return k

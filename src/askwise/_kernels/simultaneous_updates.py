@@ -5,16 +5,16 @@ those subsets, and the best of all is kept in a tournament tree, in which the le
 wins: the one with fewer observations, then the one declared first.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from askwise._kernels.counting import count_set
 from askwise._kernels.jit import jit
-from askwise._kernels.optimism import optimistic_mean
-from askwise._kernels.sequential_updates import Terms, clock_of
+from askwise._kernels.optimism import optimistic_mean, optimistic_reward
+from askwise._kernels.terms import Terms, clock_of
 from askwise._typing import Choices, Floats, Integers
+from askwise.lattice import Layout
 
 
 class SetCounters(NamedTuple):
@@ -46,17 +46,12 @@ class SetTables(NamedTuple):
 
 @jit
 def refresh_reward(counters: SetCounters, tables: SetTables, terms: Terms, state: int) -> None:
-    """β r̂*(ψ) and ĥ(ψ), as in `optimistic_rewards`."""
-    best = -1.0
-    for action in range(counters.action_counts.shape[1]):
-        n = float(counters.action_counts[state, action])
-        total = counters.reward_sums[state, action] * terms.unit
-        reward = (total + math.sqrt(terms.reward_width * n)) / max(1.0, n)
-        reward = reward if reward < 1.0 and n > 0.0 else 1.0
-        if reward > best:
-            best = reward
-            tables.action[state] = action
-    tables.stop[state] = terms.beta * best
+    """β r̂*(ψ) and ĥ(ψ)."""
+    reward, action = optimistic_reward(
+        counters.action_counts, counters.reward_sums, state, terms.unit, terms.reward_width
+    )
+    tables.stop[state] = terms.beta * reward
+    tables.action[state] = action
 
 
 @jit
@@ -112,24 +107,21 @@ def refresh_sets(offsets: Integers, counters: SetCounters, tables: SetTables, te
 
 @jit
 def queue_subsets(
-    members: Integers,
-    sizes: Integers,
-    levels: Integers,
-    binomials: Integers,
+    layout: Layout,
     tables: SetTables,
     subset: int,
 ) -> None:
     """A case bought this subset: every part of it was counted."""
-    size = sizes[subset]
-    last = len(binomials) - 2  # D − 1
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
     for chosen in range(1 << size):
         kept = 0
         for j in range(size):
             kept += chosen >> j & 1
-        part = levels[kept + 1] - 1
+        part = layout.levels[kept + 1] - 1
         for j in range(size):
             if chosen >> j & 1:
-                part -= binomials[last - members[subset, j], kept]
+                part -= layout.binomials[last - layout.members[subset, j], kept]
                 kept -= 1
         tables.subsets[tables.queued[1]] = part
         tables.queued[1] += 1
@@ -137,7 +129,7 @@ def queue_subsets(
 
 @jit
 def run_simultaneous_rounds(
-    layout: tuple[Integers, ...],
+    layout: Layout,
     counters: SetCounters,
     tables: SetTables,
     cost: Floats,
@@ -159,7 +151,6 @@ def run_simultaneous_rounds(
     `widths` and `control` are as in `run_sequential_rounds`; `control[4]` is the round whose
     subsets are queued.
     """
-    _, members, sizes, strides, offsets, levels, binomials = layout
     for t in range(len(values)):
         if control[2] != 0:
             control[0] += 1
@@ -167,29 +158,19 @@ def run_simultaneous_rounds(
             k = clock_of(control[1] + 1)
             terms = Terms(cost, beta, unit, widths[k, 0], widths[k, 1], widths[k, 2])
             if k == control[3]:
-                update_sets(offsets, counters, tables, terms)
+                update_sets(layout.offsets, counters, tables, terms)
             else:
                 control[3] = k
-                refresh_sets(offsets, counters, tables, terms)
+                refresh_sets(layout.offsets, counters, tables, terms)
         current = control[0]
         subset = tables.tree[1]
         if control[4] != current:
             control[4] = current
-            queue_subsets(members, sizes, levels, binomials, tables, subset)
-        state = offsets[subset]
-        for j in range(sizes[subset]):
-            state += values[t, members[subset, j]] * strides[subset, j]
-        count_set(
-            members,
-            sizes,
-            strides,
-            offsets,
-            levels,
-            binomials,
-            state,
-            counters.visits,
-            counters.subset_visits,
-        )
+            queue_subsets(layout, tables, subset)
+        state = layout.offsets[subset]
+        for j in range(layout.sizes[subset]):
+            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        count_set(layout, state, counters.visits, counters.subset_visits)
         action = tables.action[state]
         if stamp[state] != current:
             stamp[state] = current

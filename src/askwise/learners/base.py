@@ -95,7 +95,7 @@ class BaseLearner(ABC):
     def policy(self) -> Policy:
         """The policy of the current round. It is frozen; `replan()` makes the next."""
         with self.lock:
-            return self.replan() if self._policy is None else self._policy
+            return self._begin_round() if self._policy is None else self._policy
 
     def resume(self, policy: Policy) -> None:
         """Go on with this policy, in a learner that was loaded."""
@@ -104,17 +104,8 @@ class BaseLearner(ABC):
     def replan(self) -> Policy:
         """End the round and begin the next with a policy from all that is known now."""
         with self.lock:
-            self.round += 1
-            try:
-                policy = self.plan()
-            except BaseException:
-                self.round -= 1
-                raise
-            self._policy = policy
-            self._rule.begin()
-            self._over = False
-            self.lengths = (self.lengths[1], 0)
-            return policy
+            self._begin_round()
+            return self.policy
 
     def recommend(self) -> Policy:
         """The best policy by cautious estimates: what to deploy if learning were to stop now.
@@ -179,8 +170,21 @@ class BaseLearner(ABC):
     def _policy_of_the_round(self) -> Policy:
         full = self.round_length is not None and self.lengths[1] >= self.round_length
         if self._over or full or self._policy is None:
-            return self.replan()
+            return self._begin_round()
         return self._policy
+
+    def _begin_round(self) -> Policy:
+        self.round += 1
+        try:
+            policy = self.plan()
+        except BaseException:
+            self.round -= 1
+            raise
+        self._policy = policy
+        self._rule.begin()
+        self._over = False
+        self.lengths = (self.lengths[1], 0)
+        return policy
 
     def _marks_here(self) -> Marks:
         if self._marks is None:

@@ -109,14 +109,8 @@ class Simultaneous:
         """The kernel for sets."""
         from askwise._kernels.runs import run_simultaneous
 
-        layout = statistics.lattice.layout
         return run_simultaneous(
-            layout.members,
-            layout.sizes,
-            layout.strides,
-            layout.offsets,
-            layout.levels,
-            layout.binomials,
+            statistics.lattice.layout,
             policy.subset,
             policy.actions,
             batch.values,
@@ -185,7 +179,7 @@ class Sequential:
         from askwise._kernels.runs import run_sequential
 
         return run_sequential(
-            *statistics.lattice.layout,
+            statistics.lattice.layout,
             policy.following,
             policy.actions,
             batch.values,

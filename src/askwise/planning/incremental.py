@@ -95,7 +95,7 @@ class IncrementalPlanner(ABC):
     def _kernel(self) -> Any: ...
 
     def _terms(self, clock: int) -> Any:
-        from askwise._kernels.sequential_updates import Terms
+        from askwise._kernels.terms import Terms
 
         beta = self.statistics.lattice.problem.reward_value
         return Terms(self._costs(), beta, UNIT, *self.widths[clock].tolist())
@@ -169,7 +169,7 @@ class SequentialPlanner(IncrementalPlanner):
         return self.statistics.lattice.costs
 
     def _state(self) -> tuple[Any, ...]:
-        return (tuple(self.statistics.lattice.layout), self._rows, self._counters, self.tables)
+        return (self.statistics.lattice.layout, self._rows, self._counters, self.tables)
 
     def _kernel(self) -> Any:
         from askwise._kernels.sequential_updates import run_sequential_rounds
@@ -235,7 +235,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         return self.statistics.lattice.subset_costs
 
     def _state(self) -> tuple[Any, ...]:
-        return (tuple(self.statistics.lattice.layout), self._counters, self.tables)
+        return (self.statistics.lattice.layout, self._counters, self.tables)
 
     def _kernel(self) -> Any:
         from askwise._kernels.simultaneous_updates import run_simultaneous_rounds

@@ -43,7 +43,7 @@ def plan_sequential(
     following = np.empty(lattice.size, np.int16)
     stop = lattice.problem.reward_value * estimates.reward
     sequential(
-        *lattice.layout,
+        lattice.layout,
         stop,
         estimates.weight,
         lattice.costs,
