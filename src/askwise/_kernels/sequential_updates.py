@@ -55,6 +55,12 @@ class Tables(NamedTuple):
     """The rows of a level whose value must be worked out again."""
     mark: Integers
     """By row: 1 while it is among them."""
+    acted: Integers
+    """The rows in which an action was ever rewarded: all others are worth β."""
+    is_acted: Choices
+    """By row: 1 if it is among those."""
+    acted_in: Integers
+    """How many they are, as an array of one."""
 
 
 @jit
@@ -65,6 +71,15 @@ def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> 
     )
     tables.stop[row] = terms.beta * reward
     tables.action[row] = action
+
+
+@jit
+def remember_acted(tables: Tables, row: int) -> None:
+    """An action was rewarded in this state, perhaps for the first time."""
+    if tables.is_acted[row] == 0:
+        tables.is_acted[row] = 1
+        tables.acted[tables.acted_in[0]] = row
+        tables.acted_in[0] += 1
 
 
 @jit
@@ -153,6 +168,7 @@ def update_plan(
             i = tables.queue[level, entry] % (observations + 1)
             state = row if len(rows.table) == 0 else rows.keys[row]
             if i == observations:
+                remember_acted(tables, row)
                 was_sober = tables.stop[row] < terms.beta
                 refresh_stop(counters, tables, terms, row)
                 if tables.stop[row] < terms.beta and not was_sober and level < m:
@@ -201,12 +217,17 @@ def refresh_plan(
     m = layout.members.shape[1]
     values = np.empty(layout.radices.max())
     weights = np.empty(layout.radices.max(), np.int64)
-    used = len(tables.value) if len(rows.table) == 0 else rows.used[0]
-    tables.queued[:] = 0
-    for row in range(used):
-        refresh_stop(counters, tables, terms, row)
+    observations = len(layout.radices)
+    for level in range(m + 1):
+        for entry in range(tables.queued[level]):
+            if tables.queue[level, entry] % (observations + 1) == observations:
+                remember_acted(tables, tables.queue[level, entry] // (observations + 1))
+        tables.queued[level] = 0
+    for entry in range(tables.acted_in[0]):
+        refresh_stop(counters, tables, terms, tables.acted[entry])
     for level in range(m, -1, -1):
-        for row in range(used):
+        for entry in range(tables.acted_in[0]):
+            row = tables.acted[entry]
             if layout.sizes[tables.subset[row]] != level:
                 continue
             if tables.stop[row] < terms.beta and level < m:

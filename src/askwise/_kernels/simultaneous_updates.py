@@ -93,13 +93,17 @@ def update_sets(offsets: Integers, counters: SetCounters, tables: SetTables, ter
 @jit
 def refresh_sets(offsets: Integers, counters: SetCounters, tables: SetTables, terms: Terms) -> None:
     """Work the whole plan out again, for other radii."""
-    for state in range(len(tables.stop)):
-        refresh_reward(counters, tables, terms, state)
     leaves = len(tables.tree) // 2
     for subset in range(leaves):
         tables.tree[leaves + subset] = subset if subset < len(tables.value) else -1
-        if subset < len(tables.value):
-            refresh_subset(offsets, counters, tables, terms, subset)
+        if subset >= len(tables.value):
+            continue
+        if counters.subset_visits[subset] == 0:  # nothing is known of it: worth β
+            tables.value[subset] = terms.beta - terms.cost[subset]
+            continue
+        for state in range(offsets[subset], offsets[subset + 1]):
+            refresh_reward(counters, tables, terms, state)
+        refresh_subset(offsets, counters, tables, terms, subset)
     for node in range(leaves - 1, 0, -1):
         tables.tree[node] = better(tables, tables.tree[2 * node], tables.tree[2 * node + 1])
     tables.queued[:] = 0

@@ -131,7 +131,12 @@ class SequentialPlanner(IncrementalPlanner):
             queued=np.zeros(m + 1, np.int64),
             touched=np.empty(n, np.int64),
             mark=np.zeros(n, np.int64),
+            acted=np.empty(n, np.int64),
+            is_acted=np.zeros(n, np.int16),
+            acted_in=np.zeros(1, np.int64),
         )
+        for state in np.flatnonzero(statistics.action_counts.any(axis=1)).tolist():
+            self.rewarded(state)  # a planner for counters that are there already
 
     def looked(self, path: list[tuple[int, int]], state: int) -> None:
         """Each step of the path was counted at the state it began in."""
