@@ -91,6 +91,25 @@ def test_whole_runs_equal_runs_with_full_plans(kind, in_full, shape):
     assert rounds >= 100
 
 
+@pytest.mark.parametrize("clock", ["doubling", "exact"])
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_compiled_and_interpreted_runs_are_the_same(kind, clock, request):
+    _, model = shaped(0, [2, 3, 4])
+
+    def run():
+        learner = kind(model.problem, clock=clock)
+        return learner, aw.simulate(learner, Population(model), steps=250, rng=4)
+
+    compiled, left = run()
+    request.getfixturevalue("plain_kernels")
+    plain, right = run()
+    assert np.array_equal(left.state, right.state)
+    assert np.array_equal(left.action, right.action)
+    assert compiled.statistics == plain.statistics
+    assert_same(compiled.policy, plain.policy)
+    assert compiled.round == plain.round >= 40
+
+
 @pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
 def test_the_exact_clock_takes_t_as_it_is(kind):
     _, model = shaped(0, [2, 3, 4])

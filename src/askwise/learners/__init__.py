@@ -4,9 +4,11 @@ import os
 
 from askwise.learners.adaptive_greedy import AdaptiveGreedy
 from askwise.learners.base import BaseLearner
+from askwise.learners.contextual_ucb import ContextualUCB
 from askwise.learners.epoch_greedy import EpochGreedy
-from askwise.learners.fixed_set import ContextualUCB, FixedSet, NoInformation
+from askwise.learners.fixed_set import FixedSet
 from askwise.learners.lin_ucb import LinUCB
+from askwise.learners.no_information import NoInformation
 from askwise.learners.policy_ucb import PolicyUCB
 from askwise.learners.psrl import PSRL
 from askwise.learners.random_choice import RandomChoice

@@ -8,7 +8,6 @@ import numpy as np
 
 from askwise._typing import Choices, Floats, RandomSource
 from askwise.errors import CaseError, OptionError
-from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.plans import Simultaneous
 from askwise.policy import SimultaneousPolicy
@@ -71,59 +70,6 @@ class FixedSet(BaseLearner):
         return SimultaneousPolicy(
             self.lattice, self.subset, actions, np.full(self.lattice.subsets, math.nan)
         )
-
-
-class NoInformation(FixedSet):
-    """UCB1 that buys nothing: what one has without askwise.
-
-    >>> from askwise.environments import Population, breast_cancer
-    >>> from askwise.simulation import simulate
-    >>> patients = Population(breast_cancer(cost=5.0))
-    >>> learner = NoInformation(patients.problem)
-    >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    41.3
-    """
-
-    name = "no-information"
-
-    def __init__(
-        self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
-    ) -> None:
-        super().__init__(problem, exploration=exploration, rng=rng)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"exploration": self.exploration}
-
-
-class ContextualUCB(FixedSet):
-    """The paper's benchmark: buys everything, whatever m says, and plays UCB1 in each full state.
-
-    >>> from askwise.environments import Population, breast_cancer
-    >>> from askwise.simulation import simulate
-    >>> patients = Population(breast_cancer(cost=5.0))
-    >>> learner = ContextualUCB(patients.problem, exploration=0.2)
-    >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    73.3
-    """
-
-    name = "contextual-ucb"
-
-    def __init__(
-        self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
-    ) -> None:
-        super().__init__(problem, exploration=exploration, rng=rng)
-        everything = len(problem.observations)
-        self.lattice = Lattice(problem, max_observations=everything)
-        self.statistics = Statistics(self.lattice)
-        self.observations = tuple(o.name for o in problem.observations)
-        self.subset = self.lattice.subsets - 1
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"exploration": self.exploration}
 
 
 def ucb_actions(statistics: Statistics, exploration: float) -> tuple[Choices, Floats]:
