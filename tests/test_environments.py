@@ -19,7 +19,7 @@ from askwise.environments import (
     stream,
     wisconsin,
 )
-from askwise.errors import TableError
+from askwise.errors import ModelError, OptionError, TableError
 
 CLINIC = aw.Problem(
     observations=[
@@ -200,7 +200,11 @@ def test_an_empty_table_is_refused(kind):
         (ROWS, {**REWARDS, "operate": "well"}, "rewards: unknown action 'operate'"),
         (ROWS, {"wait": "well"}, "rewards: no column is given for the action 'treat'"),
         ({**ROWS, "grade": [1, 2]}, REWARDS, r"the columns have different lengths: \[2, 5\]"),
-        ({**ROWS, "well": ["good"] * 5}, REWARDS, "column 'well': expected rewards from 0 to 1"),
+        (
+            {**ROWS, "well": ["good"] * 5},
+            REWARDS,
+            "column 'well', row 0: expected a reward from 0 to 1, got 'good'",
+        ),
         (5, REWARDS, "expected a data frame or a mapping of columns: .*int"),
         ([[1, 2]], REWARDS, "expected a data frame or a mapping of columns: .*list"),
         (pl.LazyFrame(ROWS), REWARDS, "expected a data frame or a mapping of columns"),
@@ -316,3 +320,20 @@ def test_a_model_at_random_keeps_the_problem():
     assert model.problem is CLINIC
     assert np.array_equal(model.reward, model_at_random(rng(3), CLINIC).reward)
     assert not np.array_equal(model.reward, model_at_random(rng(4), CLINIC).reward)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "error", "message"),
+    [
+        (lambda m: aw.environments.Table({}, m.problem), TableError, "problem must be a Problem"),
+        (lambda m: Population(m.problem), ModelError, "expected a Model, got Problem"),
+        (lambda m: aw.oracle.sequential(m.problem), ModelError, "expected a Model"),
+        (lambda m: aw.SeqOOS(m.problem).policy.evaluate(1), ModelError, "expected a Model"),
+        (lambda m: aw.Model("x", [1], [1]), ModelError, "problem must be a Problem, got str"),
+        (lambda m: aw.simulate(aw.SeqOOS, Population(m), steps=1), OptionError, "a learner"),
+    ],
+)
+def test_the_wrong_kind_of_thing_is_named(attempt, error, message):
+    model = random_model(np.random.default_rng(0), [2, 2])
+    with pytest.raises(error, match=message):
+        attempt(model)

@@ -127,7 +127,8 @@ class Case:
     def _checked(self, values: Mapping[str, Value]) -> dict[int, int]:
         """The values as integers, or an error before anything has changed."""
         if not isinstance(values, Mapping):
-            raise CaseError(f"observe takes {{name: value}}, got {values!r}")
+            kind = type(values).__name__
+            raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
         if not values:
             raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
         wanted = () if self._policy is None else self._policy.looks(self.state_index)

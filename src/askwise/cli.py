@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import inspect
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -125,9 +124,7 @@ def simulate_command(
         source: Environment = Population(model_at_random(np.random.default_rng(model_seed), loaded))
     else:
         source = _read_table(loaded, table, dict(_pairs("--reward", reward)))
-    began = time.perf_counter()
-    run = simulate(chosen, source, steps=steps, rng=seed)
-    _show(run, time.perf_counter() - began)
+    _show(simulate(chosen, source, steps=steps, rng=seed))
     _say("\nWhat it recommends:\n")
     _say(chosen.recommend().tree())
     if save is not None:
@@ -168,7 +165,7 @@ def _summarise(result: experiments.Reproduction) -> None:
     console.print(cell.tree + "\n", markup=False, highlight=False)
 
 
-def _show(run: Run, seconds: float) -> None:
+def _show(run: Run) -> None:
     """Gain, reward and spend, early and late, and what was bought."""
     tenth = max(1, len(run) // 10)
     parts = [("first tenth", slice(tenth)), ("last tenth", slice(-tenth, None))]
@@ -188,7 +185,7 @@ def _show(run: Run, seconds: float) -> None:
     for name in bought[0]:
         grid.add_row(f"buys {name}", *(f"{share[name]:.0%}" for share in bought))
     Console().print(grid)
-    _say(f"\n{len(run):,} cases in {seconds:.2f} s")
+    _say(f"\n{len(run):,} cases")
 
 
 def _read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:

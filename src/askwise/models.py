@@ -33,6 +33,8 @@ class Model:
     """
 
     def __init__(self, problem: Problem, probability: npt.ArrayLike, reward: npt.ArrayLike) -> None:
+        if not isinstance(problem, Problem):
+            raise ModelError(f"problem must be a Problem, got {type(problem).__name__}")
         shape = tuple(len(o.values) for o in problem.observations)
         self.problem = problem
         self.probability = _array("probability", probability, shape)

@@ -22,8 +22,7 @@ HAIR = 1e-12
 def simultaneous(model: Model) -> SimultaneousPolicy:
     """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m."""
     lattice, estimates = _truth(model)
-    margin = HAIR * model.problem.reward_value
-    plan = plan_simultaneous(lattice, estimates, margin=margin)
+    plan = plan_simultaneous(lattice, estimates, margin=HAIR * lattice.problem.reward_value)
     return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
 
 
@@ -62,7 +61,7 @@ def sequential(model: Model) -> SequentialPolicy:
     └─ pos → treat
     """
     lattice, estimates = _truth(model)
-    margin = HAIR * model.problem.reward_value
+    margin = HAIR * lattice.problem.reward_value
     # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
     every_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
     plan = plan_sequential(lattice, estimates._replace(weight=every_slot), margin=margin)
@@ -70,6 +69,8 @@ def sequential(model: Model) -> SequentialPolicy:
 
 
 def _truth(model: Model) -> tuple[Lattice, Estimates]:
+    if not isinstance(model, Model):
+        raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
     lattice = Lattice(model.problem)
     probability, reward = model.marginals(lattice)
     best: Floats = reward.max(axis=1)

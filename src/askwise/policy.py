@@ -74,6 +74,8 @@ class Policy(ABC):
 
     def evaluate(self, model: Model) -> float:
         """ρ(π): its exact expected gain under a model."""
+        if not isinstance(model, Model):
+            raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
         if model.problem != self.problem:
             raise ModelError("the policy and the model are of two different problems")
         probability, reward = model.marginals(self.lattice)

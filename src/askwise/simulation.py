@@ -65,9 +65,12 @@ def simulate(
     learner: BaseLearner, environment: Environment, *, steps: int, rng: RandomSource = None
 ) -> Run:
     """Let the learner decide `steps` cases drawn from the environment, each rewarded at once."""
+    if not isinstance(learner, BaseLearner):
+        raise OptionError(f"expected a learner, such as SeqOOS(problem), got {learner!r}")
     if not hasattr(environment, "draw"):
+        kind = type(environment).__name__
         raise OptionError(
-            f"expected an environment, such as Population(model) or a Table, got {environment!r}"
+            f"expected an environment, such as Population(model) or a Table, got a {kind}"
         )
     if learner.problem != environment.problem:
         raise OptionError("the learner and the environment are of two different problems")

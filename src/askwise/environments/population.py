@@ -3,6 +3,7 @@
 import numpy as np
 
 from askwise.environments.base import Draws
+from askwise.errors import ModelError
 from askwise.models import Model
 from askwise.problem import Problem
 
@@ -15,6 +16,8 @@ class Population:
     """
 
     def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise ModelError(f"expected a Model, got {type(model).__name__}")
         self.model = model
 
     @property

@@ -36,11 +36,16 @@ class Table:
     def __init__(
         self, problem: Problem, frame: Any, *, rewards: Mapping[str, str] | None = None
     ) -> None:
+        if not isinstance(problem, Problem):
+            raise TableError(f"problem must be a Problem, got a {type(problem).__name__}")
+        if rewards is not None and not isinstance(rewards, Mapping):
+            raise TableError(f"rewards must be {{action: column}}, got {rewards!r}")
         self._problem = problem
         rewards = {action: action for action in problem.actions} if rewards is None else rewards
         for action in rewards:
             if action not in problem.actions:
-                raise TableError(f"rewards: unknown action {action!r}")
+                known = ", ".join(problem.actions)
+                raise TableError(f"rewards: unknown action {action!r}, expected one of: {known}")
         for action in problem.actions:
             if action not in rewards:
                 raise TableError(f"rewards: no column is given for the action {action!r}")
@@ -64,6 +69,9 @@ class Table:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __repr__(self) -> str:
+        return f"<Table of {len(self):,} cases>"
+
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
         """Random rows."""
         rows = rng.integers(len(self), size=cases)
@@ -86,6 +94,7 @@ class Table:
 
 def _columns(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     if isinstance(frame, Mapping):
+        found = list(frame)
         missing = [name for name in names if name not in frame]
         columns = {} if missing else {name: list(frame[name]) for name in names}
     else:
@@ -93,12 +102,14 @@ def _columns(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
 
         try:
             table = nw.from_native(frame, eager_only=True)
-        except TypeError as error:
+        except (TypeError, nw.exceptions.NarwhalsError) as error:
             raise TableError(f"expected a data frame or a mapping of columns: {error}") from None
+        found = table.columns
         missing = [name for name in names if name not in table.columns]
         columns = {} if missing else {name: table[name].to_list() for name in names}
     if missing:
-        raise TableError(f"the table has no column {missing[0]!r}")
+        names_found = ", ".join(map(str, found))
+        raise TableError(f"the table has no column {missing[0]!r}, it has: {names_found}")
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
         raise TableError(f"the columns have different lengths: {sorted(lengths)}")
@@ -121,14 +132,14 @@ def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
 
 
 def _rewards(column: list[Any], name: str) -> Floats:
-    try:
-        rewards = np.array(column, np.float64)
-    except (TypeError, ValueError):
-        raise TableError(f"column {name!r}: expected rewards from 0 to 1") from None
-    bad = np.flatnonzero(~((rewards >= 0) & (rewards <= 1)))
-    if len(bad):
-        row = int(bad[0])
-        raise TableError(
-            f"column {name!r}, row {row}: expected a reward from 0 to 1, got {column[row]!r}"
-        )
+    rewards = np.empty(len(column))
+    for row, cell in enumerate(column):
+        try:
+            rewards[row] = float(cell)
+        except (TypeError, ValueError):
+            rewards[row] = np.nan
+        if not 0 <= rewards[row] <= 1:
+            raise TableError(
+                f"column {name!r}, row {row}: expected a reward from 0 to 1, got {cell!r}"
+            )
     return rewards
