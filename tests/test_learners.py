@@ -238,6 +238,9 @@ def test_load_refuses_other_files(tmp_path):
             ),
             "state 999",
         ),
+        (lambda h: h.update(began=[[10**9, 0, 1]]), "there is no state 1000000000"),
+        (lambda h: h.update(began=[[-1, 0, 1]]), "a count or a state is negative"),
+        (lambda h: h.update(cases_counted=-1), "a count or a state is negative"),
     ]:
         with pytest.raises(FileError, match=message) as error:
             aw.load(altered(change))
@@ -249,12 +252,16 @@ def test_load_refuses_other_files(tmp_path):
     def out_of_range(name, content):
         return content[:-2] + b"\x09\x00" if name == "policy0.following.npy" else content
 
+    def looks_twice(name, content):  # the last state knows both observations
+        return content[:-2] + b"\x01\x00" if name == "policy0.following.npy" else content
+
     def cut(name, content):
         return content[:-8] if name == "transitions.npy" else content
 
     for arrays, message in [
         (negative, "visits has a negative count"),
         (out_of_range, "a policy's following are not all from -1 to 1"),
+        (looks_twice, "looks at what is known already"),
         (cut, "transitions is not as long as it says"),
     ]:
         with pytest.raises(FileError, match=message):

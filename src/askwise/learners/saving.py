@@ -21,6 +21,7 @@ import numpy.typing as npt
 from askwise._documents import replace_file
 from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
+from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
@@ -159,6 +160,12 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
         policies[0] = learner._policy
     learner.round, learner._over, learner._opened = header.round, header.over, header.opened
     learner.lengths = header.lengths
+    states = [state for state, _, _ in header.began]
+    states += [state for case in header.cases for _, state in case.path]
+    if min((header.cases_counted, header.round, header.opened, *states)) < 0:
+        raise FileError("a count or a state is negative")
+    if max(states, default=0) >= learner.lattice.size:
+        raise FileError(f"there is no state {max(states)}")
     learner._rule.began = {(state, choice): n for state, choice, n in header.began}
     learner.rng = _revive(header.rng)
     for saved in header.cases:
@@ -220,6 +227,7 @@ def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved:
         values = _load(archive, f"{prefix}.values", np.empty(lattice.size))
         following = _load(archive, f"{prefix}.following", choices)
         _check_choices("following", following, -1, len(lattice.problem.observations))
+        _check_looks(lattice, following)
         return SequentialPolicy(lattice, following, actions, values)
     raise FileError(f"unknown kind of policy {saved.kind!r}")
 
@@ -227,6 +235,15 @@ def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved:
 def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
     if choices.min() < low or choices.max() >= high:
         raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
+
+
+def _check_looks(lattice: Lattice, following: Array) -> None:
+    """A look at what is known already, or beyond m, would lead the kernels out of the lattice."""
+    subset = np.repeat(np.arange(lattice.subsets), np.diff(lattice.layout.offsets))
+    known = (lattice.layout.members[subset] == following[:, None]).any(axis=1)
+    full = lattice.layout.sizes[subset] == lattice.m
+    if ((following >= 0) & (known | full)).any():
+        raise FileError("a policy looks at what is known already, or at more than it may")
 
 
 def _load(archive: zipfile.ZipFile, name: str, like: Array) -> Array:
