@@ -56,4 +56,8 @@ print(out[1])
     kernel = tmp_path / "askwise" / "_kernels" / "optimism.py"
     text = kernel.read_text(encoding="utf-8")
     kernel.write_text(text.replace("budget = 0.5 * total", "budget = 0.0 * total"), "utf-8")
+    left_over = list(tmp_path.rglob("*.nbi"))
+    assert left_over
+    for path in left_over:  # by another version, with things in it that no longer exist
+        path.write_bytes(path.read_bytes()[:-20])
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.5\n"

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event
+from numba.core.caching import IndexDataCacheFile
 
 F = TypeVar("F")
 
@@ -23,9 +24,15 @@ def jit(function: F) -> F:
     except RuntimeError:  # no folder to cache in: a read-only installation without a home
         return cast("F", compiler(cache=False, **options)(function))
     # Numba looks only at a kernel's own file to tell whether what it has on disk is still right,
-    # but a kernel contains the others that it calls: look at all of them.
+    # but a kernel contains the others that it calls: look at all of them. What another version left
+    # there is not even opened, since it may name things that no longer exist.
     with contextlib.suppress(AttributeError):
-        kernel._cache._cache_file._source_stamp = _STAMP
+        cache = kernel._cache
+        cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+            cache_path=cache._cache_path,
+            filename_base=f"{cache._impl.filename_base}-{_STAMP[:12]}",
+            source_stamp=_STAMP,
+        )
     return cast("F", kernel)
 
 

@@ -105,15 +105,12 @@ class SequentialPlanner(IncrementalPlanner):
     """Keeps F̂, ĝ and ĥ of every state."""
 
     def __init__(self, statistics: Statistics, widths: Floats) -> None:
-        from askwise._kernels.rows import Rows
         from askwise._kernels.sequential_updates import Counters, Tables
 
         super().__init__(statistics, widths)
         lattice = statistics.lattice
         n, m, observations = lattice.size, lattice.m, len(lattice.problem.observations)
         beta = lattice.problem.reward_value
-        nothing = np.zeros(0, np.int64)
-        self._rows = Rows(nothing, nothing, np.zeros(1, np.int64))
         self._counters = Counters(
             statistics.transitions, statistics.action_counts, statistics.reward_sums
         )
@@ -161,20 +158,20 @@ class SequentialPlanner(IncrementalPlanner):
     def _update(self, terms: Any) -> None:
         from askwise._kernels.sequential_updates import update_plan
 
-        layout, rows, counters, tables = self._state()
-        update_plan(layout, rows, counters, tables, terms)
+        layout, counters, tables = self._state()
+        update_plan(layout, counters, tables, terms)
 
     def _refresh(self, terms: Any) -> None:
         from askwise._kernels.sequential_updates import refresh_plan
 
-        layout, rows, counters, tables = self._state()
-        refresh_plan(layout, rows, counters, tables, terms)
+        layout, counters, tables = self._state()
+        refresh_plan(layout, counters, tables, terms)
 
     def _costs(self) -> Floats:
         return self.statistics.lattice.costs
 
     def _state(self) -> tuple[Any, ...]:
-        return (self.statistics.lattice.layout, self._rows, self._counters, self.tables)
+        return (self.statistics.lattice.layout, self._counters, self.tables)
 
     def _kernel(self) -> Any:
         from askwise._kernels.sequential_updates import run_sequential_rounds
