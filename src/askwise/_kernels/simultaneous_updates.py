@@ -84,8 +84,12 @@ def update_sets(offsets: Integers, counters: SetCounters, tables: SetTables, ter
         subset = tables.subsets[entry]
         refresh_subset(offsets, counters, tables, terms, subset)
         node = (leaves + subset) // 2
-        while node > 0:
-            tables.tree[node] = better(tables, tables.tree[2 * node], tables.tree[2 * node + 1])
+        concerned = True
+        while node > 0 and concerned:
+            before = tables.tree[node]
+            winner = better(tables, tables.tree[2 * node], tables.tree[2 * node + 1])
+            tables.tree[node] = winner
+            concerned = subset in (before, winner)  # else all above stays as it is
             node //= 2
     tables.queued[:] = 0
 
