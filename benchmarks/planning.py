@@ -25,10 +25,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from askwise import Observation, Problem
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import optimistic_estimates, practical_radii
 from askwise.lattice import Lattice
 from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.radii import Radii
 from askwise.statistics import UNIT, Statistics
 
 PLANNERS = "simultaneous", "sequential"

@@ -7,6 +7,8 @@ import askwise as aw
 from askwise.environments import Population, random_model
 from askwise.testing import see
 
+BETA = 100.0
+
 SHAPES = [
     [2, 3, 4],
     [3, 3, 2, 2],
@@ -25,26 +27,48 @@ def shaped(seed, shape):
         shape,
         actions=2 + seed % 3,
         max_observations=min(3, len(shape)),
-        reward_value=100.0,
+        reward_value=BETA,
         highest_cost=float(rng.choice([0.0, 4.0, 20.0])),
     )
 
 
 def assert_same(policy, full):
-    assert np.array_equal(policy.values, full.values)
-    assert np.array_equal(policy.actions, full.actions)
-    if isinstance(policy, aw.SequentialPolicy):
-        assert np.array_equal(policy.following, full.following)
-    else:
+    """The same values and choices wherever the policy can lead, and so to the same end."""
+    lattice = full.lattice
+    if isinstance(policy, aw.SimultaneousPolicy):
         assert policy.subset == full.subset
+        assert policy.value == full.value
+        for state in lattice.states(policy.subset):
+            assert policy.act(state) == full.act(state)
+        return
+    waiting = [0]
+    while waiting:
+        state = waiting.pop()
+        assert policy.choice(state) == full.choice(state)
+        assert worth(policy, state) == worth(full, state)
+        for i in policy.looks(state):
+            waiting.extend(lattice.children(state, i))
+
+
+def worth(policy, state):
+    """F̂(ψ); β if it was never visited."""
+    is_known = not policy.is_sparse or policy.row(state) > 0
+    return policy.values[policy.row(state)] if is_known else BETA
+
+
+KINDS = [aw.SimOOS, aw.SeqOOS]
+CLOCKS = ["doubling", "exact"]
+STORAGES = ["dense", "sparse"]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("confidence", ["practical", "theorem"])
-@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
-def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, shape):
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clock, storage, shape):
     rng, model = shaped(SHAPES.index(shape), shape)
-    learner = kind(model.problem, confidence=confidence)
+    learner = kind(model.problem, confidence=confidence, clock=clock, storage=storage)
     waiting, compared = [], 0
     for full_state in model.sample(rng, 1200).tolist():
         if learner._over and learner.round:
@@ -72,12 +96,18 @@ class SeqInFull(aw.SeqOOS):
     is_incremental = False
 
 
+IN_FULL = {aw.SimOOS: SimInFull, aw.SeqOOS: SeqInFull}
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize(("kind", "in_full"), [(aw.SimOOS, SimInFull), (aw.SeqOOS, SeqInFull)])
-def test_whole_runs_equal_runs_with_full_plans(kind, in_full, shape):
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_runs_equal_runs_with_full_plans(kind, clock, storage, shape):
     _, model = shaped(SHAPES.index(shape), shape)
     environment = Population(model)
-    one, other = kind(model.problem), in_full(model.problem)
+    one = kind(model.problem, clock=clock, storage=storage)
+    other = IN_FULL[kind](model.problem, clock=clock)
     rounds = 0
     for steps, seed in ((3000, 1), (1, 2), (20_000, 3)):
         left = aw.simulate(one, environment, steps=steps, rng=seed)
@@ -91,13 +121,14 @@ def test_whole_runs_equal_runs_with_full_plans(kind, in_full, shape):
     assert rounds >= 100
 
 
-@pytest.mark.parametrize("clock", ["doubling", "exact"])
-@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
-def test_compiled_and_interpreted_runs_are_the_same(kind, clock, request):
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_and_interpreted_runs_are_the_same(kind, clock, storage, request):
     _, model = shaped(0, [2, 3, 4])
 
     def run():
-        learner = kind(model.problem, clock=clock)
+        learner = kind(model.problem, clock=clock, storage=storage)
         return learner, aw.simulate(learner, Population(model), steps=250, rng=4)
 
     compiled, left = run()
@@ -110,7 +141,7 @@ def test_compiled_and_interpreted_runs_are_the_same(kind, clock, request):
     assert compiled.round == plain.round >= 40
 
 
-@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_exact_clock_takes_t_as_it_is(kind):
     _, model = shaped(0, [2, 3, 4])
     exact, doubling = kind(model.problem, clock="exact"), kind(model.problem)
@@ -122,15 +153,14 @@ def test_the_exact_clock_takes_t_as_it_is(kind):
         assert then.reward >= now.reward
         assert held >= t
         assert held < 2 * t
-    assert doubling.confidence.widths(lattice, way)[10].tolist() == list(
-        doubling.confidence.radii(lattice, way, 1024)
-    )
 
 
-@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
-def test_cases_that_are_looking_keep_their_policy_through_a_compiled_run(kind):
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_cases_that_are_looking_keep_their_policy_through_a_compiled_run(kind, clock, storage):
     rng, model = shaped(3, [4, 2, 3, 5])
-    learner = kind(model.problem)
+    learner = kind(model.problem, clock=clock, storage=storage)
     aw.simulate(learner, Population(model), steps=200, rng=0)
     cases = [learner.open() for _ in range(3)]
     policy = learner.policy

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import reference
 from askwise import Lattice
 from askwise._kernels.optimism import FEW
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.radii import Radii
 from askwise.testing import random_model
 
 BATCHES = 10
@@ -105,9 +106,9 @@ def test_compiled_and_interpreted_give_the_same_bits(monkeypatch, request):
 
 
 def mean_of(value, weight, width):
-    from askwise._kernels.optimism import optimistic_mean
+    from askwise._kernels.optimism import FEW, optimistic_mean
 
-    return optimistic_mean(value, weight, 0, 1, 0, 1, len(value), width)
+    return optimistic_mean(value, weight, 0, 1, 0, 1, len(value), width, len(value) <= FEW)
 
 
 outcomes = st.lists(

@@ -13,9 +13,10 @@ import askwise as aw
 from askwise import _progress
 from askwise.environments import CHUNK, Population, breast_cancer, random_model
 from askwise.errors import OptionError, TooLargeError
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.learners import LEARNERS
 from askwise.planning import plan_sequential
+from askwise.radii import Radii
 from askwise.testing import see
 from askwise.trees import Act
 

@@ -152,6 +152,6 @@ class Case:
         assert self._policy is not None
         assert self._desk is not None
         if not self._policy.looks(self.state_index):
-            self.action_index = int(self._policy.actions[self.state_index])
+            self.action_index = self._policy.act(self.state_index)
             self._policy = None  # a case that only awaits its reward keeps no old tables alive
             self._desk.acted(self)

@@ -22,7 +22,9 @@ from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.problem import Problem, Value
 
-MOST_STATES = 20_000_000
+MOST_SUBSETS = 5_000_000
+MOST_STATES = 2**61
+"""So that every state is a number of 64 bits."""
 
 
 class Layout(NamedTuple):
@@ -42,6 +44,27 @@ class Layout(NamedTuple):
     """(m + 2): where the subsets of each size begin."""
     binomials: Integers
     """(D + 1, m + 1): n choose k, for ranking a subset."""
+
+
+class Step(NamedTuple):
+    """What looking at an observation does to the states of a subset."""
+
+    subset: int
+    """The subset with the observation added."""
+    slot: int
+    """The place of the observation there; −1 if it is known already, or m are."""
+    stride: int
+    radix: int
+    start: int
+    """Where the states of the subset begin."""
+    above: int
+    """Where those of the larger subset begin."""
+
+    def child(self, state: int, digit: int) -> int:
+        """The state in which the observation has this value."""
+        place = state - self.start
+        high = place // self.stride * self.stride
+        return self.above + place + high * (self.radix - 1) + digit * self.stride
 
 
 class Lattice:
@@ -68,14 +91,21 @@ class Lattice:
         """The most observations in a state; the problem's, unless given."""
         self.size = count_states(radices, self.m)
         """Ψ_tot, the empty state included."""
-        if self.size > MOST_STATES:
+        subsets = count_states([1] * len(radices), self.m)
+        if subsets > MOST_SUBSETS or self.size > MOST_STATES:
+            most = (
+                f"subsets, more than the {MOST_SUBSETS:,} that are supported: lower "
+                if subsets > MOST_SUBSETS
+                else f"subsets, more than the {MOST_STATES:,} states that can be numbered: lower "
+            )
             raise TooLargeError(
                 f"{len(radices)} observations with max_observations={self.m} make "
-                f"{self.size:,} states, more than the {MOST_STATES:,} that are supported: "
-                "lower max_observations, or the number of observations or of their values"
+                f"{self.size:,} states in {subsets:,} {most}"
+                "max_observations, or the number of observations or of their values"
             )
         self.layout = _build(np.array(radices, np.int64), self.m)
         self._positions = {o.name: i for i, o in enumerate(problem.observations)}
+        self._steps: dict[tuple[int, int], Step] = {}
         self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
 
     def __repr__(self) -> str:
@@ -160,6 +190,14 @@ class Lattice:
         """The observations of a subset, in ascending order."""
         return tuple(self.layout.members[subset, : self.layout.sizes[subset]].tolist())
 
+    def parts(self, subset: int) -> list[int]:
+        """Every subset of a subset, itself and the empty one included."""
+        members = self.members(subset)
+        return [
+            self.subset(tuple(i for j, i in enumerate(members) if chosen >> j & 1))
+            for chosen in range(1 << len(members))
+        ]
+
     def domain(self, index: int) -> tuple[int, ...]:
         """dom(ψ): the observations that have a value in this state."""
         return self.members(self.subset_of(index))
@@ -189,17 +227,33 @@ class Lattice:
 
     def children(self, index: int, observation: int) -> range:
         """Ψ⁺(ψ, i): the states that looking at i can lead to, one for each of its values."""
-        subset = self.subset_of(index)
-        domain = self.members(subset)
-        if observation in domain or len(domain) == self.m:
+        step = self.step(self.subset_of(index), observation)
+        if step.slot < 0:
             return range(0)
+        first = step.child(index, 0)
+        return range(first, first + step.radix * step.stride, step.stride)
+
+    def step(self, subset: int, observation: int) -> Step:
+        """What looking at the observation does to the states of the subset."""
+        found = self._steps.get((subset, observation))
+        if found is None:
+            found = self._steps[subset, observation] = self._step(subset, observation)
+        return found
+
+    def _step(self, subset: int, observation: int) -> Step:
+        layout, domain = self.layout, self.members(subset)
+        if observation in domain or len(domain) == self.m:
+            return Step(subset, -1, 1, 1, 0, 0)
         union = tuple(sorted((*domain, observation)))
         above, slot = self.subset(union), union.index(observation)
-        stride = int(self.layout.strides[above, slot])
-        radix = int(self.layout.radices[observation])
-        high, low = divmod(index - int(self.layout.offsets[subset]), stride)
-        first = int(self.layout.offsets[above]) + high * stride * radix + low
-        return range(first, first + radix * stride, stride)
+        return Step(
+            above,
+            slot,
+            int(layout.strides[above, slot]),
+            int(layout.radices[observation]),
+            int(layout.offsets[subset]),
+            int(layout.offsets[above]),
+        )
 
     def slot(self, index: int, observation: int) -> int:
         """The place of an observation in the state's domain: where its last step is counted."""

@@ -10,11 +10,12 @@ import numpy as np
 
 from askwise._typing import Floats
 from askwise.errors import ModelError
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
 from askwise.models import Model
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.policy import SequentialPolicy, SimultaneousPolicy
+from askwise.radii import Radii
 
 HAIR = 1e-12
 

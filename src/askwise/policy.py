@@ -7,7 +7,8 @@ A simultaneous policy is π = (I, h): buy the set I, then take h(ψ). A sequenti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from askwise._typing import Choices, Floats
 from askwise.errors import ModelError
@@ -19,18 +20,28 @@ from askwise.trees import Act, Look, Node, merge, render
 START = 0
 """The empty state."""
 
+RowOf: TypeAlias = Callable[[int], int]
+
 
 class Policy(ABC):
-    """What both kinds share. States are integers of the lattice, unless they are mappings."""
+    """What both kinds share. States are integers of the lattice, unless they are mappings.
 
-    def __init__(self, lattice: Lattice, actions: Choices, values: Floats) -> None:
+    `row_of` finds the row of a state in the tables (`askwise.rows`); without it they are indexed by
+    the state itself. In a state without a row, which nobody has ever visited, the policy takes the
+    first action.
+    """
+
+    def __init__(
+        self, lattice: Lattice, actions: Choices, values: Floats, row_of: RowOf | None = None
+    ) -> None:
         for array in (actions, values):
             array.setflags(write=False)
         self.lattice = lattice
+        self.row_of = row_of
         self.actions = actions
-        """h(ψ), indexed by state."""
+        """h(ψ), indexed by row."""
         self.values = values
-        """What the plan was made with: V̂(I) of every subset, or F̂(ψ) of every state."""
+        """What the plan was made with: V̂(I) of every subset, or F̂(ψ) of every row."""
 
     @property
     def problem(self) -> Problem:
@@ -54,10 +65,26 @@ class Policy(ABC):
     def copy(self) -> Policy:
         """The same policy with tables of its own."""
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its tables hold only what was visited."""
+        return self.row_of is not None
+
+    def row(self, state: int) -> int:
+        """Where in the tables a state is."""
+        if self.row_of is None:
+            return state
+        row = self.row_of(state)
+        return row if row < len(self.actions) else 0  # visited only after this was planned
+
+    def act(self, state: int) -> int:
+        """h(ψ): what to do when nothing more is bought."""
+        return int(self.actions[self.row(state)])
+
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
         looks = self.looks(state)
-        return -1 - looks[0] if looks else int(self.actions[state])
+        return -1 - looks[0] if looks else self.act(state)
 
     def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
         """The names to buy when `state`, {name: value}, is known; none means act."""
@@ -66,7 +93,7 @@ class Policy(ABC):
 
     def action(self, state: Mapping[str, Value]) -> str:
         """What to do when `state` is known and nothing more is bought."""
-        return self.problem.actions[int(self.actions[self.lattice.index(state)])]
+        return self.problem.actions[self.act(self.lattice.index(state))]
 
     def tree(self) -> str:
         """What it would buy and do, as text."""
@@ -91,14 +118,14 @@ class Policy(ABC):
                 open_states.extend(s for s in reached if probability[s] > 0)
             else:
                 spent = costs[self.lattice.subset_of(state)]
-                gain += probability[state] * (beta * reward[state, self.actions[state]] - spent)
+                gain += probability[state] * (beta * reward[state, self.act(state)] - spent)
         return float(gain)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of value {self.value:g}>"
 
     def _act(self, state: int) -> Act:
-        return Act(self.problem.actions[int(self.actions[state])])
+        return Act(self.problem.actions[self.act(state)])
 
     def _look(self, state: int, i: int, bought: tuple[int, ...], children: list[Node]) -> Look:
         observations = self.problem.observations
@@ -113,8 +140,15 @@ class Policy(ABC):
 class SimultaneousPolicy(Policy):
     """Buy the set Î at once, then act on what it showed."""
 
-    def __init__(self, lattice: Lattice, subset: int, actions: Choices, values: Floats) -> None:
-        super().__init__(lattice, actions, values)
+    def __init__(
+        self,
+        lattice: Lattice,
+        subset: int,
+        actions: Choices,
+        values: Floats,
+        row_of: RowOf | None = None,
+    ) -> None:
+        super().__init__(lattice, actions, values, row_of)
         self.subset = subset
         self._members = lattice.members(subset)
 
@@ -131,7 +165,7 @@ class SimultaneousPolicy(Policy):
     def copy(self) -> SimultaneousPolicy:
         """The same policy with tables of its own."""
         return SimultaneousPolicy(
-            self.lattice, self.subset, self.actions.copy(), self.values.copy()
+            self.lattice, self.subset, self.actions.copy(), self.values.copy(), self.row_of
         )
 
     def looks(self, state: int) -> tuple[int, ...]:
@@ -159,27 +193,31 @@ class SequentialPolicy(Policy):
     """Buy ĝ(ψ) one after the other until it is nothing, then act."""
 
     def __init__(
-        self, lattice: Lattice, following: Choices, actions: Choices, values: Floats
+        self,
+        lattice: Lattice,
+        following: Choices,
+        actions: Choices,
+        values: Floats,
+        row_of: RowOf | None = None,
     ) -> None:
-        super().__init__(lattice, actions, values)
+        super().__init__(lattice, actions, values, row_of)
         following.setflags(write=False)
         self.following = following
-        """g(ψ), indexed by state: an observation, or −1 to act."""
+        """g(ψ), indexed by row: an observation, or −1 to act."""
 
     @property
     def value(self) -> float:
         """F̂ of the empty state."""
-        return float(self.values[START])
+        return float(self.values[self.row(START)])
 
     def copy(self) -> SequentialPolicy:
         """The same policy with tables of its own."""
-        return SequentialPolicy(
-            self.lattice, self.following.copy(), self.actions.copy(), self.values.copy()
-        )
+        tables = (self.following.copy(), self.actions.copy(), self.values.copy())
+        return SequentialPolicy(self.lattice, *tables, self.row_of)
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        i = int(self.following[state])
+        i = int(self.following[self.row(state)])
         return () if i < 0 else (i,)
 
     def nodes(self, state: int = START) -> Node:

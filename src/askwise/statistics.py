@@ -12,6 +12,10 @@ counts along the path it walked and nowhere else. Rewards count at the exact sta
 
 Everything is a sum of whole numbers, rewards included (in units of 2⁻³⁰): any order of arrival and
 any merge of shards give the same bits.
+
+The counters of a state are in its row (`askwise.rows`). Dense statistics have a row for every
+state, at the state's own index. Sparse ones have rows for the states that were visited: the memory
+follows what was seen, whatever the size of the problem.
 """
 
 from __future__ import annotations
@@ -22,11 +26,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from askwise._typing import Floats, Integers
-from askwise.errors import CaseError, StatisticsError
+from askwise.errors import CaseError, StatisticsError, TooLargeError
 from askwise.lattice import Lattice
+from askwise.rows import Counters, Rows, extended
 
 UNIT = 2.0**-30
 """The resolution of a reward."""
+
+MOST_STATES = 20_000_000
+"""Of a problem whose every state has a row."""
+
+FIRST_ROWS = 1024
 
 MOST_CASES = 2**33 - 1
 """So many rewards of 1 still fit into 63 bits; no counter can exceed the number of cases."""
@@ -45,49 +55,134 @@ def check_reward(reward: object) -> float:
 class Statistics:
     """The counters of one problem. `a + b` merges two streams of cases exactly."""
 
-    def __init__(self, lattice: Lattice) -> None:
-        states, actions = lattice.size, len(lattice.problem.actions)
+    def __init__(self, lattice: Lattice, *, sparse: bool = False) -> None:
+        if not sparse and lattice.size > MOST_STATES:
+            raise TooLargeError(
+                f"{len(lattice.problem.observations)} observations with "
+                f"max_observations={lattice.m} make {lattice.size:,} states, more than the "
+                f"{MOST_STATES:,} that can be counted one by one: lower max_observations, or the "
+                "number of observations or of their values, or use a learner that counts only "
+                "what it visits, such as SeqOOS or SimOOS"
+            )
+        actions = len(lattice.problem.actions)
         self.lattice = lattice
         self.cases = 0
         """Cases whose observations are counted; t − 1 when the next one opens."""
+        self.is_sparse = sparse
+        self.rows = _sparse_rows() if sparse else _dense_rows()
+        """Which row is whose."""
+        n = FIRST_ROWS if sparse else lattice.size
         self.subset_visits: Integers = np.zeros(lattice.subsets, np.int64)
         """N(I)"""
-        self.visits: Integers = np.zeros(states, np.int64)
+        self.visits: Integers = np.zeros(n, np.int64)
         """N(ψ)"""
-        self.transitions: Integers = np.zeros((states, lattice.m), np.int64)
+        self.transitions: Integers = np.zeros((n, lattice.m), np.int64)
         """N(ψ, i, ψ') at [ψ', slot of i in ψ']: a state has one cell for each of its parents."""
-        self.action_counts: Integers = np.zeros((states, actions), np.int64)
+        self.action_counts: Integers = np.zeros((n, actions), np.int64)
         """N(a, ψ) at [ψ, a]"""
-        self.reward_sums: Integers = np.zeros((states, actions), np.int64)
+        self.reward_sums: Integers = np.zeros((n, actions), np.int64)
         """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> Counters:
+        """The arrays for the kernels. `make_room` replaces them."""
+        return Counters(self.rows, *(array for _, array in self._all_arrays()))
+
+    @property
+    def capacity(self) -> int:
+        """How many rows there is room for."""
+        return len(self.visits)
+
+    @property
+    def visited(self) -> int:
+        """How many rows are given out; all of them, if dense."""
+        return int(self.rows.used[0]) if self.is_sparse else self.capacity
+
+    def row(self, state: int) -> int:
+        """The row of a state; 0 if it has none."""
+        if not self.is_sparse:
+            return state
+        from askwise._kernels.rows import find
+
+        return int(find(self.rows, state))
+
+    def state(self, row: int) -> int:
+        """The state of a row."""
+        return int(self.rows.states[row]) if self.is_sparse else row
+
+    @property
+    def states(self) -> Integers:
+        """The state of every row."""
+        return self.rows.states[: self.visited] if self.is_sparse else np.arange(self.capacity)
+
+    def give_rows(self, states: Integers) -> None:
+        """Give a row to each of these states that has none, if rows are sparse."""
+        if self.is_sparse:
+            from askwise._kernels.rows import insert_all
+
+            self.make_room(len(states))
+            insert_all(self.rows, states)
+
+    def make_room(self, more: int) -> None:
+        """See to it that so many more states can be given a row."""
+        used, capacity = self.visited, self.capacity
+        if not self.is_sparse or used + more <= capacity:
+            return
+        capacity = max(2 * capacity, used + more)
+        self.rows = _sparse_rows(capacity, self.rows.states[:used])
+        for name in BY_ROW:
+            setattr(self, name, extended(getattr(self, name), used, capacity))
+
+    def dense(self) -> Statistics:
+        """The same counters with a row for every state."""
+        return self + Statistics(self.lattice) if self.is_sparse else self
 
     # --- counting ------------------------------------------------------------------------------
 
     def count_set(self, state: int) -> None:
         """A simultaneous case saw `state`."""
+        from askwise._kernels.counting import count_set
+
         self._count_case()
-        self._count_substates(state)
+        subset = self.lattice.subset_of(state)
+        self.make_room(1 << int(self.lattice.layout.sizes[subset]))
+        count_set(self.lattice.layout, self.counters, subset, state)
 
     def count_path(self, path: Sequence[tuple[int, int]]) -> None:
         """A sequential case took these steps: (the observation bought, the state it led to)."""
         self._count_case()
+        self.make_room(len(path))
+        subset = 0
         for observation, state in path:
-            self.transitions[state, self.lattice.slot(state, observation)] += 1
+            step = self.lattice.step(subset, observation)
+            self.transitions[self._own_row(state), step.slot] += 1
+            subset = step.subset
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
         """`action`, taken when just `state` was known, earned `reward`."""
         reward = check_reward(reward)
-        if self.action_counts[state, action] >= MOST_CASES:
+        self.make_room(1)
+        row = self._own_row(state)
+        if self.action_counts[row, action] >= MOST_CASES:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
-        self.action_counts[state, action] += 1
-        self.reward_sums[state, action] += round(reward / UNIT)
+        self.action_counts[row, action] += 1
+        self.reward_sums[row, action] += round(reward / UNIT)
+
+    def rewards(self, state: int, action: int) -> int:
+        """N(a, ψ): how often the action was rewarded when just this was known."""
+        return int(self.action_counts[self.row(state), action])
 
     def steps(self, state: int, observation: int) -> int:
         """N(ψ, i): how often i was bought when ψ was known."""
-        children = self.lattice.children(state, observation)
+        lattice = self.lattice
+        children = lattice.children(state, observation)
         if not children:
             return 0
-        slot = self.lattice.slot(children[0], observation)
+        slot = lattice.step(lattice.subset_of(state), observation).slot
+        if self.is_sparse:
+            return sum(int(self.transitions[self.row(child), slot]) for child in children)
         return int(self.transitions[children.start : children.stop : children.step, slot].sum())
 
     def mean_rewards(self) -> Floats:
@@ -99,35 +194,48 @@ class Statistics:
             raise StatisticsError(f"{MOST_CASES:,} cases are counted: no more fit")
         self.cases += 1
 
-    def _count_substates(self, state: int) -> None:
-        from askwise._kernels.counting import count_set
+    def _own_row(self, state: int) -> int:
+        """The row of a state, a new one if it has none."""
+        if not self.is_sparse:
+            return state
+        from askwise._kernels.rows import insert
 
-        count_set(self.lattice.layout, state, self.visits, self.subset_visits)
+        return int(insert(self.rows, state))
 
     # --- whole ---------------------------------------------------------------------------------
 
     def arrays(self) -> Iterator[tuple[str, Integers]]:
-        """Every array of counters with its name."""
-        for name in ("subset_visits", "visits", "transitions", "action_counts", "reward_sums"):
-            yield name, getattr(self, name)
+        """Every array of counters with its name, as far as it is used."""
+        for name, array in self._all_arrays():
+            yield name, array[: self.visited] if name in BY_ROW else array
 
     def copy(self) -> Statistics:
         """The same counters, apart from these."""
-        return self + Statistics(self.lattice)
+        return self + Statistics(self.lattice, sparse=self.is_sparse)
 
     def __add__(self, other: Statistics) -> Statistics:
+        """Dense if one of the two is."""
         if not isinstance(other, Statistics):
             return NotImplemented
         if self.lattice.problem != other.lattice.problem:
             raise StatisticsError("statistics of two different problems cannot be added")
-        total = Statistics(self.lattice)
+        total = Statistics(self.lattice, sparse=self.is_sparse and other.is_sparse)
         total.cases = self.cases + other.cases
-        for (name, mine), (_, others) in zip(self.arrays(), other.arrays(), strict=True):
-            np.add(mine, others, out=getattr(total, name))
+        for part in (self, other):
+            total._add(part)
         most = max(total.cases, int(total.action_counts.max()))
         if most > MOST_CASES:
             raise StatisticsError(f"together {most:,} cases: at most {MOST_CASES:,} fit")
         return total
+
+    def _add(self, other: Statistics) -> None:
+        theirs = slice(1 if other.is_sparse else 0, None)  # row 0 is nobody's
+        states = other.states[theirs]
+        self.give_rows(states)
+        rows = np.array([self.row(s) for s in states.tolist()]) if self.is_sparse else states
+        self.subset_visits += other.subset_visits
+        for name in BY_ROW:
+            getattr(self, name)[rows] += getattr(other, name)[: other.visited][theirs]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -136,12 +244,45 @@ class Statistics:
             and self.cases == other.cases
             and all(
                 np.array_equal(mine, others)
-                for (_, mine), (_, others) in zip(self.arrays(), other.arrays(), strict=True)
+                for mine, others in zip(self._counted(), other._counted(), strict=True)
             )
         )
+
+    def _counted(self) -> list[Integers]:
+        """The states at which something was counted, in order, and their counters."""
+        by_row = [getattr(self, name)[: self.visited] for name in BY_ROW]
+        rows = np.flatnonzero(sum(array.reshape(len(array), -1).any(axis=1) for array in by_row))
+        states = self.rows.states[rows] if self.is_sparse else rows
+        order = np.argsort(states)
+        return [self.subset_visits, states[order], *(array[rows[order]] for array in by_row)]
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         rewards = int(self.action_counts.sum())
         return f"<Statistics of {self.cases:,} cases and {rewards:,} rewards>"
+
+    def _all_arrays(self) -> Iterator[tuple[str, Integers]]:
+        for name in ("subset_visits", *BY_ROW):
+            yield name, getattr(self, name)
+
+
+BY_ROW = ("visits", "transitions", "action_counts", "reward_sums")
+
+
+def _dense_rows() -> Rows:
+    """Row = state."""
+    return Rows(*(np.zeros(n, np.int64) for n in (0, 0, 1)))
+
+
+def _sparse_rows(capacity: int = FIRST_ROWS, states: Integers | None = None) -> Rows:
+    """Room for so many rows, given out to these states; at first to the empty one."""
+    from askwise._kernels.rows import insert_all
+
+    states = np.array([-1, 0]) if states is None else states
+    # at most half full: a search seldom takes more than two steps
+    table = np.zeros(2 << (capacity - 1).bit_length(), np.int64)
+    rows = Rows(table, np.zeros(capacity, np.int64), np.ones(1, np.int64))
+    rows.states[0] = -1
+    insert_all(rows, states[1:])
+    return rows

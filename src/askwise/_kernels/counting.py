@@ -2,22 +2,19 @@
 
 import numpy as np
 
-from askwise._kernels.jit import jit
+from askwise._kernels.jit import bare
+from askwise._kernels.rows import insert
 from askwise._typing import Integers
 from askwise.lattice import Layout
+from askwise.rows import Counters
 
 
-@jit
-def count_set(
-    layout: Layout,
-    state: int,
-    visits: Integers,
-    subset_visits: Integers,
-) -> None:
-    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state, itself included."""
-    subset = np.searchsorted(layout.offsets, state, side="right") - 1
+@bare
+def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> int:
+    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
+    row = 0
     for chosen in range(1 << size):
         kept = 0
         for j in range(size):
@@ -37,5 +34,21 @@ def count_set(
             if chosen >> j & 1:
                 substate += digit * layout.strides[part, place]
                 place += 1
-        visits[substate] += 1
-        subset_visits[part] += 1
+        row = insert(counters.rows, substate)  # the state itself comes last
+        counters.visits[row] += 1
+        counters.subset_visits[part] += 1
+    return row
+
+
+@bare
+def count_path(counters: Counters, states: Integers, slots: Integers) -> None:
+    """N(ψ, i, ψ') += 1 for every step: the state it led to, and the slot of i there."""
+    for step in range(len(states)):
+        counters.transitions[insert(counters.rows, states[step]), slots[step]] += 1
+
+
+@bare
+def count_reward(counters: Counters, row: int, action: int, reward: float, unit: float) -> None:
+    """N(a, ψ) += 1 and Σr(a, ψ) += r."""
+    counters.action_counts[row, action] += 1
+    counters.reward_sums[row, action] += np.int64(np.rint(reward / unit))

@@ -17,8 +17,21 @@ log = logging.getLogger("askwise")
 
 def jit(function: F) -> F:
     """Compile `function` when it is first called with given types; keep the result on disk."""
+    return _compiled(function)
+
+
+def bare(function: F) -> F:
+    """`jit` for a kernel that makes no arrays.
+
+    Then Numba need not count references, which for a kernel that is handed dozens of arrays and
+    does little takes several times as long as what it does.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: F, **more: bool) -> F:
     compiler: Any = numba.njit
-    options = {"nogil": True, "error_model": "numpy"}
+    options = {"nogil": True, "error_model": "numpy", **more}
     try:
         kernel = compiler(cache=True, **options)(function)
     except RuntimeError:  # no folder to cache in: a read-only installation without a home

@@ -1,10 +1,24 @@
 """Walking the lattice by arithmetic."""
 
-from askwise._kernels.jit import jit
+from askwise._kernels.jit import bare
 from askwise.lattice import Layout
 
 
-@jit
+@bare
+def subset_at(layout: Layout, state: int) -> int:
+    """The subset whose states contain this one."""
+    low = 0
+    high = len(layout.sizes)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if layout.offsets[middle] <= state:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@bare
 def union_of(
     layout: Layout,
     subset: int,
@@ -27,7 +41,7 @@ def union_of(
     return union - layout.binomials[last - i, size + 1 - slot], slot
 
 
-@jit
+@bare
 def child(
     layout: Layout,
     subset: int,
@@ -43,7 +57,7 @@ def child(
     return union, first, stride, slot
 
 
-@jit
+@bare
 def parent(
     layout: Layout,
     subset: int,

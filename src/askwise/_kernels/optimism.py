@@ -4,14 +4,11 @@ import math
 
 import numpy as np
 
-from askwise._kernels.jit import jit
+from askwise._kernels.jit import bare, jit
 from askwise._typing import Choices, Floats, Integers, Weights
 
 FEW = 8
 """Up to so many outcomes every threshold is tried; beyond, the right one is searched for."""
-
-SCANS = 8
-"""How many thresholds are looked for one by one before all of them are sorted."""
 
 CHUNK = 256
 """States handled together, so that the square roots and divisions are done several at a time."""
@@ -53,7 +50,7 @@ def optimistic_rewards(
             out_action[state] = choice
 
 
-@jit
+@bare
 def optimistic_reward(
     counts: Integers, sums: Integers, state: int, unit: float, width: float
 ) -> tuple[float, int]:
@@ -70,7 +67,7 @@ def optimistic_reward(
     return best, choice
 
 
-@jit
+@bare
 def optimistic_mean(
     value: Floats,
     weight: Weights,
@@ -80,6 +77,7 @@ def optimistic_mean(
     weight_stride: int,
     outcomes: int,
     width: float,
+    is_few: bool,
 ) -> float:
     """The most that Σ p̃ v can be, with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
 
@@ -87,6 +85,9 @@ def optimistic_mean(
     weight[first_weight], weight[first_weight + weight_stride], …; p̂ = w / n with n = Σ w, and
     conf₂ = min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
     and takes it from the worst. Nothing counted (n = 0): any distribution is possible.
+
+    `is_few` says whether there are at most FEW outcomes, those of no weight that were left out
+    included: it decides by which sum, so by which rounding, the loss is worked out.
     """
     total = weight[first_weight]
     best = value[first]
@@ -97,7 +98,7 @@ def optimistic_mean(
         return best
     budget = 0.5 * total * min(1.0, math.sqrt(width / max(1.0, float(total))))
     loss = remaining_loss(
-        value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget
+        value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget, is_few
     )
     return best - loss / total
 
@@ -145,7 +146,7 @@ def optimistic_means(
         out[lane] = best[lane] - out[lane] / (n if n > 0.0 else 1.0)
 
 
-@jit
+@bare
 def remaining_loss(
     value: Floats,
     weight: Weights,
@@ -156,6 +157,7 @@ def remaining_loss(
     outcomes: int,
     best: float,
     budget: float,
+    is_few: bool,
 ) -> float:
     """What is still lost against the best after taking a budget b of weight from the worst.
 
@@ -165,7 +167,7 @@ def remaining_loss(
     that are equal stay equal to the last bit. With a budget the weights are whole numbers: outcomes
     of no weight, and the way τ is found, do not change a bit.
     """
-    if outcomes <= FEW:
+    if is_few:
         loss = 0.0
         for y in range(outcomes):
             threshold = best - value[first + y * stride]
@@ -176,49 +178,30 @@ def remaining_loss(
             loss = max(loss, kept)
         return loss
 
-    threshold = 0.0
+    # Bisection: every outcome with d ≥ low weighs at least b, those with d > high weigh less.
+    low = 0.0
+    high = 0.0
     for x in range(outcomes):
-        threshold = max(threshold, best - value[first + x * stride])
-    found = False
-    scans = 0
-    while not found and threshold > 0.0 and scans < SCANS:
+        high = max(high, best - value[first + x * stride])
+    middle = high  # most often it is the worst outcome that decides
+    while low < high:
         mass = weight[first_weight] * 0
-        below = 0.0
+        above = high
+        below = low
         for x in range(outcomes):
             deficit = best - value[first + x * stride]
-            taken = deficit >= threshold
-            mass += weight[first_weight + x * weight_stride] if taken else 0
-            below = max(below, 0.0 if taken else deficit)
-        found = mass >= budget
-        threshold = threshold if found else below
-        scans += 1
-    if not found and threshold > 0.0:
-        threshold = _threshold_by_sorting(
-            value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget
-        )
-    loss = -threshold * budget
+            if deficit >= middle:
+                mass += weight[first_weight + x * weight_stride]
+                above = min(above, deficit)
+            else:
+                below = max(below, deficit)
+        if mass >= budget:
+            low = above
+        else:
+            high = below
+        middle = max(0.5 * (low + high), math.nextafter(low, math.inf))
+    loss = -low * budget
     for x in range(outcomes):
         deficit = best - value[first + x * stride]
-        loss += weight[first_weight + x * weight_stride] * min(deficit, threshold)
+        loss += weight[first_weight + x * weight_stride] * min(deficit, low)
     return max(0.0, loss)
-
-
-@jit
-def _threshold_by_sorting(
-    value: Floats,
-    weight: Weights,
-    first: int,
-    stride: int,
-    first_weight: int,
-    weight_stride: int,
-    outcomes: int,
-    best: float,
-    budget: float,
-) -> float:
-    """The same threshold when it lies far down."""
-    mass = weight[first_weight] * 0
-    for x in np.argsort(value[first : first + outcomes * stride : stride]):
-        mass += weight[first_weight + x * weight_stride]
-        if mass >= budget:
-            return best - value[first + x * stride]
-    return 0.0

@@ -27,9 +27,18 @@ def simultaneous(
     choice = 0
     for subset in range(len(cost)):
         first = offsets[subset]
-        end = offsets[subset + 1]
-        subset_width = width + width_per_outcome * (end - first)
-        mean = optimistic_mean(stop, weight, first, 1, first, 1, end - first, subset_width)
+        outcomes = offsets[subset + 1] - first
+        mean = optimistic_mean(
+            stop,
+            weight,
+            first,
+            1,
+            first,
+            1,
+            outcomes,
+            width + width_per_outcome * outcomes,
+            outcomes <= FEW,
+        )
         out_value[subset] = mean - cost[subset]
         if out_value[subset] > out_value[choice] + margin:
             choice = subset
@@ -95,6 +104,7 @@ def sequential(
                             stride * m,
                             radix,
                             union_width,
+                            False,
                         )
                     child += 1
                     low += 1

@@ -3,19 +3,18 @@
 `values[t]` is the full state of case t and `rewards[t, a]` what action a would earn in it. The
 policy is fixed within a round, so a state has one choice there and one count decides whether the
 round is over: `began[state]`, its N_k, and `nu[state]`, its ν_k, both valid where `stamp[state]` is
-the round. `over` is 1 when a ν_k has reached max(1, N_k).
+the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here: row = state.
 """
 
-import numpy as np
-
-from askwise._kernels.counting import count_set
-from askwise._kernels.jit import jit
+from askwise._kernels.counting import count_reward, count_set
+from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
+from askwise.rows import Counters
 
 
-@jit
+@bare
 def count_in_round(
     state: int, now: int, round: int, began: Integers, nu: Integers, stamp: Integers
 ) -> bool:
@@ -28,21 +27,7 @@ def count_in_round(
     return nu[state] >= max(1, began[state])
 
 
-@jit
-def reward_case(
-    state: int,
-    action: int,
-    reward: float,
-    scale: float,
-    action_counts: Integers,
-    reward_sums: Integers,
-) -> None:
-    """N(a, ψ) += 1 and Σr(a, ψ) += r."""
-    action_counts[state, action] += 1
-    reward_sums[state, action] += np.int64(np.rint(reward * scale))
-
-
-@jit
+@bare
 def run_sequential(
     layout: Layout,
     following: Choices,
@@ -50,10 +35,8 @@ def run_sequential(
     values: Choices,
     rewards: Floats,
     start: int,
-    scale: float,
-    transitions: Integers,
-    action_counts: Integers,
-    reward_sums: Integers,
+    unit: float,
+    counters: Counters,
     round: int,
     began: Integers,
     nu: Integers,
@@ -73,23 +56,23 @@ def run_sequential(
             now = 0
             if stamp[state] != round:
                 for x in range(layout.radices[i]):
-                    now += transitions[first + x * stride, slot]
+                    now += counters.transitions[first + x * stride, slot]
             over |= count_in_round(state, now, round, began, nu, stamp)
             state = first + values[t, i] * stride
             subset = union
-            transitions[state, slot] += 1
+            counters.transitions[state, slot] += 1
             i = following[state]
         action = actions[state]
-        now = action_counts[state, action]
+        now = counters.action_counts[state, action]
         over |= count_in_round(state, now, round, began, nu, stamp)
-        reward_case(state, action, rewards[t, action], scale, action_counts, reward_sums)
+        count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
         t += 1
     return t, over
 
 
-@jit
+@bare
 def run_simultaneous(
     layout: Layout,
     subset: int,
@@ -97,11 +80,8 @@ def run_simultaneous(
     values: Choices,
     rewards: Floats,
     start: int,
-    scale: float,
-    visits: Integers,
-    subset_visits: Integers,
-    action_counts: Integers,
-    reward_sums: Integers,
+    unit: float,
+    counters: Counters,
     round: int,
     began: Integers,
     nu: Integers,
@@ -116,11 +96,11 @@ def run_simultaneous(
         state = layout.offsets[subset]
         for j in range(layout.sizes[subset]):
             state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
-        count_set(layout, state, visits, subset_visits)
+        count_set(layout, counters, subset, state)
         action = actions[state]
-        now = action_counts[state, action]
+        now = counters.action_counts[state, action]
         over |= count_in_round(state, now, round, began, nu, stamp)
-        reward_case(state, action, rewards[t, action], scale, action_counts, reward_sums)
+        count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
         t += 1

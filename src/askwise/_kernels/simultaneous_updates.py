@@ -3,70 +3,141 @@
 A case that bought I changes N(ψ) in the subsets of I, and one reward. So V̂ is worked out again for
 those subsets, and the best of all is kept in a tournament tree, in which the left of two equals
 wins: the one with fewer observations, then the one declared first.
+
+V̂(I) is a mean over the states of I. If rows are sparse, those that were visited hang in a list, in
+the order of their states, so that the sum has the same bits; all others are worth β.
 """
 
 from typing import NamedTuple
 
-import numpy as np
-
-from askwise._kernels.counting import count_set
-from askwise._kernels.jit import jit
-from askwise._kernels.optimism import optimistic_mean, optimistic_reward
-from askwise._kernels.terms import Terms, clock_of
+from askwise._kernels.jit import bare
+from askwise._kernels.lattices import subset_at
+from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_reward
+from askwise._kernels.rows import is_sparse
+from askwise._kernels.terms import Terms
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
-
-
-class SetCounters(NamedTuple):
-    """The statistics."""
-
-    visits: Integers
-    subset_visits: Integers
-    action_counts: Integers
-    reward_sums: Integers
+from askwise.rows import Counters
 
 
 class SetTables(NamedTuple):
     """The plan; and what it takes to change it."""
 
     stop: Floats
-    """β r̂*(ψ)"""
+    """β r̂*(ψ), by row."""
     action: Choices
+    """ĥ(ψ), by row."""
     value: Floats
     """V̂(I)"""
     tree: Integers
     """A tournament: tree[1] is the best subset, tree[k] the better of tree[2k] and tree[2k+1]."""
-    states: Integers
-    """The states whose rewards have changed."""
+    rewarded: Integers
+    """The rows whose rewards have changed."""
     subsets: Integers
     """The subsets whose value has."""
     queued: Integers
     """How many of both there are."""
+    head: Integers
+    """By subset: the first row of its list; 0 if there is none. Only if rows are sparse."""
+    tail: Integers
+    """By row: the row after it in its list."""
+    listed: Integers
+    """How many rows are in lists, as an array of one."""
+    rows: Integers
+    """Room to collect the rows of a subset in, and what they are worth, and one more."""
+    values: Floats
+    weights: Integers
+    best: Integers
+    """Î, as an array of one."""
+    waiting: Integers
+    """Room for the nodes that a search still has to visit: at most two a level."""
+    found: Floats
+    """V̂(I) at the exact t, where it was worked out."""
 
 
-@jit
-def refresh_reward(counters: SetCounters, tables: SetTables, terms: Terms, state: int) -> None:
+@bare
+def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, state, terms.unit, terms.reward_width
+        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
     )
-    tables.stop[state] = terms.beta * reward
-    tables.action[state] = action
+    tables.stop[row] = terms.beta * reward
+    tables.action[row] = action
 
 
-@jit
-def refresh_subset(
-    offsets: Integers, counters: SetCounters, tables: SetTables, terms: Terms, subset: int
-) -> None:
-    """V̂(I)."""
-    first = offsets[subset]
-    outcomes = offsets[subset + 1] - first
+@bare
+def list_new_rows(layout: Layout, counters: Counters, tables: SetTables) -> None:
+    """Put every row that was given out since the last time into the list of its subset."""
+    if not is_sparse(counters.rows):
+        return
+    states = counters.rows.states
+    for row in range(tables.listed[0], counters.rows.used[0]):
+        subset = subset_at(layout, states[row])
+        before = 0
+        after = tables.head[subset]
+        while after != 0 and states[after] < states[row]:
+            before = after
+            after = tables.tail[after]
+        tables.tail[row] = after
+        if before == 0:
+            tables.head[subset] = row
+        else:
+            tables.tail[before] = row
+    tables.listed[0] = counters.rows.used[0]
+
+
+@bare
+def collect_rows(offsets: Integers, counters: Counters, tables: SetTables, subset: int) -> int:
+    """Put the rows of a subset into `rows`; returns how many there are."""
+    seen = 0
+    if is_sparse(counters.rows):
+        row = tables.head[subset]
+        while row != 0:
+            tables.rows[seen] = row
+            seen += 1
+            row = tables.tail[row]
+    else:
+        for row in range(offsets[subset], offsets[subset + 1]):
+            tables.rows[seen] = row
+            seen += 1
+    return seen
+
+
+@bare
+def mean_of_rows(
+    offsets: Integers,
+    counters: Counters,
+    tables: SetTables,
+    terms: Terms,
+    subset: int,
+    seen: int,
+) -> float:
+    """V̂(I), from the first so many `rows` and their `values`."""
+    outcomes = offsets[subset + 1] - offsets[subset]
     width = terms.width + terms.width_per_outcome * outcomes
-    mean = optimistic_mean(tables.stop, counters.visits, first, 1, first, 1, outcomes, width)
-    tables.value[subset] = mean - terms.cost[subset]
+    for entry in range(seen):
+        tables.weights[entry] = counters.visits[tables.rows[entry]]
+    if seen < outcomes:  # one stands for all that were never seen
+        tables.values[seen] = terms.beta
+        tables.weights[seen] = 0
+        seen += 1
+    few = outcomes <= FEW
+    mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, few)
+    return min(mean + terms.slack, terms.beta) - terms.cost[subset]
 
 
-@jit
+@bare
+def refresh_subset(
+    offsets: Integers, counters: Counters, tables: SetTables, terms: Terms, subset: int
+) -> None:
+    """V̂(I), from the values in `stop`."""
+    seen = collect_rows(offsets, counters, tables, subset)
+    for entry in range(seen):
+        tables.values[entry] = tables.stop[tables.rows[entry]]
+    tables.value[subset] = mean_of_rows(offsets, counters, tables, terms, subset, seen)
+
+
+@bare
 def better(tables: SetTables, left: int, right: int) -> int:
     """The winner of two subsets; −1 is nobody."""
     if right < 0 or (left >= 0 and tables.value[left] >= tables.value[right]):
@@ -74,15 +145,16 @@ def better(tables: SetTables, left: int, right: int) -> int:
     return right
 
 
-@jit
-def update_sets(offsets: Integers, counters: SetCounters, tables: SetTables, terms: Terms) -> None:
+@bare
+def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Work the queued changes into the plan."""
+    list_new_rows(layout, counters, tables)
     for entry in range(tables.queued[0]):
-        refresh_reward(counters, tables, terms, tables.states[entry])
+        refresh_reward(counters, tables, terms, tables.rewarded[entry])
     leaves = len(tables.tree) // 2
     for entry in range(tables.queued[1]):
         subset = tables.subsets[entry]
-        refresh_subset(offsets, counters, tables, terms, subset)
+        refresh_subset(layout.offsets, counters, tables, terms, subset)
         node = (leaves + subset) // 2
         concerned = True
         while node > 0 and concerned:
@@ -94,9 +166,10 @@ def update_sets(offsets: Integers, counters: SetCounters, tables: SetTables, ter
     tables.queued[:] = 0
 
 
-@jit
-def refresh_sets(offsets: Integers, counters: SetCounters, tables: SetTables, terms: Terms) -> None:
+@bare
+def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Work the whole plan out again, for other radii."""
+    list_new_rows(layout, counters, tables)
     leaves = len(tables.tree) // 2
     for subset in range(leaves):
         tables.tree[leaves + subset] = subset if subset < len(tables.value) else -1
@@ -105,20 +178,16 @@ def refresh_sets(offsets: Integers, counters: SetCounters, tables: SetTables, te
         if counters.subset_visits[subset] == 0:  # nothing is known of it: worth β
             tables.value[subset] = terms.beta - terms.cost[subset]
             continue
-        for state in range(offsets[subset], offsets[subset + 1]):
-            refresh_reward(counters, tables, terms, state)
-        refresh_subset(offsets, counters, tables, terms, subset)
+        for entry in range(collect_rows(layout.offsets, counters, tables, subset)):
+            refresh_reward(counters, tables, terms, tables.rows[entry])
+        refresh_subset(layout.offsets, counters, tables, terms, subset)
     for node in range(leaves - 1, 0, -1):
         tables.tree[node] = better(tables, tables.tree[2 * node], tables.tree[2 * node + 1])
     tables.queued[:] = 0
 
 
-@jit
-def queue_subsets(
-    layout: Layout,
-    tables: SetTables,
-    subset: int,
-) -> None:
+@bare
+def queue_subsets(layout: Layout, tables: SetTables, subset: int) -> None:
     """A case bought this subset: every part of it was counted."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
@@ -133,64 +202,3 @@ def queue_subsets(
                 kept -= 1
         tables.subsets[tables.queued[1]] = part
         tables.queued[1] += 1
-
-
-@jit
-def run_simultaneous_rounds(
-    layout: Layout,
-    counters: SetCounters,
-    tables: SetTables,
-    cost: Floats,
-    beta: float,
-    unit: float,
-    widths: Floats,
-    values: Choices,
-    rewards: Floats,
-    began: Integers,
-    nu: Integers,
-    stamp: Integers,
-    control: Integers,
-    out_state: Integers,
-    out_action: Choices,
-    out_round: Integers,
-) -> None:
-    """Decide all these cases, planning anew whenever a round is over.
-
-    `widths` and `control` are as in `run_sequential_rounds`; `control[4]` is the round whose
-    subsets are queued.
-    """
-    for t in range(len(values)):
-        if control[2] != 0:
-            control[0] += 1
-            control[2] = 0
-            k = clock_of(control[1] + 1)
-            terms = Terms(cost, beta, unit, widths[k, 0], widths[k, 1], widths[k, 2])
-            if k == control[3]:
-                update_sets(layout.offsets, counters, tables, terms)
-            else:
-                control[3] = k
-                refresh_sets(layout.offsets, counters, tables, terms)
-        current = control[0]
-        subset = tables.tree[1]
-        if control[4] != current:
-            control[4] = current
-            queue_subsets(layout, tables, subset)
-        state = layout.offsets[subset]
-        for j in range(layout.sizes[subset]):
-            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
-        count_set(layout, state, counters.visits, counters.subset_visits)
-        action = tables.action[state]
-        if stamp[state] != current:
-            stamp[state] = current
-            began[state] = counters.action_counts[state, action]
-            nu[state] = 0
-            tables.states[tables.queued[0]] = state
-            tables.queued[0] += 1
-        nu[state] += 1
-        counters.action_counts[state, action] += 1
-        counters.reward_sums[state, action] += np.int64(np.rint(rewards[t, action] / unit))
-        control[1] += 1
-        control[2] = nu[state] >= max(1, began[state])
-        out_state[t] = state
-        out_action[t] = action
-        out_round[t] = current

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from askwise._kernels.jit import jit
-from askwise._kernels.optimism import remaining_loss
+from askwise._kernels.optimism import FEW, remaining_loss
 from askwise._typing import Choices, Floats, Integers
 
 
@@ -46,8 +46,10 @@ def extended_value_iteration(
             if n > 0:
                 moved = min(1.0, 0.5 * math.sqrt(width / n))
                 if moved < 1.0:
+                    outcomes = end - first
+                    few = outcomes <= FEW
                     loss = remaining_loss(
-                        value, visits, first, 1, first, 1, end - first, best, moved * n
+                        value, visits, first, 1, first, 1, outcomes, best, moved * n, few
                     )
                     mean = best - loss / n
             if subset_reward[subset] + mean > new_start:

@@ -10,8 +10,9 @@ only passed through would seem worthless, and a look that changes nothing would 
 import numpy as np
 
 from askwise._typing import Floats, Integers
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
+from askwise.radii import Radii
 from askwise.statistics import Statistics
 
 

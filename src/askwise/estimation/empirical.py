@@ -8,7 +8,8 @@ One imagined case of reward ½ stands for an action never tried: neither hope no
 import numpy as np
 
 from askwise._typing import Integers
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
+from askwise.radii import Radii
 from askwise.statistics import UNIT, Statistics
 
 

@@ -3,17 +3,7 @@
 from typing import NamedTuple
 
 from askwise._typing import Choices, Floats, Weights
-
-
-class Radii(NamedTuple):
-    """How far an estimate from n samples may be off: conf(n) = min(1, √(width / max(1, n))).
-
-    A distribution over k outcomes has the width `outcomes + per_outcome · k`. Zero: known exactly.
-    """
-
-    reward: float = 0.0
-    outcomes: float = 0.0
-    per_outcome: float = 0.0
+from askwise.radii import Radii
 
 
 class Estimates(NamedTuple):

@@ -22,34 +22,37 @@ from typing import Literal
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._typing import Integers
 from askwise.errors import OptionError
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
+from askwise.radii import Radii, Schedule
 from askwise.statistics import UNIT, Statistics
-
-CLOCKS = 35
-"""Enough powers of two for every case that can be counted."""
 
 Plan = Literal["simultaneous", "sequential"]
 
 
-def theorem_radii(lattice: Lattice, plan: Plan, t: int, *, delta: float) -> Radii:
-    """The radii of Theorem 1 or 2 at time t."""
+def theorem_radii(lattice: Lattice, plan: Plan, *, delta: float) -> Schedule:
+    """The radii of Theorem 1 or 2."""
     states, actions = lattice.size, len(lattice.problem.actions)
-    reward = (math.log(20 * states * actions / delta) + 5 * math.log(t)) / 2
     if plan == "simultaneous":
-        outcomes = 10 * states * math.log(4 * t / delta)
+        slope, at_first = 10 * states, math.log(4 / delta)
     else:
         observations = len(lattice.problem.observations)
-        outcomes = 10 * lattice.most_outcomes * math.log(4 * observations * states * t / delta)
-    return Radii(reward=reward, outcomes=outcomes)
+        slope, at_first = 10 * lattice.most_outcomes, math.log(4 * observations * states / delta)
+    return Schedule(
+        earliest=1.0,
+        reward=math.log(20 * states * actions / delta) / 2,
+        reward_slope=5 / 2,
+        outcomes=slope * at_first,
+        outcomes_slope=float(slope),
+    )
 
 
-def practical_radii(t: int, *, width: float) -> Radii:
+def practical_radii(*, width: float) -> Schedule:
     """Radii narrow enough to learn from; `width` scales both of them."""
-    spread = (width / 4) ** 2 * math.log(max(2, t))
-    return Radii(reward=spread, per_outcome=spread)
+    spread = (width / 4) ** 2
+    return Schedule(earliest=2.0, reward=0.0, reward_slope=spread, per_outcome_slope=spread)
 
 
 def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
@@ -83,15 +86,13 @@ class Confidence:
         self.kind, self.width, self.delta = kind, float(width), float(delta)
         self.clock = clock
 
-    def widths(self, lattice: Lattice, plan: Plan) -> Floats:
-        """The widths of the radii at t = 2^k, at [k]."""
-        return np.array([self._at(lattice, plan, 1 << k) for k in range(CLOCKS)])
+    def schedule(self, lattice: Lattice, plan: Plan) -> Schedule:
+        """How the radii grow."""
+        if self.kind == "theorem":
+            return theorem_radii(lattice, plan, delta=self.delta)
+        return practical_radii(width=self.width)
 
     def radii(self, lattice: Lattice, plan: Plan, t: int) -> Radii:
         """The radii of a round that begins with case t."""
-        return self._at(lattice, plan, t if self.clock == "exact" else 1 << (t - 1).bit_length())
-
-    def _at(self, lattice: Lattice, plan: Plan, t: int) -> Radii:
-        if self.kind == "theorem":
-            return theorem_radii(lattice, plan, t, delta=self.delta)
-        return practical_radii(t, width=self.width)
+        held = t if self.clock == "exact" else 1 << (t - 1).bit_length()
+        return self.schedule(lattice, plan).at(held)

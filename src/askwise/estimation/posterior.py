@@ -8,7 +8,8 @@ independently for every state. Drawn rewards and probabilities are taken as the 
 import numpy as np
 
 from askwise._typing import Integers
-from askwise.estimation.estimates import Estimates, Radii
+from askwise.estimation.estimates import Estimates
+from askwise.radii import Radii
 from askwise.statistics import UNIT, Statistics
 
 

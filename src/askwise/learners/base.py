@@ -25,6 +25,7 @@ from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
 from askwise.problem import Problem
+from askwise.rows import extended
 from askwise.statistics import Statistics
 
 
@@ -42,7 +43,7 @@ class BaseLearner(ABC):
             raise OptionError(f"problem must be a Problem, got {problem!r}")
         self.problem = problem
         self.lattice = Lattice(problem)
-        self.statistics = Statistics(self.lattice)
+        self.statistics = self.new_statistics()
         self.rng = as_generator(rng)
         self.round = 0
         """k, the number of the current round; 0 before the first plan."""
@@ -74,6 +75,10 @@ class BaseLearner(ABC):
     def round_length(self) -> int | None:
         """The most cases in the current round; None: as many as it takes until a count doubles."""
         return None
+
+    def new_statistics(self) -> Statistics:
+        """Counters that are all 0."""
+        return Statistics(self.lattice)
 
     def extra_arrays(self) -> dict[str, Integers]:
         """Counters beside the statistics, if an algorithm needs any; they are saved too."""
@@ -114,7 +119,7 @@ class BaseLearner(ABC):
         learned. Its value is a cautious estimate of the gain. Changes nothing.
         """
         with self.lock:
-            radii = practical_radii(self.t, width=1.0)
+            radii = practical_radii(width=1.0).at(self.t)
             weight = self.way.weight(self.statistics)
             return self.way.policy(self.lattice, cautious_estimates(self.statistics, weight, radii))
 
@@ -155,7 +160,7 @@ class BaseLearner(ABC):
             self.statistics.cases += end - batch.start
             self._count_opened(end - batch.start)
             batch = batch._replace(start=end)
-        self._rule.from_marks(marks, self.round, self.policy)
+        self._rule.from_marks(marks, self.round, self.policy, self.statistics)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all there is to one file; `askwise.load` gives a learner that goes on the same."""
@@ -187,8 +192,12 @@ class BaseLearner(ABC):
         return policy
 
     def _marks_here(self) -> Marks:
+        rows = self.statistics.capacity
         if self._marks is None:
-            self._marks = Marks(*(np.zeros(self.lattice.size, np.int64) for _ in range(3)))
+            self._marks = Marks(*(np.zeros(rows, np.int64) for _ in range(3)))
+        elif len(self._marks.stamp) < rows:
+            used = len(self._marks.stamp)
+            self._marks = Marks(*(extended(array, used, rows) for array in self._marks))
         return self._marks
 
     def _count_opened(self, cases: int) -> None:
@@ -207,6 +216,6 @@ class BaseLearner(ABC):
         """A case got its reward: count it at the state acted in."""
         state, action = case.state_index, case.action_index
         self.statistics.count_reward(state, action, reward)
-        now = int(self.statistics.action_counts[state, action])
+        now = self.statistics.rewards(state, action)
         self._over |= self._rule.counted(state, action, now) and self.doubles
         del self.cases[case.id]

@@ -6,18 +6,23 @@ import numpy as np
 
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
+from askwise.errors import OptionError
 from askwise.estimation.optimistic import Confidence, optimistic_estimates
 from askwise.learners.base import BaseLearner
 from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
+from askwise.statistics import Statistics
+
+SPARSE_FROM = 100_000
+"""With so many states it pays to keep rows only for those that are visited."""
 
 
 class OptimisticLearner(BaseLearner):
     """Plans with the most favourable rewards and probabilities within the radii.
 
-    With the doubling clock a planner keeps the plan up to date in tables of its own, and cases
-    follow those tables. So before the tables change, cases that are still looking get a copy.
+    A planner keeps the plan up to date in tables of its own, and cases follow those tables. So
+    before the tables change, cases that are still looking get a copy.
     """
 
     def __init__(
@@ -28,8 +33,10 @@ class OptimisticLearner(BaseLearner):
         width: float = 1.0,
         delta: float = 0.1,
         clock: str = "doubling",
+        storage: str = "auto",
         rng: RandomSource = None,
     ) -> None:
+        self.storage = storage
         super().__init__(problem, rng=rng)
         self.confidence = Confidence(confidence, width=width, delta=delta, clock=clock)
         self._planner: IncrementalPlanner | None = None
@@ -39,13 +46,29 @@ class OptimisticLearner(BaseLearner):
     def options(self) -> dict[str, Any]:
         """The options as given."""
         c = self.confidence
-        return {"confidence": c.kind, "width": c.width, "delta": c.delta, "clock": c.clock}
+        return {
+            "confidence": c.kind,
+            "width": c.width,
+            "delta": c.delta,
+            "clock": c.clock,
+            "storage": self.storage,
+        }
+
+    def new_statistics(self) -> Statistics:
+        """Dense or sparse, as `storage` says; "auto" goes by the number of states."""
+        storages = ("auto", "dense", "sparse") if self.is_incremental else ("auto", "dense")
+        if self.storage not in storages:
+            known = " or ".join(map(repr, storages))
+            raise OptionError(f"storage must be {known}, got {self.storage!r}")
+        auto = self.is_incremental and self.lattice.size >= SPARSE_FROM
+        return Statistics(
+            self.lattice, sparse=auto if self.storage == "auto" else self.storage == "sparse"
+        )
 
     @property
     def is_incremental(self) -> bool:
         """Whether a planner keeps the plan up to date; else every round is planned in full."""
-        doubling = self.confidence.clock == "doubling" and self.round_length is None
-        return doubling and self.way.is_incremental
+        return self.way.is_incremental
 
     def plan(self) -> Policy:
         """The policy that is best in the best of the plausible worlds."""
@@ -58,7 +81,8 @@ class OptimisticLearner(BaseLearner):
     def full_plan(self) -> Policy:
         """The same policy, worked out from nothing but the counters."""
         radii = self.confidence.radii(self.lattice, self.way.name, self.t)
-        estimates = optimistic_estimates(self.statistics, self.way.weight(self.statistics), radii)
+        statistics = self.statistics.dense()
+        estimates = optimistic_estimates(statistics, self.way.weight(statistics), radii)
         return self.way.policy(self.lattice, estimates)
 
     @property
@@ -105,24 +129,27 @@ class OptimisticLearner(BaseLearner):
             return
         current = self._policy_of_the_round()
         self._part_with_policy()
-        marks = self._marks_here()
-        self._rule.to_marks(marks, self.round, current, self.statistics)
-        control = np.array([self.round, self.statistics.cases, self._over])
         planner = self._planner_here()
-        planner.run(values, rewards, marks, control, (out_state, out_action, out_round))
+        self._rule.to_marks(self._marks_here(), self.round, current, self.statistics)
+        control = np.array([self.round, self.statistics.cases, self._over])
+        out, start = (out_state, out_action, out_round), 0
+        while start < len(values):
+            self.statistics.make_room(planner.most_new_rows)
+            start = planner.run(values, rewards, start, self._marks_here(), control, out)
         before = self.round
         self.round, self.statistics.cases, self._over = control.tolist()
         self._over = bool(self._over)
         self._policy = self.way.live_policy(planner)
         if self.round != before:
             self._rule.begin()
-        self._rule.from_marks(marks, self.round, self._policy)
+        self._rule.from_marks(self._marks_here(), self.round, self._policy, self.statistics)
         self._opened += len(values)
 
     def _planner_here(self) -> IncrementalPlanner:
         if self._planner is None:
-            widths = self.confidence.widths(self.lattice, self.way.name)
-            self._planner = self.way.planner(self.statistics, widths)
+            schedule = self.confidence.schedule(self.lattice, self.way.name)
+            is_exact = self.confidence.clock == "exact"
+            self._planner = self.way.planner(self.statistics, schedule, is_exact=is_exact)
         return self._planner
 
     def _part_with_policy(self) -> None:

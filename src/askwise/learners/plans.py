@@ -17,7 +17,8 @@ from askwise.planning.incremental import (
     SequentialPlanner,
     SimultaneousPlanner,
 )
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.policy import Policy, RowOf, SequentialPolicy, SimultaneousPolicy
+from askwise.radii import Schedule
 from askwise.statistics import UNIT, Statistics
 
 
@@ -37,7 +38,9 @@ class WayToBuy(Protocol):
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
 
-    def planner(self, statistics: Statistics, widths: Floats) -> IncrementalPlanner:
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> IncrementalPlanner:
         """A planner that keeps such a plan up to date."""
 
     def live_policy(self, planner: Any) -> Policy:
@@ -62,6 +65,11 @@ class Batch(NamedTuple):
     start: int
 
 
+def row_finder(statistics: Statistics) -> RowOf | None:
+    """How a policy finds the row of a state in tables beside these counters."""
+    return statistics.row if statistics.is_sparse else None
+
+
 class Simultaneous:
     """A set at once."""
 
@@ -82,21 +90,23 @@ class Simultaneous:
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
 
-    def planner(self, statistics: Statistics, widths: Floats) -> SimultaneousPlanner:
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> SimultaneousPlanner:
         """A planner of sets."""
-        return SimultaneousPlanner(statistics, widths)
+        return SimultaneousPlanner(statistics, schedule, is_exact=is_exact)
 
     def live_policy(self, planner: SimultaneousPlanner) -> SimultaneousPolicy:
         """The set Î, with the planner's actions."""
-        tables, lattice = planner.tables, planner.statistics.lattice
-        subset = int(tables.tree[1])
-        return SimultaneousPolicy(lattice, subset, tables.action.view(), tables.value.view())
+        lattice, row_of = planner.statistics.lattice, row_finder(planner.statistics)
+        views = (planner.tables.action.view(), planner.values.view())
+        return SimultaneousPolicy(lattice, int(planner.tables.best[0]), *views, row_of)
 
     def adopt(self, planner: SimultaneousPlanner, policy: SimultaneousPolicy) -> None:
         """Copy the tables."""
-        planner.tables.tree[1] = policy.subset
-        planner.tables.action[:] = policy.actions
-        planner.tables.value[:] = policy.values
+        planner.tables.best[0] = policy.subset
+        planner.tables.action[: len(policy.actions)] = policy.actions
+        planner.values[:] = policy.values
 
     def run(
         self,
@@ -116,11 +126,8 @@ class Simultaneous:
             batch.values,
             batch.rewards,
             batch.start,
-            1 / UNIT,
-            statistics.visits,
-            statistics.subset_visits,
-            statistics.action_counts,
-            statistics.reward_sums,
+            UNIT,
+            statistics.counters,
             round,
             *marks,
             batch.state,
@@ -151,21 +158,24 @@ class Sequential:
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
 
-    def planner(self, statistics: Statistics, widths: Floats) -> SequentialPlanner:
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> SequentialPlanner:
         """A planner of paths."""
-        return SequentialPlanner(statistics, widths)
+        return SequentialPlanner(statistics, schedule, is_exact=is_exact)
 
     def live_policy(self, planner: SequentialPlanner) -> SequentialPolicy:
         """The planner's next looks and actions."""
         tables, lattice = planner.tables, planner.statistics.lattice
-        views = (tables.following.view(), tables.action.view(), tables.value.view())
-        return SequentialPolicy(lattice, *views)
+        views = (tables.following.view(), tables.action.view(), planner.values.view())
+        return SequentialPolicy(lattice, *views, row_finder(planner.statistics))
 
     def adopt(self, planner: SequentialPlanner, policy: SequentialPolicy) -> None:
         """Copy the tables."""
-        planner.tables.following[:] = policy.following
-        planner.tables.action[:] = policy.actions
-        planner.tables.value[:] = policy.values
+        rows = len(policy.actions)
+        planner.tables.following[:rows] = policy.following
+        planner.tables.action[:rows] = policy.actions
+        planner.values[:rows] = policy.values
 
     def run(
         self,
@@ -185,10 +195,8 @@ class Sequential:
             batch.values,
             batch.rewards,
             batch.start,
-            1 / UNIT,
-            statistics.transitions,
-            statistics.action_counts,
-            statistics.reward_sums,
+            UNIT,
+            statistics.counters,
             round,
             *marks,
             batch.state,

@@ -12,7 +12,7 @@ from askwise.statistics import Statistics
 
 
 class Marks(NamedTuple):
-    """The counts of a round as arrays, for the kernels: one choice a state, its policy's.
+    """The counts of a round as arrays by row, for the kernels: one choice a state, its policy's.
 
     Valid where `stamp` is the number of the round, so that a new round clears nothing.
     """
@@ -54,13 +54,15 @@ class Doubling:
         for (state, choice), began in self.began.items():
             if choice == policy.choice(state):
                 now = (
-                    int(statistics.action_counts[state, choice])
+                    statistics.rewards(state, choice)
                     if choice >= 0
                     else statistics.steps(state, -1 - choice)
                 )
-                marks.stamp[state], marks.began[state], marks.nu[state] = round, began, now - began
+                row = statistics.row(state)
+                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, now - began
 
-    def from_marks(self, marks: Marks, round: int, policy: Policy) -> None:
+    def from_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
         """Take the counts of this round over from the arrays."""
-        for state in np.flatnonzero(marks.stamp == round).tolist():
-            self.began[state, policy.choice(state)] = int(marks.began[state])
+        for row in np.flatnonzero(marks.stamp == round).tolist():
+            state = statistics.state(row)
+            self.began[state, policy.choice(state)] = int(marks.began[row])

@@ -7,6 +7,7 @@ were opened under, the random state. A loaded learner goes on exactly as the ori
 from __future__ import annotations
 
 import io
+import math
 import os
 import zipfile
 import zlib
@@ -23,18 +24,21 @@ from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
 from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
+from askwise.learners.plans import row_finder
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
-from askwise.statistics import MOST_CASES, UNIT
+from askwise.statistics import MOST_CASES, UNIT, Statistics
 
 FORMAT = "askwise learner"
-VERSION = 1
+VERSION = 2
 
 Array = npt.NDArray[Any]
 
 
 class _Policy(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
+    rows: int
+    """How long its tables are."""
     subset: int = -1
 
 
@@ -54,6 +58,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     options: dict[str, Any]
     problem: Problem
     cases_counted: int
+    rows: int
+    """How many rows the counters have."""
     round: int
     over: bool
     lengths: tuple[int, int]
@@ -84,19 +90,22 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         options=learner.options,
         problem=learner.problem,
         cases_counted=learner.statistics.cases,
+        rows=learner.statistics.visited,
         round=learner.round,
         over=learner._over,
         lengths=learner.lengths,
         began=[(s, c, n) for (s, c), n in learner._rule.began.items()],
         opened=learner._opened,
         rng=_plain(learner.rng.bit_generator.state),
-        policies=[_describe(p) for p in policies],
+        policies=[_describe(p, learner.statistics) for p in policies],
         planned=learner._policy is not None,
         cases=cases,
     )
     arrays = dict(learner.statistics.arrays()) | learner.extra_arrays()
+    if learner.statistics.is_sparse:
+        arrays["states"] = learner.statistics.states
     for k, policy in enumerate(policies):
-        for name, array in _tables(policy).items():
+        for name, array in _tables(policy, header.policies[k].rows).items():
             arrays[f"policy{k}.{name}"] = array
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -150,8 +159,10 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
     statistics.cases = header.cases_counted
+    if statistics.is_sparse:
+        _restore_rows(statistics, _load(archive, "states", (header.rows,), np.int64))
     for name, array in (*statistics.arrays(), *learner.extra_arrays().items()):
-        array[...] = _load(archive, name, array)
+        array[...] = _load(archive, name, array.shape, array.dtype)
     _check_counters(learner)
     policies = [_rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
     if header.planned:
@@ -200,35 +211,51 @@ def _check_counters(learner: BaseLearner) -> None:
         raise FileError("rewards sum to more than their number")
 
 
-def _describe(policy: Policy) -> _Policy:
+def _restore_rows(statistics: Statistics, states: Array) -> None:
+    """Give out the rows again, in their order."""
+    known = states[1:]
+    if len(known) == 0 or states[0] != -1 or known[0] != 0 or len(np.unique(known)) < len(known):
+        raise FileError("the states are not those of a saved learner")
+    if known.min() < 0 or known.max() >= statistics.lattice.size:
+        raise FileError("a state is not one of the problem's")
+    statistics.give_rows(known)
+
+
+def _describe(policy: Policy, statistics: Statistics) -> _Policy:
+    rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
     if isinstance(policy, SimultaneousPolicy):
-        return _Policy("simultaneous", policy.subset)
-    return _Policy("sequential")
+        return _Policy("simultaneous", rows, policy.subset)
+    return _Policy("sequential", rows)
 
 
-def _tables(policy: Policy) -> dict[str, Array]:
-    tables: dict[str, Array] = {"actions": policy.actions, "values": policy.values}
+def _tables(policy: Policy, rows: int) -> dict[str, Array]:
     if isinstance(policy, SequentialPolicy):
-        tables["following"] = policy.following
-    return tables
+        return {
+            "actions": policy.actions[:rows],
+            "values": policy.values[:rows],
+            "following": policy.following[:rows],
+        }
+    return {"actions": policy.actions[:rows], "values": policy.values}
 
 
 def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy) -> Policy:
-    lattice = learner.lattice
-    choices = np.empty(lattice.size, np.int16)
-    actions = _load(archive, f"{prefix}.actions", choices)
+    lattice, statistics = learner.lattice, learner.statistics
+    rows, row_of = (saved.rows,), row_finder(statistics)
+    if not 0 < saved.rows <= statistics.visited:
+        raise FileError(f"a policy has {saved.rows} rows")
+    actions = _load(archive, f"{prefix}.actions", rows, np.int16)
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
     if saved.kind == "simultaneous":
         if not 0 <= saved.subset < lattice.subsets:
             raise FileError(f"there is no subset {saved.subset}")
-        values = _load(archive, f"{prefix}.values", np.empty(lattice.subsets))
-        return SimultaneousPolicy(lattice, saved.subset, actions, values)
+        values = _load(archive, f"{prefix}.values", (lattice.subsets,), np.float64)
+        return SimultaneousPolicy(lattice, saved.subset, actions, values, row_of)
     if saved.kind == "sequential":
-        values = _load(archive, f"{prefix}.values", np.empty(lattice.size))
-        following = _load(archive, f"{prefix}.following", choices)
+        values = _load(archive, f"{prefix}.values", rows, np.float64)
+        following = _load(archive, f"{prefix}.following", rows, np.int16)
         _check_choices("following", following, -1, len(lattice.problem.observations))
-        _check_looks(lattice, following)
-        return SequentialPolicy(lattice, following, actions, values)
+        _check_looks(lattice, statistics.states[: saved.rows], following)
+        return SequentialPolicy(lattice, following, actions, values, row_of)
     raise FileError(f"unknown kind of policy {saved.kind!r}")
 
 
@@ -237,30 +264,34 @@ def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
         raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
 
 
-def _check_looks(lattice: Lattice, following: Array) -> None:
+def _check_looks(lattice: Lattice, states: Array, following: Array) -> None:
     """A look at what is known already, or beyond m, would lead the kernels out of the lattice."""
-    subset = np.repeat(np.arange(lattice.subsets), np.diff(lattice.layout.offsets))
+    subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
     known = (lattice.layout.members[subset] == following[:, None]).any(axis=1)
-    full = lattice.layout.sizes[subset] == lattice.m
-    if ((following >= 0) & (known | full)).any():
+    cannot_look = known | (lattice.layout.sizes[subset] == lattice.m) | (states < 0)
+    if ((following >= 0) & cannot_look).any():
         raise FileError("a policy looks at what is known already, or at more than it may")
 
 
-def _load(archive: zipfile.ZipFile, name: str, like: Array) -> Array:
-    """The array of that name, which must have the shape and type of `like`."""
+def _load(
+    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike
+) -> Array:
+    """The array of that name, which must have this shape and type."""
+    expected = np.dtype(dtype)
     with archive.open(f"{name}.npy") as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
             raise FileError(f"{name} is in an unknown array format")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        if shape != like.shape or dtype != like.dtype:
+        found_shape, _, found = np.lib.format.read_array_header_1_0(file)
+        if found_shape != shape or found != expected:
             raise FileError(
-                f"{name} is {dtype} of shape {shape}, expected {like.dtype} of shape {like.shape}"
+                f"{name} is {found} of shape {found_shape}, expected {expected} of shape {shape}"
             )
-        content = file.read(like.nbytes)
-        if len(content) != like.nbytes or file.read(1):
+        size = math.prod(shape) * expected.itemsize
+        content = file.read(size)
+        if len(content) != size or file.read(1):
             raise FileError(f"{name} is not as long as it says")
-    return np.frombuffer(bytearray(content), dtype).reshape(shape)
+    return np.frombuffer(bytearray(content), expected).reshape(shape)
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 Between two rounds a handful of counters moved, and with t in the radii held at the next power of
 two no radius did. A planner keeps its tables beside the counters: it is told what was counted, and
-works just that into the plan. When t passes a power of two, it works everything out once. The plan
-is the one that `plan_sequential` and `plan_simultaneous` make, to the bit.
+works just that into the plan. When t passes a power of two, it works everything out once. With the
+exact t in the radii the tables are bounds for some time ahead, and the plan is searched for among
+what they leave possible. Either way it is the plan that `plan_sequential` and `plan_simultaneous`
+make, to the bit, wherever the policy can lead.
 """
 
 from __future__ import annotations
@@ -14,62 +16,66 @@ from typing import Any
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
+from askwise.radii import Schedule
+from askwise.rows import extended
 from askwise.statistics import UNIT, Statistics
-
-STALE = -1
-"""A clock that never is: everything must be worked out."""
 
 
 class IncrementalPlanner(ABC):
-    """What both planners share. `widths[k]` are the widths of the radii while t ≤ 2^k."""
+    """What both planners share: tables by row, which grow with the counters."""
 
-    def __init__(self, statistics: Statistics, widths: Floats) -> None:
+    tables: Any
+
+    def __init__(self, statistics: Statistics, schedule: Schedule, *, is_exact: bool) -> None:
         self.statistics = statistics
-        self.widths = widths
-        self.clock = STALE
-        """The k of the plan."""
+        self.schedule = schedule
+        self.is_exact = is_exact
+        self.horizon = 0
+        """The last case that the tables hold for; at 0 everything must be worked out."""
         self._queued: set[int] = set()
         self._noted = 0
         """The last round of which the compiled loop has queued the subsets."""
+        self._make_tables()
 
     def replan(self, t: int) -> None:
         """The plan of a round that begins with case t."""
-        clock = (t - 1).bit_length()
-        terms = self._terms(clock)
-        if clock == self.clock:
-            self._update(terms)
-        else:
-            self._refresh(terms)
-        self.clock = clock
+        self._grow()
+        plan, _ = self._kernels()
+        self.horizon = int(plan(*self._state(), t, self.horizon))
         self._queued.clear()
 
     def run(
         self,
         values: Choices,
         rewards: Floats,
+        start: int,
         marks: tuple[Integers, Integers, Integers],
         control: Integers,
         out: tuple[Integers, Choices, Integers],
-    ) -> None:
-        """Decide cases in one go; `control` is [round, cases so far, is the round over]."""
-        inner = np.array([*control, self.clock, self._noted])
-        problem = self.statistics.lattice.problem
-        self._kernel()(
-            *self._state(),
-            self._costs(),
-            problem.reward_value,
-            UNIT,
-            self.widths,
-            values,
-            rewards,
-            *marks,
-            inner,
-            *out,
-        )
+    ) -> int:
+        """Decide cases from `start` on; returns the case to go on with once there is more room.
+
+        `control` is [round, cases so far, is the round over].
+        """
+        self._grow()
+        inner = np.array([*control, self.horizon, self._noted])
+        _, run = self._kernels()
+        end = int(run(*self._state(), values, rewards, start, *marks, inner, *out))
         if inner[0] != control[0]:
             self._queued.clear()
         control[:] = inner[:3]
-        self.clock, self._noted = inner[3:].tolist()
+        self.horizon, self._noted = inner[3:].tolist()
+        return end
+
+    @property
+    @abstractmethod
+    def values(self) -> Floats:
+        """What the plan promises: F̂ by row, or V̂ by subset."""
+
+    @property
+    @abstractmethod
+    def most_new_rows(self) -> int:
+        """How many states one case can visit for the first time."""
 
     @abstractmethod
     def looked(self, path: list[tuple[int, int]], state: int) -> None:
@@ -80,43 +86,79 @@ class IncrementalPlanner(ABC):
         """A reward in this state was counted."""
 
     @abstractmethod
-    def _update(self, terms: Any) -> None: ...
+    def _make_tables(self) -> None: ...
 
     @abstractmethod
-    def _refresh(self, terms: Any) -> None: ...
+    def _grow(self) -> None: ...
 
     @abstractmethod
     def _costs(self) -> Floats: ...
 
     @abstractmethod
-    def _state(self) -> tuple[Any, ...]: ...
+    def _kernels(self) -> tuple[Any, Any]:
+        """The one that plans, and the one that runs."""
 
-    @abstractmethod
-    def _kernel(self) -> Any: ...
+    def _state(self) -> tuple[Any, ...]:
+        from askwise._kernels.terms import Setting
 
-    def _terms(self, clock: int) -> Any:
-        from askwise._kernels.terms import Terms
+        lattice = self.statistics.lattice
+        beta = lattice.problem.reward_value
+        setting = Setting(self._costs(), beta, UNIT, self.schedule, self.is_exact)
+        return lattice.layout, self.statistics.counters, self.tables, setting
 
-        beta = self.statistics.lattice.problem.reward_value
-        return Terms(self._costs(), beta, UNIT, *self.widths[clock].tolist())
+    def _is_new(self, change: int) -> bool:
+        """Whether a change has not been queued since the last plan."""
+        if change in self._queued:
+            return False
+        self._queued.add(change)
+        return True
 
 
 class SequentialPlanner(IncrementalPlanner):
-    """Keeps F̂, ĝ and ĥ of every state."""
+    """Keeps F̂, ĝ and ĥ of every state that was visited."""
 
-    def __init__(self, statistics: Statistics, widths: Floats) -> None:
-        from askwise._kernels.sequential_updates import Counters, Tables
+    @property
+    def values(self) -> Floats:
+        """F̂(ψ), by row."""
+        values: Floats = self.tables.found if self.is_exact else self.tables.value
+        return values
 
-        super().__init__(statistics, widths)
-        lattice = statistics.lattice
-        n, m, observations = lattice.size, lattice.m, len(lattice.problem.observations)
+    @property
+    def most_new_rows(self) -> int:
+        """The states of its path."""
+        return self.statistics.lattice.m
+
+    def looked(self, path: list[tuple[int, int]], state: int) -> None:
+        """Each step of the path was counted at the state it began in."""
+        self._grow()
+        before = 0
+        for level, (observation, after) in enumerate(path):
+            self._queue(level, before, observation)
+            before = after
+
+    def rewarded(self, state: int) -> None:
+        """The state's best action may be another now."""
+        self._grow()
+        lattice = self.statistics.lattice
+        level = int(lattice.layout.sizes[lattice.subset_of(state)])
+        self._queue(level, state, len(lattice.problem.observations))
+
+    def _queue(self, level: int, state: int, change: int) -> None:
+        row = self.statistics.row(state)
+        entry = row * (len(self.statistics.lattice.problem.observations) + 1) + change
+        if self._is_new(entry):
+            self.tables.queue[level, self.tables.queued[level]] = entry
+            self.tables.queued[level] += 1
+
+    def _make_tables(self) -> None:
+        from askwise._kernels.sequential_updates import Tables
+
+        lattice = self.statistics.lattice
+        n, m, observations = self.statistics.capacity, lattice.m, len(lattice.costs)
         beta = lattice.problem.reward_value
-        self._counters = Counters(
-            statistics.transitions, statistics.action_counts, statistics.reward_sums
-        )
         # What is only reserved, and not written to, costs no memory.
         self.tables = Tables(
-            subset=np.repeat(np.arange(lattice.subsets), np.diff(lattice.layout.offsets)),
+            subset=np.full(n, -1),
             value=np.full(n, beta),
             stop=np.full(n, beta),
             following=np.full(n, -1, np.int16),
@@ -127,119 +169,137 @@ class SequentialPlanner(IncrementalPlanner):
             queue=np.empty((m + 1, (2 * m + 3) * n), np.int64),
             queued=np.zeros(m + 1, np.int64),
             touched=np.empty(n, np.int64),
-            mark=np.zeros(n, np.int64),
+            mark=np.zeros(n, np.int16),
             acted=np.empty(n, np.int64),
             is_acted=np.zeros(n, np.int16),
             acted_in=np.zeros(1, np.int64),
+            values=np.empty((m + 1, lattice.most_outcomes)),
+            weights=np.empty((m + 1, lattice.most_outcomes), np.int64),
+            search_at=np.empty((3, m + 1), np.int64),
+            untried=np.empty((m + 1, observations), np.int16),
+            found=np.full(n if self.is_exact else 1, beta),
+            search=np.zeros(n if self.is_exact else 1, np.int64),
+            searches=np.zeros(1, np.int64),
         )
-        for state in np.flatnonzero(statistics.action_counts.any(axis=1)).tolist():
-            self.rewarded(state)  # a planner for counters that are there already
+        used = self.statistics.action_counts[: self.statistics.visited]
+        for row in np.flatnonzero(used.any(axis=1)).tolist():
+            self.rewarded(self.statistics.state(row))  # a planner for counters that are there
 
-    def looked(self, path: list[tuple[int, int]], state: int) -> None:
-        """Each step of the path was counted at the state it began in."""
-        before = 0
-        for level, (observation, after) in enumerate(path):
-            self._push(level, before, observation)
-            before = after
-
-    def rewarded(self, state: int) -> None:
-        """The state's best action may be another now."""
-        lattice = self.statistics.lattice
-        level = int(lattice.layout.sizes[self.tables.subset[state]])
-        self._push(level, state, len(lattice.problem.observations))
-
-    def _push(self, level: int, state: int, change: int) -> None:
-        entry = state * (len(self.statistics.lattice.problem.observations) + 1) + change
-        if entry not in self._queued:
-            self._queued.add(entry)
-            self.tables.queue[level, self.tables.queued[level]] = entry
-            self.tables.queued[level] += 1
-
-    def _update(self, terms: Any) -> None:
-        from askwise._kernels.sequential_updates import update_plan
-
-        layout, counters, tables = self._state()
-        update_plan(layout, counters, tables, terms)
-
-    def _refresh(self, terms: Any) -> None:
-        from askwise._kernels.sequential_updates import refresh_plan
-
-        layout, counters, tables = self._state()
-        refresh_plan(layout, counters, tables, terms)
+    def _grow(self) -> None:
+        """Keep up with the counters."""
+        old, n = self.tables, self.statistics.capacity
+        used = len(old.value)
+        if used == n:
+            return
+        beta = self.statistics.lattice.problem.reward_value
+        queue = np.empty((len(old.queued), old.queue.shape[1] // used * n), np.int64)
+        for level, entries in enumerate(old.queued.tolist()):
+            queue[level, :entries] = old.queue[level, :entries]
+        cache = np.empty((n, old.cache.shape[1]))
+        cache[: old.cached[0]] = old.cache[: old.cached[0]]
+        filled = {
+            "subset": -1,
+            "value": beta,
+            "stop": beta,
+            "following": -1,
+            "action": 0,
+            "cache_of": -1,
+            "touched": 0,
+            "mark": 0,
+            "acted": 0,
+            "is_acted": 0,
+        } | ({"found": beta, "search": 0} if self.is_exact else {})
+        grown = {name: extended(getattr(old, name), used, n, fill) for name, fill in filled.items()}
+        self.tables = old._replace(queue=queue, cache=cache, **grown)
 
     def _costs(self) -> Floats:
         return self.statistics.lattice.costs
 
-    def _state(self) -> tuple[Any, ...]:
-        return (self.statistics.lattice.layout, self._counters, self.tables)
+    def _kernels(self) -> tuple[Any, Any]:
+        from askwise._kernels.sequential_rounds import plan_paths, run_paths
 
-    def _kernel(self) -> Any:
-        from askwise._kernels.sequential_updates import run_sequential_rounds
-
-        return run_sequential_rounds
+        return plan_paths, run_paths
 
 
 class SimultaneousPlanner(IncrementalPlanner):
-    """Keeps V̂ of every subset and ĥ of every state; `tables.tree[1]` is Î."""
+    """Keeps V̂ of every subset and ĥ of every state that was visited; `tables.best` is Î."""
 
-    def __init__(self, statistics: Statistics, widths: Floats) -> None:
-        from askwise._kernels.simultaneous_updates import SetCounters, SetTables
+    @property
+    def values(self) -> Floats:
+        """V̂(I), by subset."""
+        values: Floats = self.tables.found if self.is_exact else self.tables.value
+        return values
 
-        super().__init__(statistics, widths)
-        lattice = statistics.lattice
-        n, subsets = lattice.size, lattice.subsets
+    @property
+    def most_new_rows(self) -> int:
+        """The substates of what it saw."""
+        return 1 << self.statistics.lattice.m
+
+    def looked(self, path: list[tuple[int, int]], state: int) -> None:
+        """Every part of what was bought was counted."""
+        self._grow()
+        lattice = self.statistics.lattice
+        for part in lattice.parts(lattice.subset_of(state)):
+            self._queue(1, self.tables.subsets, part)
+
+    def rewarded(self, state: int) -> None:
+        """The state's best action may be another now, and so the value of its subset."""
+        self._grow()
+        self._queue(0, self.tables.rewarded, self.statistics.row(state))
+        self._queue(1, self.tables.subsets, self.statistics.lattice.subset_of(state))
+
+    def _queue(self, which: int, queue: Integers, entry: int) -> None:
+        if self._is_new(2 * entry + which):
+            queue[self.tables.queued[which]] = entry
+            self.tables.queued[which] += 1
+
+    def _make_tables(self) -> None:
+        from askwise._kernels.simultaneous_updates import SetTables
+
+        statistics, lattice = self.statistics, self.statistics.lattice
+        n, subsets = statistics.capacity, lattice.subsets
         leaves = 1 << (subsets - 1).bit_length()
-        self._counters = SetCounters(
-            statistics.visits,
-            statistics.subset_visits,
-            statistics.action_counts,
-            statistics.reward_sums,
-        )
+        most = n + 1 if statistics.is_sparse else int(np.diff(lattice.layout.offsets).max()) + 1
         self.tables = SetTables(
             stop=np.full(n, lattice.problem.reward_value),
             action=np.zeros(n, np.int16),
             value=np.zeros(subsets),
             tree=np.zeros(2 * leaves, np.int64),
-            states=np.empty(2 * n, np.int64),
+            rewarded=np.empty(2 * n, np.int64),
             subsets=np.empty(3 * subsets, np.int64),
             queued=np.zeros(2, np.int64),
+            head=np.zeros(subsets if statistics.is_sparse else 0, np.int64),
+            tail=np.zeros(n if statistics.is_sparse else 0, np.int64),
+            listed=np.ones(1, np.int64),
+            rows=np.empty(most, np.int64),
+            values=np.empty(most),
+            weights=np.empty(most, np.int64),
+            best=np.zeros(1, np.int64),
+            waiting=np.empty(2 * leaves.bit_length(), np.int64),
+            found=np.zeros(subsets if self.is_exact else 1),
         )
 
-    def looked(self, path: list[tuple[int, int]], state: int) -> None:
-        """Every part of what was bought was counted."""
-        lattice = self.statistics.lattice
-        for part in {lattice.subset_of(substate) for substate in lattice.substates(state)}:
-            self._push(1, self.tables.subsets, part)
-
-    def rewarded(self, state: int) -> None:
-        """The state's best action may be another now, and so the value of its subset."""
-        self._push(0, self.tables.states, state)
-        self._push(1, self.tables.subsets, self.statistics.lattice.subset_of(state))
-
-    def _push(self, which: int, queue: Integers, entry: int) -> None:
-        key = 2 * entry + which
-        if key not in self._queued:
-            self._queued.add(key)
-            queue[self.tables.queued[which]] = entry
-            self.tables.queued[which] += 1
-
-    def _update(self, terms: Any) -> None:
-        from askwise._kernels.simultaneous_updates import update_sets
-
-        update_sets(self.statistics.lattice.layout.offsets, self._counters, self.tables, terms)
-
-    def _refresh(self, terms: Any) -> None:
-        from askwise._kernels.simultaneous_updates import refresh_sets
-
-        refresh_sets(self.statistics.lattice.layout.offsets, self._counters, self.tables, terms)
+    def _grow(self) -> None:
+        """Keep up with the counters."""
+        old, n = self.tables, self.statistics.capacity
+        used = len(old.stop)
+        if used == n:
+            return
+        beta = self.statistics.lattice.problem.reward_value
+        self.tables = old._replace(
+            stop=extended(old.stop, used, n, beta),
+            action=extended(old.action, used, n),
+            rewarded=extended(old.rewarded, int(old.queued[0]), 2 * n),
+            tail=extended(old.tail, used, n),
+            rows=np.empty(n + 1, np.int64),
+            values=np.empty(n + 1),
+            weights=np.empty(n + 1, np.int64),
+        )
 
     def _costs(self) -> Floats:
         return self.statistics.lattice.subset_costs
 
-    def _state(self) -> tuple[Any, ...]:
-        return (self.statistics.lattice.layout, self._counters, self.tables)
+    def _kernels(self) -> tuple[Any, Any]:
+        from askwise._kernels.simultaneous_rounds import plan_sets, run_sets
 
-    def _kernel(self) -> Any:
-        from askwise._kernels.simultaneous_updates import run_simultaneous_rounds
-
-        return run_simultaneous_rounds
+        return plan_sets, run_sets
