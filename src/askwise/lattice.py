@@ -134,6 +134,13 @@ class Lattice:
             f"observation {declared.name!r} has no value {value!r}, expected one of: {known}"
         )
 
+    def action(self, name: str) -> int:
+        """The action of that name, as its place in the problem."""
+        actions = self.problem.actions
+        if name not in actions:
+            raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
+        return actions.index(name)
+
     def index(self, state: Mapping[str, Value]) -> int:
         """The integer of a readable state."""
         if not isinstance(state, Mapping):

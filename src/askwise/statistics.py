@@ -21,13 +21,14 @@ follows what was seen, whatever the size of the problem.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, StatisticsError, TooLargeError
 from askwise.lattice import Lattice
+from askwise.problem import Value
 from askwise.rows import Counters, Rows, extended
 
 UNIT = 2.0**-30
@@ -169,6 +170,29 @@ class Statistics:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
         self.action_counts[row, action] += 1
         self.reward_sums[row, action] += round(reward / UNIT)
+
+    def record(
+        self, observed: Mapping[str, Value], action: str, reward: float, *, at_once: bool
+    ) -> None:
+        """A finished case by its names: what was bought, in this order, then done, then earned.
+
+        `at_once`: the set was chosen before any of it was seen. Else each look was chosen from what
+        the looks before had shown.
+        """
+        lattice = self.lattice
+        path, subset, state = [], 0, 0
+        lattice.index(observed)  # names whatever is wrong before anything is counted
+        chosen, reward = lattice.action(action), check_reward(reward)
+        for name, value in observed.items():
+            i = lattice.position(name)
+            step = lattice.step(subset, i)
+            subset, state = step.subset, step.child(state, lattice.digit(i, value))
+            path.append((i, state))
+        if at_once:
+            self.count_set(state)
+        else:
+            self.count_path(path)
+        self.count_reward(state, chosen, reward)
 
     def rewards(self, state: int, action: int) -> int:
         """N(a, ψ): how often the action was rewarded when just this was known."""

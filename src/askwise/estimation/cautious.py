@@ -2,43 +2,50 @@
 
     r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̂(ψ' | ψ, i) r(a, ψ'),  0 )
 
-An action never tried counts 0, so nothing is recommended on hope. But what is known of an action
-after one more look is known before it too, as an average: without the second term a state that was
-only passed through would seem worthless, and a look that changes nothing would be recommended.
+over the looks i that were ever taken in ψ. An action never tried counts 0, so nothing is
+recommended on hope. But what is known of an action after one more look is known before it too, as
+an average: without the second term a state that was only passed through would seem worthless, and a
+look that changes nothing would be recommended.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
-from askwise.estimation.estimates import Estimates
-from askwise.lattice import Lattice
+from askwise._typing import Choices, Floats, Integers
 from askwise.radii import Radii
 from askwise.statistics import Statistics
 
 
-def cautious_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
-    """The rewards that are exceeded with confidence, and the frequencies."""
-    counts = statistics.action_counts
-    lower = statistics.mean_rewards() - np.sqrt(radii.reward / np.maximum(1, counts))
+class Cautious(NamedTuple):
+    """What is known with confidence, by row."""
+
+    reward: Floats
+    """What the best action earns, in [0, 1]."""
+    action: Choices
+    """That action."""
+    subsets: Integers
+    """The subset of each row's state."""
+    order: Integers
+    """The rows from the largest states down."""
+
+
+def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -> Cautious:
+    """The rewards that are exceeded with confidence.
+
+    p̂ comes from N(ψ') if cases bought sets (`by_visits`), else from N(ψ, i, ψ').
+    """
+    from askwise._kernels.cautious import average_upwards
+
+    layout, states = statistics.lattice.layout, statistics.states
+    subsets = np.searchsorted(layout.offsets, states, side="right") - 1
+    order = np.argsort(-layout.sizes[subsets], kind="stable")
+    order = order[states[order] >= 0]  # row 0 is nobody's if rows are sparse
+    counts = statistics.action_counts[: len(states)]
+    mean = statistics.mean_rewards()[: len(states)]
+    lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
-    _average_upwards(statistics.lattice, reward, weight)
-    return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())
-
-
-def _average_upwards(lattice: Lattice, reward: Floats, weight: Integers) -> None:
-    """Raise r(a, ψ) to its average over what a look can show, from the largest states down."""
-    layout = lattice.layout
-    actions = reward.shape[1]
-    for subset in range(int(layout.levels[lattice.m]) - 1, -1, -1):
-        members = lattice.members(subset)
-        here = reward[layout.offsets[subset] : layout.offsets[subset + 1]]
-        for i in sorted(set(range(len(layout.radices))) - set(members)):
-            union = tuple(sorted((*members, i)))
-            above, slot = lattice.subset(union), union.index(i)
-            block = slice(layout.offsets[above], layout.offsets[above + 1])
-            # the children of one state differ in the middle axis
-            shape = (-1, int(layout.radices[i]), int(layout.strides[above, slot]))
-            seen = (weight if weight.ndim == 1 else weight[:, slot])[block].reshape(shape)
-            total = np.maximum(1, seen.sum(axis=1))[..., None]
-            earned = (seen[..., None] * reward[block].reshape(*shape, actions)).sum(axis=1)
-            np.maximum(here, (earned / total).reshape(here.shape), out=here)
+    room = np.empty(reward.shape[1])
+    average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
+    action = reward.argmax(axis=1).astype(np.int16)
+    return Cautious(reward.max(axis=1), action, subsets, order)

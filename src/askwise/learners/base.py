@@ -17,8 +17,7 @@ import numpy as np
 from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
-from askwise.errors import OptionError
-from askwise.estimation.cautious import cautious_estimates
+from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
 from askwise.lattice import Lattice
 from askwise.learners.plans import Batch, WayToBuy
@@ -119,9 +118,16 @@ class BaseLearner(ABC):
         learned. Its value is a cautious estimate of the gain. Changes nothing.
         """
         with self.lock:
-            radii = practical_radii(width=1.0).at(self.t)
-            weight = self.way.weight(self.statistics)
-            return self.way.policy(self.lattice, cautious_estimates(self.statistics, weight, radii))
+            return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+
+    def merge(self, statistics: Statistics) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
+        with self.lock:
+            if self.extra_arrays():
+                raise StatisticsError(f"{self.name} learns from more than statistics hold")
+            self.statistics = self.statistics + statistics
+            self._marks = None
+            self._over = True
 
     def open(self) -> Case:
         """A new case, under the policy of the round."""

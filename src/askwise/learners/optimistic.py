@@ -103,6 +103,14 @@ class OptimisticLearner(BaseLearner):
             policy = self.way.live_policy(self._planner_here())
         super().resume(policy)
 
+    def merge(self, statistics: Statistics) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
+        with self.lock:
+            super().merge(statistics)
+            if self._policy is not None:
+                self._policy = self.policy  # nobody changes the old tables any more
+            self._planner = self._copy = None
+
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         super().acted(case)

@@ -7,18 +7,20 @@ from typing import Any, NamedTuple, Protocol
 
 from askwise._typing import Choices, Floats, Integers
 from askwise.cases import Case
+from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
 from askwise.lattice import Lattice
 from askwise.learners.rounds import Marks
 from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.planning.incremental import (
     IncrementalPlanner,
     SequentialPlanner,
     SimultaneousPlanner,
 )
 from askwise.policy import Policy, RowOf, SequentialPolicy, SimultaneousPolicy
-from askwise.radii import Schedule
+from askwise.radii import Radii, Schedule
 from askwise.statistics import UNIT, Statistics
 
 
@@ -37,6 +39,9 @@ class WayToBuy(Protocol):
 
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
+
+    def cautious_policy(self, statistics: Statistics, radii: Radii) -> Policy:
+        """The best policy among what was tried, by cautious estimates."""
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -89,6 +94,13 @@ class Simultaneous:
         """The best set."""
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+
+    def cautious_policy(self, statistics: Statistics, radii: Radii) -> SimultaneousPolicy:
+        """The best of the sets that were bought."""
+        known = cautious_rewards(statistics, radii, by_visits=True)
+        plan = plan_seen_sets(statistics, known)
+        tables = (plan.subset, known.action, plan.values)
+        return SimultaneousPolicy(statistics.lattice, *tables, row_finder(statistics))
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -157,6 +169,13 @@ class Sequential:
         """The best next look in every state."""
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+
+    def cautious_policy(self, statistics: Statistics, radii: Radii) -> SequentialPolicy:
+        """The best of the looks that were taken, in every state."""
+        known = cautious_rewards(statistics, radii, by_visits=False)
+        plan = plan_seen_paths(statistics, known)
+        tables = (plan.next, known.action, plan.values)
+        return SequentialPolicy(statistics.lattice, *tables, row_finder(statistics))
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
