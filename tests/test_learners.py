@@ -77,18 +77,23 @@ def test_learns_the_oracle_policy(kind):
 
 
 def test_rounds_end_when_a_count_doubles():
-    rule = Doubling()
-    assert rule.counted(0, 0, now=1)  # N_k = 0: the first visit ends the round
+    model = random_model(np.random.default_rng(3), [2, 2], actions=2)
+    statistics, rule = aw.Statistics(aw.Lattice(model.problem)), Doubling()
+
+    def rewarded():
+        statistics.count_reward(0, 0, 1.0)
+        return rule.counted(0, 0, statistics)
+
+    assert rewarded()  # N_k = 0: the first visit ends the round
     rule.begin()
-    assert rule.counted(0, 0, now=2)  # N_k = 1: so does the second
+    assert rewarded()  # N_k = 1: so does the second
     rule.begin()
-    assert [rule.counted(0, 0, now=n) for n in (3, 4)] == [False, True]
+    assert [rewarded() for _ in range(2)] == [False, True]
     rule.begin()
-    assert not rule.counted(0, 0, now=5)
-    assert not rule.counted(0, 0, now=6)
-    assert not rule.counted(0, 0, now=7)
-    assert rule.counted(0, -1, now=1)  # another pair of the same state
-    assert rule.counted(0, 0, now=8)
+    assert [rewarded() for _ in range(3)] == [False] * 3
+    statistics.count_path([(0, 1)])
+    assert rule.counted(0, -1, statistics)  # another pair of the same state
+    assert rewarded()
 
 
 def test_rounds_follow_the_papers_rule():

@@ -32,11 +32,13 @@ class Case:
     __slots__ = (
         "_desk",
         "_lattice",
+        "_looks",
         "_policy",
         "action_index",
         "id",
         "path",
         "state_index",
+        "subset",
         "tag",
     )
 
@@ -45,6 +47,8 @@ class Case:
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
         self.state_index = START
         """What is known, as an integer of the lattice."""
+        self.subset = 0
+        """The subset that this is a state of: what was bought."""
         self.path: list[tuple[int, int]] = []
         """What was bought, in order: (observation, the state it led to)."""
         self.action_index = -1
@@ -52,16 +56,15 @@ class Case:
         """What the learner wants to remember of the case until its reward comes."""
         self._desk: Desk | None = desk
         self._policy: Policy | None = policy
+        self._looks: tuple[int, ...] = ()
         self._lattice = policy.lattice
-        self._act_if_ready()
+        self._go_on()
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """The names to buy now: a whole set, or one; none once the action is chosen."""
-        if self._policy is None:
-            return ()
-        observations = self._lattice.problem.observations
-        return tuple(observations[i].name for i in self._policy.looks(self.state_index))
+        names = self._lattice.names
+        return tuple([names[i] for i in self._looks])
 
     @property
     def action(self) -> str | None:
@@ -77,7 +80,7 @@ class Case:
     @property
     def cost(self) -> float:
         """What was spent on observations so far."""
-        return float(self._lattice.subset_costs[self._lattice.subset_of(self.state_index)])
+        return float(self._lattice.subset_costs[self.subset])
 
     @property
     def is_rewarded(self) -> bool:
@@ -88,11 +91,12 @@ class Case:
         """What was bought showed these values: all that was wanted, or a part of it."""
         desk = self._open_desk()
         with desk.lock:
-            seen = self._checked(values)
-            for i, digit in seen.items():
-                self.state_index = self._lattice.children(self.state_index, i)[digit]
+            for i, digit in self._checked(values):
+                step = self._lattice.step(self.subset, i)
+                self.state_index = step.child(self.state_index, digit)
+                self.subset = step[0]
                 self.path.append((i, self.state_index))
-            self._act_if_ready()
+            self._go_on()
 
     def reward(self, reward: float) -> None:
         """How well it went, from 0 to 1: now or much later, in any order among cases."""
@@ -124,34 +128,35 @@ class Case:
             raise CaseError(f"case {self.id} has its reward already")
         return self._desk
 
-    def _checked(self, values: Mapping[str, Value]) -> dict[int, int]:
+    def _checked(self, values: Mapping[str, Value]) -> list[tuple[int, int]]:
         """The values as integers, or an error before anything has changed."""
-        if not isinstance(values, Mapping):
+        if type(values) is not dict and not isinstance(values, Mapping):
             kind = type(values).__name__
             raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
         if not values:
             raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
-        wanted = () if self._policy is None else self._policy.looks(self.state_index)
-        seen = {}
+        seen = []
         for name, value in values.items():
             i = self._lattice.position(name)
-            if i not in wanted:
-                known = self._lattice.domain(self.state_index)
+            if i not in self._looks:
+                known = self._lattice.members(self.subset)
                 why = "is known already" if i in known else "is not wanted"
                 raise CaseError(
                     f"observation {name!r} {why} in case {self.id}, it wants: "
                     f"{self._wanted_names()}"
                 )
-            seen[i] = self._lattice.digit(i, value)
+            seen.append((i, self._lattice.digit(i, value)))
         return seen
 
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
-    def _act_if_ready(self) -> None:
+    def _go_on(self) -> None:
+        """See what is wanted now; act if nothing is."""
         assert self._policy is not None
         assert self._desk is not None
-        if not self._policy.looks(self.state_index):
+        self._looks = self._policy.looks(self.state_index)
+        if not self._looks:
             self.action_index = self._policy.act(self.state_index)
             self._policy = None  # a case that only awaits its reward keeps no old tables alive
             self._desk.acted(self)

@@ -62,9 +62,9 @@ class Step(NamedTuple):
 
     def child(self, state: int, digit: int) -> int:
         """The state in which the observation has this value."""
-        place = state - self.start
-        high = place // self.stride * self.stride
-        return self.above + place + high * (self.radix - 1) + digit * self.stride
+        _, _, stride, radix, start, above = self
+        place = state - start
+        return above + place + place // stride * stride * (radix - 1) + digit * stride
 
 
 class Lattice:
@@ -104,6 +104,7 @@ class Lattice:
                 "max_observations, or the number of observations or of their values"
             )
         self.layout = _build(np.array(radices, np.int64), self.m)
+        self.names = tuple(o.name for o in problem.observations)
         self._positions = {o.name: i for i, o in enumerate(problem.observations)}
         self._steps: dict[tuple[int, int], Step] = {}
         self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
@@ -124,7 +125,9 @@ class Lattice:
     def digit(self, observation: int, value: Value) -> int:
         """The value of that observation, as its place among its values."""
         # True == 1 and 1.0 == 1, but neither was declared.
-        if isinstance(value, str | int | np.integer) and not isinstance(value, bool):
+        if type(value) in (str, int) or (
+            isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+        ):
             digit = self._digits[observation].get(value)
             if digit is not None:
                 return digit
@@ -191,7 +194,7 @@ class Lattice:
         """The subset whose states contain this one."""
         if not 0 <= index < self.size:
             raise IndexError(f"state {index} is not one of the {self.size} states")
-        return int(np.searchsorted(self.layout.offsets, index, side="right")) - 1
+        return int(self.layout.offsets.searchsorted(index, side="right")) - 1
 
     def members(self, subset: int) -> tuple[int, ...]:
         """The observations of a subset, in ascending order."""

@@ -151,6 +151,7 @@ class SimultaneousPolicy(Policy):
         super().__init__(lattice, actions, values, row_of)
         self.subset = subset
         self._members = lattice.members(subset)
+        self._after = lattice.states(subset)
 
     @property
     def observations(self) -> tuple[str, ...]:
@@ -170,6 +171,10 @@ class SimultaneousPolicy(Policy):
 
     def looks(self, state: int) -> tuple[int, ...]:
         """What of the set is not known yet."""
+        if state in self._after:
+            return ()
+        if state == START:
+            return self._members
         known = self.lattice.domain(state)
         return tuple(i for i in self._members if i not in known)
 
@@ -217,7 +222,7 @@ class SequentialPolicy(Policy):
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        i = int(self.following[self.row(state)])
+        i = int(self.following[state if self.row_of is None else self.row(state)])
         return () if i < 0 else (i,)
 
     def nodes(self, state: int = START) -> Node:

@@ -45,6 +45,8 @@ MOST_CASES = 2**33 - 1
 
 def check_reward(reward: object) -> float:
     """The reward as a float in [0, 1], or an error that names it."""
+    if type(reward) is float and 0.0 <= reward <= 1.0:  # the usual case, fast
+        return reward
     if isinstance(reward, numbers.Real) and not isinstance(reward, bool):
         number = float(reward)
         if 0.0 <= number <= 1.0:  # NaN is not
@@ -83,13 +85,16 @@ class Statistics:
         """N(a, ψ) at [ψ, a]"""
         self.reward_sums: Integers = np.zeros((n, actions), np.int64)
         """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
+        self._counters: Counters | None = None
 
     # --- rows ----------------------------------------------------------------------------------
 
     @property
     def counters(self) -> Counters:
         """The arrays for the kernels. `make_room` replaces them."""
-        return Counters(self.rows, *(array for _, array in self._all_arrays()))
+        if self._counters is None:
+            self._counters = Counters(self.rows, *(array for _, array in self._all_arrays()))
+        return self._counters
 
     @property
     def capacity(self) -> int:
@@ -128,11 +133,12 @@ class Statistics:
 
     def make_room(self, more: int) -> None:
         """See to it that so many more states can be given a row."""
-        used, capacity = self.visited, self.capacity
-        if not self.is_sparse or used + more <= capacity:
+        if not self.is_sparse or self.visited + more <= self.capacity:
             return
+        used, capacity = self.visited, self.capacity
         capacity = max(2 * capacity, used + more)
         self.rows = _sparse_rows(capacity, self.rows.states[:used])
+        self._counters = None
         for name in BY_ROW:
             setattr(self, name, extended(getattr(self, name), used, capacity))
 
@@ -157,9 +163,8 @@ class Statistics:
         self.make_room(len(path))
         subset = 0
         for observation, state in path:
-            step = self.lattice.step(subset, observation)
-            self.transitions[self._own_row(state), step.slot] += 1
-            subset = step.subset
+            subset, slot, *_ = self.lattice.step(subset, observation)
+            self.transitions[self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
         """`action`, taken when just `state` was known, earned `reward`."""
@@ -194,9 +199,11 @@ class Statistics:
             self.count_path(path)
         self.count_reward(state, chosen, reward)
 
-    def rewards(self, state: int, action: int) -> int:
-        """N(a, ψ): how often the action was rewarded when just this was known."""
-        return int(self.action_counts[self.row(state), action])
+    def count_of(self, state: int, choice: int) -> int:
+        """N(a, ψ) of an action, or N(ψ, i) of an observation, given as −1 − i."""
+        if choice < 0:
+            return self.steps(state, -1 - choice)
+        return int(self.action_counts[self.row(state), choice])
 
     def steps(self, state: int, observation: int) -> int:
         """N(ψ, i): how often i was bought when ψ was known."""

@@ -136,7 +136,7 @@ class BaseLearner(ABC):
             case = Case(self._opened + 1, policy, self, self.tag)
             self._count_opened(1)
             self.cases[case.id] = case
-            if case.wanted:
+            if case.action_index < 0:
                 self.looking[case.id] = case
             return case
 
@@ -215,13 +215,14 @@ class BaseLearner(ABC):
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
-        for state, choice, now in self.way.count(self.statistics, case):
-            self._over |= self._rule.counted(state, choice, now) and self.doubles
+        for state, choice in self.way.count(self.statistics, case):
+            if self._rule.counted(state, choice, self.statistics) and self.doubles:
+                self._over = True
 
     def rewarded(self, case: Case, reward: float) -> None:
         """A case got its reward: count it at the state acted in."""
         state, action = case.state_index, case.action_index
         self.statistics.count_reward(state, action, reward)
-        now = self.statistics.rewards(state, action)
-        self._over |= self._rule.counted(state, action, now) and self.doubles
+        if self._rule.counted(state, action, self.statistics) and self.doubles:
+            self._over = True
         del self.cases[case.id]

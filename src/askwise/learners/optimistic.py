@@ -39,6 +39,7 @@ class OptimisticLearner(BaseLearner):
         self.storage = storage
         super().__init__(problem, rng=rng)
         self.confidence = Confidence(confidence, width=width, delta=delta, clock=clock)
+        self._rule.on_first = self._counted_first
         self._planner: IncrementalPlanner | None = None
         self._copy: Policy | None = None
 
@@ -115,13 +116,12 @@ class OptimisticLearner(BaseLearner):
         """A case knows all it wanted: count what it saw."""
         super().acted(case)
         if self._planner is not None:
-            self._planner.looked(case.path, case.state_index)
+            self._planner.bought(case.subset)
 
-    def rewarded(self, case: Case, reward: float) -> None:
-        """A case got its reward: count it at the state acted in."""
-        super().rewarded(case, reward)
+    def _counted_first(self, state: int, choice: int) -> None:
+        """A pair was counted for the first time in this round: its part of the plan changes."""
         if self._planner is not None:
-            self._planner.rewarded(case.state_index)
+            self._planner.changed(state, choice)
 
     def run(
         self,

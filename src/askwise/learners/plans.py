@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from askwise._typing import Choices, Floats, Integers
@@ -31,8 +30,8 @@ class WayToBuy(Protocol):
     is_incremental: bool
     """Whether there is a planner that keeps its plan up to date."""
 
-    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
-        """Count what the case saw; yields (state, choice, new count) of what may end a round."""
+    def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
+        """Count what the case saw; returns the (state, choice) pairs that may end a round."""
 
     def weight(self, statistics: Statistics) -> Integers:
         """The counts that p̂ is proportional to."""
@@ -81,10 +80,10 @@ class Simultaneous:
     name: Plan = "simultaneous"
     is_incremental = True
 
-    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
+    def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """N(ψ) of all substates. Looks end no round."""
         statistics.count_set(case.state_index)
-        return iter(())
+        return []
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ)."""
@@ -153,13 +152,14 @@ class Sequential:
     name: Plan = "sequential"
     is_incremental = True
 
-    def count(self, statistics: Statistics, case: Case) -> Iterator[tuple[int, int, int]]:
+    def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """N(ψ, i, ψ') along the path."""
         statistics.count_path(case.path)
-        state = 0
+        pairs, state = [], 0
         for observation, child in case.path:
-            yield state, -1 - observation, statistics.steps(state, observation)
+            pairs.append((state, -1 - observation))
             state = child
+        return pairs
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ, i, ψ')."""

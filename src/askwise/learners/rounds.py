@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,38 +32,43 @@ class Doubling:
     observation) pairs. Only pairs counted in this round are kept.
     """
 
-    def __init__(self) -> None:
-        self.began: dict[tuple[int, int], int] = {}
-        """(state, choice) → N_k; a choice is an action a, or an observation i as −1 − i."""
+    def __init__(self, on_first: Callable[[int, int], None] = lambda state, choice: None) -> None:
+        self.on_first = on_first
+        """Told of each pair when it is first counted in a round."""
+        self.counts: dict[tuple[int, int], list[int]] = {}
+        """(state, choice) → [N_k, ν_k]; a choice is an action a, or an observation i as −1 − i."""
 
-    def counted(self, state: int, choice: int, now: int) -> bool:
-        """Whether the round is over, now that the pair's count has risen to `now`.
-
-        >>> rounds = Doubling()
-        >>> rounds.counted(0, 0, now=4), rounds.counted(0, 0, now=5), rounds.counted(0, 0, now=6)
-        (False, False, True)
-        """
-        began = self.began.setdefault((state, choice), now - 1)
-        return now - began >= max(1, began)
+    def counted(self, state: int, choice: int, statistics: Statistics) -> bool:
+        """Whether the round is over, now that the pair was counted once more."""
+        pair = self.counts.get((state, choice))
+        if pair is None:
+            pair = [statistics.count_of(state, choice) - 1, 0]
+            self.counts[state, choice] = pair
+            self.on_first(state, choice)
+        pair[1] += 1
+        return pair[1] >= max(1, pair[0])
 
     def begin(self) -> None:
         """A new round."""
-        self.began.clear()
+        self.counts.clear()
+
+    def resume(self, began: list[tuple[int, int, int]], statistics: Statistics) -> None:
+        """Go on with a round in which these (state, choice, N_k) were counted."""
+        self.counts = {
+            (state, choice): [n, statistics.count_of(state, choice) - n]
+            for state, choice, n in began
+        }
 
     def to_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
         """Write the counts of this round into the arrays."""
-        for (state, choice), began in self.began.items():
+        for (state, choice), (began, nu) in self.counts.items():
             if choice == policy.choice(state):
-                now = (
-                    statistics.rewards(state, choice)
-                    if choice >= 0
-                    else statistics.steps(state, -1 - choice)
-                )
                 row = statistics.row(state)
-                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, now - began
+                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, nu
 
     def from_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
         """Take the counts of this round over from the arrays."""
         for row in np.flatnonzero(marks.stamp == round).tolist():
             state = statistics.state(row)
-            self.began[state, policy.choice(state)] = int(marks.began[row])
+            pair = [int(marks.began[row]), int(marks.nu[row])]
+            self.counts[state, policy.choice(state)] = pair

@@ -94,7 +94,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         round=learner.round,
         over=learner._over,
         lengths=learner.lengths,
-        began=[(s, c, n) for (s, c), n in learner._rule.began.items()],
+        began=[(s, c, n) for (s, c), (n, _) in learner._rule.counts.items()],
         opened=learner._opened,
         rng=_plain(learner.rng.bit_generator.state),
         policies=[_describe(p, learner.statistics) for p in policies],
@@ -177,7 +177,7 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
         raise FileError("a count or a state is negative")
     if max(states, default=0) >= learner.lattice.size:
         raise FileError(f"there is no state {max(states)}")
-    learner._rule.began = {(state, choice): n for state, choice, n in header.began}
+    learner._rule.resume(header.began, statistics)
     learner.rng = _revive(header.rng)
     for saved in header.cases:
         case = learner.cases[saved.id] = _reopen(learner, saved, policies)
@@ -191,11 +191,12 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case.id, case.path, case.tag = saved.id, saved.path, saved.tag
     case.action_index = saved.action
     case.state_index = saved.path[-1][1] if saved.path else 0
-    learner.lattice.subset_of(case.state_index)  # raises if there is no such state
+    case.subset = learner.lattice.subset_of(case.state_index)  # raises if there is no such state
     if not -1 <= saved.action < len(learner.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")
     case._desk = learner
     case._policy = None if saved.policy is None else policies[saved.policy]
+    case._looks = () if case._policy is None else case._policy.looks(case.state_index)
     case._lattice = learner.lattice
     return case
 

@@ -78,12 +78,12 @@ class IncrementalPlanner(ABC):
         """How many states one case can visit for the first time."""
 
     @abstractmethod
-    def looked(self, path: list[tuple[int, int]], state: int) -> None:
-        """A case that took this path to this state was counted."""
+    def changed(self, state: int, choice: int) -> None:
+        """An action in this state was rewarded, or an observation i (−1 − i) bought."""
 
     @abstractmethod
-    def rewarded(self, state: int) -> None:
-        """A reward in this state was counted."""
+    def bought(self, subset: int) -> None:
+        """A case that bought this subset was counted."""
 
     @abstractmethod
     def _make_tables(self) -> None: ...
@@ -128,27 +128,20 @@ class SequentialPlanner(IncrementalPlanner):
         """The states of its path."""
         return self.statistics.lattice.m
 
-    def looked(self, path: list[tuple[int, int]], state: int) -> None:
-        """Each step of the path was counted at the state it began in."""
-        self._grow()
-        before = 0
-        for level, (observation, after) in enumerate(path):
-            self._queue(level, before, observation)
-            before = after
-
-    def rewarded(self, state: int) -> None:
-        """The state's best action may be another now."""
+    def changed(self, state: int, choice: int) -> None:
+        """A look of this state, or its best action, may be worth something else now."""
         self._grow()
         lattice = self.statistics.lattice
+        observations = len(lattice.problem.observations)
         level = int(lattice.layout.sizes[lattice.subset_of(state)])
-        self._queue(level, state, len(lattice.problem.observations))
-
-    def _queue(self, level: int, state: int, change: int) -> None:
-        row = self.statistics.row(state)
-        entry = row * (len(self.statistics.lattice.problem.observations) + 1) + change
+        change = observations if choice >= 0 else -1 - choice
+        entry = self.statistics.row(state) * (observations + 1) + change
         if self._is_new(entry):
             self.tables.queue[level, self.tables.queued[level]] = entry
             self.tables.queued[level] += 1
+
+    def bought(self, subset: int) -> None:
+        """Every look is told by itself."""
 
     def _make_tables(self) -> None:
         from askwise._kernels.sequential_updates import Tables
@@ -183,7 +176,7 @@ class SequentialPlanner(IncrementalPlanner):
         )
         used = self.statistics.action_counts[: self.statistics.visited]
         for row in np.flatnonzero(used.any(axis=1)).tolist():
-            self.rewarded(self.statistics.state(row))  # a planner for counters that are there
+            self.changed(self.statistics.state(row), 0)  # a planner for counters that are there
 
     def _grow(self) -> None:
         """Keep up with the counters."""
@@ -235,18 +228,17 @@ class SimultaneousPlanner(IncrementalPlanner):
         """The substates of what it saw."""
         return 1 << self.statistics.lattice.m
 
-    def looked(self, path: list[tuple[int, int]], state: int) -> None:
-        """Every part of what was bought was counted."""
-        self._grow()
-        lattice = self.statistics.lattice
-        for part in lattice.parts(lattice.subset_of(state)):
-            self._queue(1, self.tables.subsets, part)
-
-    def rewarded(self, state: int) -> None:
+    def changed(self, state: int, choice: int) -> None:
         """The state's best action may be another now, and so the value of its subset."""
         self._grow()
         self._queue(0, self.tables.rewarded, self.statistics.row(state))
         self._queue(1, self.tables.subsets, self.statistics.lattice.subset_of(state))
+
+    def bought(self, subset: int) -> None:
+        """Every part of it was counted."""
+        if self._is_new(-1 - subset):
+            for part in self.statistics.lattice.parts(subset):
+                self._queue(1, self.tables.subsets, part)
 
     def _queue(self, which: int, queue: Integers, entry: int) -> None:
         if self._is_new(2 * entry + which):
