@@ -180,7 +180,9 @@ def worthless(*, cost: float, accuracy: float) -> Model:
     for full in model:
         joint = [0.55, 0.45]
         for sign in full[:2]:
-            joint = [j * (accuracy if sign == truth else 1 - accuracy) for truth, j in enumerate(joint)]
+            joint = [
+                j * (accuracy if sign == truth else 1 - accuracy) for truth, j in enumerate(joint)
+            ]
         p[full] = sum(joint) / 3
         model.reward[full] = np.array(joint) / sum(joint)
     return model.done(p)
@@ -272,7 +274,8 @@ def network(seed: int, values: tuple[int, ...], *, actions: int, cost: float) ->
     costs = [round(float(cost * c), 2) for c in rng.uniform(0.5, 1.5, len(values))]
     model = _Cells(_problem(values, costs, actions=actions, m=3))
     tables = [
-        rng.dirichlet(np.ones(n), size=tuple(values[max(0, i - 2) : i])) for i, n in enumerate(values)
+        rng.dirichlet(np.ones(n), size=tuple(values[max(0, i - 2) : i]))
+        for i, n in enumerate(values)
     ]
     cause = rng.dirichlet(0.35 * np.ones(actions), size=values[:3])
     p = np.empty(model.shape)

@@ -58,10 +58,8 @@ class Case:
     @property
     def wanted(self) -> tuple[str, ...]:
         """The names to buy now: a whole set, or one; none once the action is chosen."""
-        if self._policy is None:
-            return ()
         observations = self._lattice.problem.observations
-        return tuple(observations[i].name for i in self._policy.looks(self.state_index))
+        return tuple(observations[i].name for i in self._looks())
 
     @property
     def action(self) -> str | None:
@@ -131,7 +129,7 @@ class Case:
             raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
         if not values:
             raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
-        wanted = () if self._policy is None else self._policy.looks(self.state_index)
+        wanted = self._looks()
         seen = {}
         for name, value in values.items():
             i = self._lattice.position(name)
@@ -145,13 +143,18 @@ class Case:
             seen[i] = self._lattice.digit(i, value)
         return seen
 
+    def _looks(self) -> tuple[int, ...]:
+        if self._policy is None:
+            return ()
+        return self._policy.looks_in_case(self.state_index, self.tag)
+
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
     def _act_if_ready(self) -> None:
         assert self._policy is not None
         assert self._desk is not None
-        if not self._policy.looks(self.state_index):
-            self.action_index = int(self._policy.actions[self.state_index])
+        if not self._looks():
+            self.action_index = self._policy.action_in_case(self.state_index, self.tag)
             self._policy = None  # a case that only awaits its reward keeps no old tables alive
             self._desk.acted(self)

@@ -23,6 +23,7 @@ from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
 from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
+from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
 from askwise.statistics import MOST_CASES, UNIT
@@ -36,6 +37,8 @@ Array = npt.NDArray[Any]
 class _Policy(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     subset: int = -1
+    tries: bool = False
+    """Whether it tries things beside, as in `trying.py`."""
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -201,20 +204,29 @@ def _check_counters(learner: BaseLearner) -> None:
 
 
 def _describe(policy: Policy) -> _Policy:
+    tries = isinstance(policy, TryingPolicy)
     if isinstance(policy, SimultaneousPolicy):
-        return _Policy("simultaneous", policy.subset)
-    return _Policy("sequential")
+        return _Policy("simultaneous", policy.subset, tries)
+    return _Policy("sequential", tries=tries)
 
 
 def _tables(policy: Policy) -> dict[str, Array]:
     tables: dict[str, Array] = {"actions": policy.actions, "values": policy.values}
     if isinstance(policy, SequentialPolicy):
         tables["following"] = policy.following
+    if isinstance(policy, TryingPolicy):
+        tables |= policy.tries._asdict()
     return tables
 
 
 def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy) -> Policy:
-    lattice = learner.lattice
+    policy = _rebuild_plain(archive, learner.lattice, prefix, saved)
+    return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
+
+
+def _rebuild_plain(
+    archive: zipfile.ZipFile, lattice: Lattice, prefix: str, saved: _Policy
+) -> Policy:
     choices = np.empty(lattice.size, np.int16)
     actions = _load(archive, f"{prefix}.actions", choices)
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
@@ -230,6 +242,23 @@ def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved:
         _check_looks(lattice, following)
         return SequentialPolicy(lattice, following, actions, values)
     raise FileError(f"unknown kind of policy {saved.kind!r}")
+
+
+def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
+    lattice, sequential = policy.lattice, isinstance(policy, SequentialPolicy)
+    like = empty_tries(lattice, one_by_one=sequential)._asdict()
+    tries = Tries(**{n: _load(archive, f"{prefix}.{n}", array) for n, array in like.items()})
+    if not all(((x >= 0) & (x <= 1)).all() for x in (tries.chance, tries.dare)):  # NaN is not
+        raise FileError("a policy's chances are not all from 0 to 1")
+    _check_choices("daring", tries.daring, 0, len(lattice.problem.actions))
+    if sequential:
+        _check_choices("favourite", tries.favourite, -1, len(lattice.problem.observations))
+        _check_looks(lattice, tries.favourite)
+        anything = len(lattice.problem.observations)  # a look at what no state knows
+        _check_looks(lattice, np.where(tries.chance > 0, anything, -1))
+    else:
+        _check_choices("favourite", tries.favourite, 0, lattice.subsets)
+    return with_tries(policy, tries)
 
 
 def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
