@@ -1,14 +1,14 @@
 """Small populations to learn on, each with its exact oracles.
 
-    entry.score(gain) = (gain − blind) / (oracle − blind)
+    score = (mean gain of the first n cases − blind) / (oracle − blind)
 
-`blind` is the best gain without any information, `oracle` the best gain of all. Where the sequential
-oracle is within 1 % of β of `blind` the score means nothing: there `entry.is_worthless`, and what
-counts is the regret a case.
+`blind` is the best gain without any information, `oracle` the best gain of all. Where the
+sequential oracle is within 1 % of β of `blind` the score means nothing: there `entry.is_worthless`,
+and what counts is the regret a case.
 
 Every entry belongs to one half. Constants of a learner are chosen on the "chosen-on" half only; the
-"kept-aside" half has an entry of the same character for each and is only reported on. The halves were
-assigned before anything was measured. Everything here is drawn with fixed seeds.
+"kept-aside" half has an entry of the same character for each and is only reported on. The halves
+were assigned before anything was measured. Everything here is drawn with fixed seeds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -243,7 +243,7 @@ def graded(*, seed: int, values: tuple[int, ...], actions: int, cost: float) -> 
 
 
 def diagnosis(*, actions: int, accuracy: float, cost: float) -> Model:
-    """One right action among many; two looks narrow it down, a third does so by itself, for more."""
+    """One right action among many; two looks tell which, a third says nothing."""
     half = actions // 2
     problem = _problem([2, half, 3], [cost / 2, cost, cost], actions=actions, m=2)
     model = _Cells(problem)

@@ -143,8 +143,8 @@ def posterior(
 ) -> float:
     """U and E[f] of every action, at [a]; returns the log-likelihood of all rewards.
 
-    `inverse_prior` is K⁻¹ by pattern of agreement, `log_prior` is log det K. What does not depend on
-    the prior is left out of the likelihood.
+    `inverse_prior` is K⁻¹ by pattern of agreement, `log_prior` is log det K. What does not depend
+    on the prior is left out of the likelihood.
     """
     likelihood = 0.0
     for action in range(counts.shape[1]):
@@ -169,7 +169,7 @@ def posterior(
 def rewards_of_states(
     order: Integers, offsets: Integers, p: Floats, within: Floats, rewards: Floats, out: Floats
 ) -> None:
-    """r(a, ψ) = Σ_φ p(φ | ψ) r(a, φ), kept in [0, 1], at [ψ, a]."""
+    """Σ_φ p(φ | ψ) r(a, φ), kept in [0, 1], at [ψ, a]."""
     actions, cells = rewards.shape
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
@@ -185,7 +185,7 @@ def rewards_of_states(
 
 @jit
 def draw_rewards(factor: Floats, mean: Floats, noise: Floats, spread: float, out: Floats) -> None:
-    """r = ½ + E[f] + spread · U⁻¹ z for every action: a draw when spread is 1."""
+    """½ + E[f] + spread · U⁻¹ z for every action: a draw of r when the spread is 1."""
     for action in range(len(factor)):
         draw = np.copy(noise[action])
         solve_upper(factor[action], draw)

@@ -9,9 +9,10 @@ and the coefficients of f_J in an orthonormal basis are independent Gaussians of
     log s²_J = level_{min(|J|, 3)} + Σ_{i in J} weight_i.
 
 So K = F Σ_J s²_J E_J over F cells, E_J being the projection on the effects of J. Its entries depend
-only on *which* observations agree in φ and φ', as do those of K⁻¹ = Σ_J E_J / (F s²_J): 2^D numbers,
-found by D butterflies. Levels and weights are unknown, Gaussian around the constants below; the
-learner follows their posterior. An effect of any order is possible, so no truth is ruled out.
+only on *which* observations agree in φ and φ', as do those of K⁻¹ = Σ_J E_J / (F s²_J): 2^D
+numbers, found by D butterflies. Levels and weights are unknown, Gaussian around the constants
+below; the learner follows their posterior. An effect of any order is possible, so no truth is ruled
+out.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ from askwise._typing import Floats, Integers
 LEVELS = (-4.0, -5.5, -7.0)
 """The usual log s² of main effects, of pairs, of all larger sets."""
 LEVEL_SPREAD = 1.5
-WEIGHT_SPREAD = 1.0
+WEIGHT_SPREAD = 1.5
 """How far levels and weights may be from what is usual: standard deviations."""
 LOG_CONSTANT = -2.5
 """log s² of the constant effect: how far the average reward of an action is from ½."""

@@ -43,10 +43,9 @@ FLOOR = 1.0
 STEPS = 3
 """Steps of EM a round."""
 STRIDES = (0.3, 1.0)
-"""Metropolis steps, small and large, in standard deviations of the prior."""
-MOST_PROPOSALS = 6
-WORK = 4e6
-"""Multiplications a round to spend on Metropolis steps, if one alone does not take more."""
+"""How large a Metropolis step is, in standard deviations of the prior: either."""
+PROPOSALS = 2
+"""Metropolis steps a round."""
 
 
 def count_cells(problem: Problem) -> int:
@@ -55,7 +54,7 @@ def count_cells(problem: Problem) -> int:
 
 
 class JointModel:
-    """What is believed of p(φ) and r(a, φ): `update` takes the counters in, `draw` gives a world."""
+    """What is believed of p(φ) and r(a, φ): `update` takes in the counters, `draw` a world."""
 
     def __init__(self, lattice: Lattice) -> None:
         cells, actions = count_cells(lattice.problem), len(lattice.problem.actions)
@@ -78,7 +77,6 @@ class JointModel:
         self._patterns = self.prior.patterns(self._digits)
         self._posterior = _Posterior(actions, cells)
         self._proposed = _Posterior(actions, cells)
-        self._proposals = int(np.clip(WORK / (actions * cells**3), 1, MOST_PROPOSALS))
 
     def update(self, statistics: Statistics, rng: np.random.Generator) -> None:
         """Go on from the last estimates with the counters of now."""
@@ -99,7 +97,7 @@ class JointModel:
             )
         marginals(self._order, layout.offsets, self.population, self.probability)
         here = self._fit(statistics, self.theta, self._posterior)
-        for _ in range(self._proposals):
+        for _ in range(PROPOSALS):
             theta = self._propose(rng)
             there = self._fit(statistics, theta, self._proposed)
             if math.log(1.0 - rng.random()) < there - here:
