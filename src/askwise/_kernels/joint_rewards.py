@@ -17,14 +17,6 @@ from askwise._typing import Floats, Integers
 
 
 @jit
-def fill_by_pattern(patterns: Integers, table: Floats, out: Floats) -> None:
-    """out[φ, φ'] = table[which observations agree in φ and φ']."""
-    for row in range(len(out)):
-        for column in range(row, len(out)):
-            out[row, column] = table[patterns[row, column]]
-
-
-@jit
 def add_evidence(
     order: Integers,
     offsets: Integers,
@@ -35,13 +27,9 @@ def add_evidence(
     unit: float,
     precision: Floats,
     target: Floats,
-) -> float:
-    """Add what the rewards of one action say to Λ (upper half) and to Λ E[f].
-
-    Returns Σ_ψ (N / v) (r̂ − ½)², which the likelihood needs.
-    """
+) -> None:
+    """Add what the rewards of one action say to Λ (upper half) and to Λ E[f]."""
     cells = len(p)
-    square = 0.0
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
         for state in range(offsets[subset], offsets[subset + 1]):
@@ -52,7 +40,6 @@ def add_evidence(
             mean = (total + 1.0) / (n + 2.0)
             weight = n / (mean * (1.0 - mean))
             centred = total / n - 0.5
-            square += weight * centred * centred
             scale = weight / (within[state] * within[state])
             pull = weight * centred / within[state]
             first = (state - offsets[subset]) * width
@@ -63,19 +50,16 @@ def add_evidence(
                 for other in range(place, first + width):
                     column = order[subset, other]
                     precision[row, column] += factor * p[column]
-    return square
 
 
 @jit
-def factorise(matrix: Floats) -> float:
-    """Λ = UᵀU in the upper half, in place, four rows at a time; returns log det Λ."""
+def factorise(matrix: Floats) -> None:
+    """Λ = UᵀU in the upper half, in place, four rows at a time."""
     n = len(matrix)
-    logarithm = 0.0
     for first in range(0, n, 4):
         last = min(first + 4, n)
         for k in range(first, last):
             pivot = math.sqrt(matrix[k, k])
-            logarithm += 2.0 * math.log(pivot)
             row = matrix[k]
             inverse = 1.0 / pivot
             for column in range(k, n):
@@ -99,7 +83,6 @@ def factorise(matrix: Floats) -> float:
             fd = d[j]
             for column in range(j, n):
                 below[column] -= fa * a[column] + fb * b[column] + fc * c[column] + fd * d[column]
-    return logarithm
 
 
 @jit
@@ -132,37 +115,25 @@ def posterior(
     offsets: Integers,
     p: Floats,
     within: Floats,
-    patterns: Integers,
     inverse_prior: Floats,
-    log_prior: float,
     counts: Integers,
     sums: Integers,
     unit: float,
     out_factor: Floats,
     out_mean: Floats,
-) -> float:
-    """U and E[f] of every action, at [a]; returns the log-likelihood of all rewards.
-
-    `inverse_prior` is K⁻¹ by pattern of agreement, `log_prior` is log det K. What does not depend
-    on the prior is left out of the likelihood.
-    """
-    likelihood = 0.0
+) -> None:
+    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹."""
     for action in range(counts.shape[1]):
         factor = out_factor[action]
         mean = out_mean[action]
-        fill_by_pattern(patterns, inverse_prior, factor)
+        factor[:] = inverse_prior
         mean[:] = 0.0
-        square = add_evidence(
+        add_evidence(
             order, offsets, p, within, counts[:, action], sums[:, action], unit, factor, mean
         )
-        logarithm = factorise(factor)
+        factorise(factor)
         solve_lower(factor, mean)
-        explained = 0.0
-        for cell in range(len(p)):
-            explained += mean[cell] * mean[cell]
         solve_upper(factor, mean)
-        likelihood -= 0.5 * (logarithm + log_prior + square - explained)
-    return likelihood
 
 
 @jit

@@ -54,7 +54,7 @@ class Learner(BaseLearner):
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = Learner(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    0.0
+    78.3
     """
 
     name = "learner"
@@ -85,11 +85,7 @@ class Learner(BaseLearner):
 
     def extra_arrays(self) -> dict[str, Any]:
         """Where the estimates stand, from which the next ones go on; the length of the round."""
-        return {
-            "population": self.model.population,
-            "theta": self.model.theta,
-            "round_length": self._length,
-        }
+        return {"population": self.model.population, "round_length": self._length}
 
     @property
     def tag(self) -> int:
@@ -105,7 +101,7 @@ class Learner(BaseLearner):
 
     def plan(self) -> TryingPolicy:
         """The best policy of a world drawn near the mean, and what to try beside it."""
-        self.model.update(self.statistics, self.rng)
+        self.model.update(self.statistics)
         slots = self.way.name == "sequential"
         near = self.model.draw(self.rng, SPREAD, slots=slots)
         wide = self.model.draw(self.rng, 1.0, slots=slots)
