@@ -101,7 +101,7 @@ def test_what_was_not_looked_at_does_not_bias_the_population():
 def plain_prior(radices):
     """K from its projections, as Kronecker products."""
     total = 0.0
-    for number, variance in enumerate(effect_variances(len(radices))):
+    for number, variance in enumerate(effect_variances(np.array(radices))):
         projection = np.ones((1, 1))
         for i, radix in enumerate(radices):
             mean = np.full((radix, radix), 1 / radix)

@@ -4,8 +4,8 @@ The reward of an action over the F full states is ½ plus one effect for each se
 
     r(φ) = ½ + Σ_J f_J(φ_J),     f_J orthogonal to every other effect (uniform weights),
 
-and the coefficients of f_J in an orthonormal basis are independent Gaussians of variance s²_|J|,
-less for larger sets. So the covariance is K = F Σ_J s²_|J| E_J, E_J being the projection on the
+and the coefficients of f_J in an orthonormal basis are independent Gaussians of variance s²_|J|: all
+main effects together have so much variance, all pairs so much, all larger sets so much. So the covariance is K = F Σ_J s²_|J| E_J, E_J being the projection on the
 effects of J. Its entries depend only on *which* observations agree in φ and φ', as do those of
 K⁻¹ = Σ_J E_J / (F s²_|J|): 2^D numbers, found by D butterflies.
 
@@ -18,21 +18,26 @@ import numpy as np
 
 from askwise._typing import Floats, Integers
 
-LOG_VARIANCES = (-2.5, -3.5, -4.5, -5.5)
-"""log s² of the constant, of main effects, of pairs, and of all larger sets."""
+VARIANCES = (0.08, 0.15, 0.1, 0.05)
+"""Of the constant, and of all main effects, all pairs and all larger sets together."""
 
 
-def effect_variances(observations: int) -> Floats:
-    """s²_|J| of every set of observations; the bits of its number are its members."""
-    sizes = np.array([number.bit_count() for number in range(1 << observations)])
-    level = np.minimum(sizes, len(LOG_VARIANCES) - 1)
-    variances: Floats = np.exp(np.array(LOG_VARIANCES)[level])
-    return variances
+def effect_variances(radices: Integers) -> Floats:
+    """s²_|J| of every set of observations; the bits of its number are its members.
+
+    What a level has is shared by its coefficients: Π_{i in J} (X_i − 1) for each set J.
+    """
+    members = np.arange(1 << len(radices))[:, None] >> np.arange(len(radices)) & 1
+    level = np.minimum(members.sum(axis=1), len(VARIANCES) - 1)
+    coefficients = np.where(members == 1, radices - 1, 1).prod(axis=1)
+    total = np.bincount(level, coefficients, len(VARIANCES))
+    shared: Floats = (np.array(VARIANCES) / np.maximum(1.0, total))[level]
+    return shared
 
 
 def inverse_covariance(radices: Integers) -> Floats:
     """K⁻¹ by pattern of agreement: bit i of the pattern says that observation i agrees."""
-    table: Floats = 1.0 / (int(np.prod(radices)) * effect_variances(len(radices)))
+    table: Floats = 1.0 / (int(np.prod(radices)) * effect_variances(radices))
     for i, radix in enumerate(radices.tolist()):
         # E_J has a factor for each i: 1/X outside of J; inside it 1 − 1/X where φ and φ' agree,
         # −1/X where they do not.

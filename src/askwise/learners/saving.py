@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -132,6 +133,7 @@ def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]
         RuntimeError,
         TypeError,
         ValueError,
+        tokenize.TokenError,  # NumPy, reading the header of a damaged array
         zlib.error,
     ) as error:
         raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
