@@ -4,10 +4,11 @@ The reward of an action over the F full states is ½ plus one effect for each se
 
     r(φ) = ½ + Σ_J f_J(φ_J),     f_J orthogonal to every other effect (uniform weights),
 
-and the coefficients of f_J in an orthonormal basis are independent Gaussians of variance s²_|J|: all
-main effects together have so much variance, all pairs so much, all larger sets so much. So the covariance is K = F Σ_J s²_|J| E_J, E_J being the projection on the
-effects of J. Its entries depend only on *which* observations agree in φ and φ', as do those of
-K⁻¹ = Σ_J E_J / (F s²_|J|): 2^D numbers, found by D butterflies.
+and the coefficients of f_J in an orthonormal basis are independent Gaussians of variance s²_|J|.
+All main effects together have a given variance, all pairs another, all larger sets a third. So the
+covariance is K = F Σ_J s²_|J| E_J, E_J being the projection on the effects of J. Its entries depend
+only on *which* observations agree in φ and φ', as do those of K⁻¹ = Σ_J E_J / (F s²_|J|): 2^D
+numbers, found by D butterflies.
 
 An effect of any order is possible, so no truth is ruled out: the prior only says what to believe
 first. Following the posterior of the variances, for each level and each observation, was tried and
