@@ -155,8 +155,8 @@ class Case:
         """See what is wanted now; act if nothing is."""
         assert self._policy is not None
         assert self._desk is not None
-        self._looks = self._policy.looks(self.state_index)
+        self._looks = self._policy.looks_in_case(self.state_index, self.tag)
         if not self._looks:
-            self.action_index = self._policy.act(self.state_index)
+            self.action_index = self._policy.action_in_case(self.state_index, self.tag)
             self._policy = None  # a case that only awaits its reward keeps no old tables alive
             self._desk.acted(self)

@@ -65,6 +65,14 @@ class Policy(ABC):
     def copy(self) -> Policy:
         """The same policy with tables of its own."""
 
+    def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
+        """What a case with that tag buys now; the tag matters only to policies that try things."""
+        return self.looks(state)
+
+    def action_in_case(self, state: int, tag: int) -> int:
+        """What a case with that tag does when nothing more is bought."""
+        return self.act(state)
+
     @property
     def is_sparse(self) -> bool:
         """Whether its tables hold only what was visited."""

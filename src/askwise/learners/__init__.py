@@ -7,6 +7,7 @@ from askwise.learners.base import BaseLearner
 from askwise.learners.contextual_ucb import ContextualUCB
 from askwise.learners.epoch_greedy import EpochGreedy
 from askwise.learners.fixed_set import FixedSet
+from askwise.learners.learner import Learner
 from askwise.learners.lin_ucb import LinUCB
 from askwise.learners.no_information import NoInformation
 from askwise.learners.policy_ucb import PolicyUCB
@@ -19,6 +20,7 @@ from askwise.learners.ucrl2 import UCRL2
 LEARNERS: dict[str, type[BaseLearner]] = {
     learner.name: learner
     for learner in (
+        Learner,
         SimOOS,
         SeqOOS,
         PSRL,
@@ -52,6 +54,7 @@ __all__ = [
     "ContextualUCB",
     "EpochGreedy",
     "FixedSet",
+    "Learner",
     "LinUCB",
     "NoInformation",
     "PolicyUCB",

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
@@ -79,8 +80,8 @@ class BaseLearner(ABC):
         """Counters that are all 0."""
         return Statistics(self.lattice)
 
-    def extra_arrays(self) -> dict[str, Integers]:
-        """Counters beside the statistics, if an algorithm needs any; they are saved too."""
+    def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What it keeps beside the statistics, if an algorithm needs any; saved too."""
         return {}
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from askwise.errors import AskwiseError, FileError
 from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.plans import row_finder
+from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
 from askwise.statistics import MOST_CASES, UNIT, Statistics
@@ -40,6 +42,8 @@ class _Policy(msgspec.Struct, forbid_unknown_fields=True):
     rows: int
     """How long its tables are."""
     subset: int = -1
+    tries: bool = False
+    """Whether it tries things beside, as in `trying.py`."""
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -138,6 +142,7 @@ def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]
         RuntimeError,
         TypeError,
         ValueError,
+        tokenize.TokenError,  # NumPy, reading the header of a damaged array
         zlib.error,
     ) as error:
         raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
@@ -224,22 +229,31 @@ def _restore_rows(statistics: Statistics, states: Array) -> None:
 
 def _describe(policy: Policy, statistics: Statistics) -> _Policy:
     rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
+    tries = isinstance(policy, TryingPolicy)
     if isinstance(policy, SimultaneousPolicy):
-        return _Policy("simultaneous", rows, policy.subset)
-    return _Policy("sequential", rows)
+        return _Policy("simultaneous", rows, policy.subset, tries)
+    return _Policy("sequential", rows, tries=tries)
 
 
 def _tables(policy: Policy, rows: int) -> dict[str, Array]:
+    tables: dict[str, Array] = {"actions": policy.actions[:rows]}
     if isinstance(policy, SequentialPolicy):
-        return {
-            "actions": policy.actions[:rows],
-            "values": policy.values[:rows],
-            "following": policy.following[:rows],
-        }
-    return {"actions": policy.actions[:rows], "values": policy.values}
+        tables |= {"values": policy.values[:rows], "following": policy.following[:rows]}
+    else:
+        tables |= {"values": policy.values}
+    if isinstance(policy, TryingPolicy):
+        tables |= policy.tries._asdict()
+    return tables
 
 
 def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy) -> Policy:
+    policy = _rebuild_plain(archive, learner, prefix, saved)
+    return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
+
+
+def _rebuild_plain(
+    archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy
+) -> Policy:
     lattice, statistics = learner.lattice, learner.statistics
     rows, row_of = (saved.rows,), row_finder(statistics)
     if not 0 < saved.rows <= statistics.visited:
@@ -258,6 +272,24 @@ def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved:
         _check_looks(lattice, statistics.states[: saved.rows], following)
         return SequentialPolicy(lattice, following, actions, values, row_of)
     raise FileError(f"unknown kind of policy {saved.kind!r}")
+
+
+def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
+    lattice, sequential = policy.lattice, isinstance(policy, SequentialPolicy)
+    like = empty_tries(lattice, one_by_one=sequential)._asdict()
+    tries = Tries(**{n: _load(archive, f"{prefix}.{n}", a.shape, a.dtype) for n, a in like.items()})
+    if not all(((x >= 0) & (x <= 1)).all() for x in (tries.chance, tries.dare)):  # NaN is not
+        raise FileError("a policy's chances are not all from 0 to 1")
+    _check_choices("daring", tries.daring, 0, len(lattice.problem.actions))
+    if sequential:
+        states = np.arange(lattice.size)
+        _check_choices("favourite", tries.favourite, -1, len(lattice.problem.observations))
+        _check_looks(lattice, states, tries.favourite)
+        anything = len(lattice.problem.observations)  # a look at what no state knows
+        _check_looks(lattice, states, np.where(tries.chance > 0, anything, -1))
+    else:
+        _check_choices("favourite", tries.favourite, 0, lattice.subsets)
+    return with_tries(policy, tries)
 
 
 def _check_choices(name: str, choices: Array, low: int, high: int) -> None:

@@ -1,0 +1,147 @@
+"""Many cases under one policy that now and then tries something else.
+
+What a case tries is decided by its tag: the uniform number it needs at a place in it is a hash of
+(tag, place). So a case with the same tag, shown the same, does the same again, in whichever loop.
+
+The choices that a case makes in a state are `look_of`, `set_of` and `action_of`; cases that are
+played one by one call the very same functions.
+"""
+
+from askwise._kernels.counting import count_reward, count_set
+from askwise._kernels.jit import bare
+from askwise._kernels.lattices import child
+from askwise._typing import Choices, Floats, Integers
+from askwise.lattice import Layout
+from askwise.rows import Counters
+
+LOOKS, WHICH, ACTS = 0, 1, 2
+"""What a uniform number is for: the place of a choice is 4 · state + one of these."""
+
+
+@bare
+def uniform(tag: int, place: int) -> float:
+    """A number in [0, 1) from the tag of a case and a place in it.
+
+    Multiplications and shifts of 31 bits each, so that nothing overflows, compiled or not.
+    """
+    bits = 0x7FFFFFFF
+    h = (tag & bits) ^ ((place * 0x9E3779B1) & bits)
+    h = ((h ^ (h >> 16)) * 0x45D9F3B) & bits
+    h = h ^ (tag >> 31 & bits)
+    h = ((h ^ (h >> 15)) * 0x2C1B3C6D) & bits
+    h = ((h ^ (h >> 12)) * 0x297A2D39) & bits
+    h = h ^ (h >> 15)
+    return h / 2147483648.0
+
+
+@bare
+def look_of(
+    layout: Layout,
+    subset: int,
+    state: int,
+    tag: int,
+    following: Choices,
+    favourite: Integers,
+    chance: Floats,
+) -> int:
+    """What to buy in a state, or −1 to act.
+
+    Where the policy would act the case may look once more: half of the time at the favourite, else
+    at anything that is not known.
+    """
+    if following[state] >= 0:
+        return following[state]
+    u = uniform(tag, 4 * state + LOOKS)
+    if u >= chance[state]:
+        return -1
+    if 2.0 * u < chance[state] and favourite[state] >= 0:
+        return favourite[state]
+    size = layout.sizes[subset]
+    chosen = int(uniform(tag, 4 * state + WHICH) * (len(layout.radices) - size))
+    for j in range(size):  # members ascend: step over those that are known
+        if layout.members[subset, j] <= chosen:
+            chosen += 1
+    return chosen
+
+
+@bare
+def set_of(tag: int, subset: int, subsets: int, favourite: Integers, chance: Floats) -> int:
+    """What to buy at once: the policy's set, or sometimes the favourite, or any."""
+    u = uniform(tag, LOOKS)
+    if u >= chance[0]:
+        return subset
+    if 2.0 * u < chance[0]:
+        return favourite[0]
+    return int(uniform(tag, WHICH) * subsets)
+
+
+@bare
+def action_of(state: int, tag: int, actions: Choices, daring: Choices, dare: Floats) -> int:
+    """What to do in a state: the policy's action, or sometimes the daring one."""
+    if uniform(tag, 4 * state + ACTS) < dare[state]:
+        return daring[state]
+    return actions[state]
+
+
+@bare
+def run_trying_sequential(
+    layout: Layout,
+    following: Choices,
+    actions: Choices,
+    favourite: Integers,
+    chance: Floats,
+    daring: Choices,
+    dare: Floats,
+    tags: Integers,
+    values: Choices,
+    rewards: Floats,
+    unit: float,
+    counters: Counters,
+    out_state: Integers,
+    out_action: Choices,
+) -> None:
+    """Decide and count one case for each tag."""
+    for t in range(len(tags)):
+        state = 0
+        subset = 0
+        i = look_of(layout, subset, state, tags[t], following, favourite, chance)
+        while i >= 0:
+            union, first, stride, slot = child(layout, subset, state, i)
+            state = first + values[t, i] * stride
+            subset = union
+            counters.transitions[state, slot] += 1
+            i = look_of(layout, subset, state, tags[t], following, favourite, chance)
+        action = action_of(state, tags[t], actions, daring, dare)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action
+
+
+@bare
+def run_trying_simultaneous(
+    layout: Layout,
+    subset: int,
+    actions: Choices,
+    favourite: Integers,
+    chance: Floats,
+    daring: Choices,
+    dare: Floats,
+    tags: Integers,
+    values: Choices,
+    rewards: Floats,
+    unit: float,
+    counters: Counters,
+    out_state: Integers,
+    out_action: Choices,
+) -> None:
+    """Decide and count one case for each tag."""
+    for t in range(len(tags)):
+        bought = set_of(tags[t], subset, len(layout.sizes), favourite, chance)
+        state = layout.offsets[bought]
+        for j in range(layout.sizes[bought]):
+            state += values[t, layout.members[bought, j]] * layout.strides[bought, j]
+        count_set(layout, counters, bought, state)
+        action = action_of(state, tags[t], actions, daring, dare)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action

@@ -1,0 +1,143 @@
+"""One model of all there is to see and to earn, from every case so far.
+
+    p(φ)      the population, over the F full states ("cells")
+    r(a, φ)   the mean reward of each action in each of them
+
+What a case looked at depends only on what it had seen, so what it did not see is missing at random:
+a likelihood over full states may use every case, whatever it bought and in whatever order.
+
+**Population.** The most likely p given n(ψ), the cases that acted in ψ, and `MASS` imagined cases
+from the product of the marginals:
+
+    p(φ) ∝ Σ_ψ n(ψ) p(φ | ψ) + MASS · Π_i p(φ_i) + FLOOR / F
+
+repeated a few times whenever a round begins, each time from where it stood (Dempster, Laird, Rubin:
+Maximum likelihood from incomplete data via the EM algorithm, 1977).
+
+**Rewards.** For each action a Gaussian, with the prior of `anova.py` and one linear observation
+Σ_φ p(φ | ψ) r(a, φ) for each state acted in; `_kernels/joint_rewards.py` has the equations.
+
+Imagined cases and the prior are fixed while counts grow: in the limit the counts alone decide.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from askwise._typing import Floats, Integers
+from askwise.errors import TooLargeError
+from askwise.estimation.anova import agreement, inverse_covariance
+from askwise.estimation.estimates import Estimates
+from askwise.lattice import Lattice
+from askwise.problem import Problem
+from askwise.radii import Radii
+from askwise.statistics import UNIT, Statistics
+
+MOST_CELLS = 512
+"""The cost of a round is cubic in the number of cells."""
+MASS = 100.0
+FLOOR = 1.0
+STEPS = 3
+"""Steps of EM a round."""
+
+
+def count_cells(problem: Problem) -> int:
+    """F = Π_i X_i, the number of full states."""
+    return math.prod(len(o.values) for o in problem.observations)
+
+
+class JointModel:
+    """What is believed of p(φ) and r(a, φ): `update` takes in the counters, `draw` a world."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        cells, actions = count_cells(lattice.problem), len(lattice.problem.actions)
+        if cells > MOST_CELLS:
+            raise TooLargeError(
+                f"the observations have {cells:,} combinations of values, more than the "
+                f"{MOST_CELLS:,} for which all of them are modelled together"
+            )
+        radices = lattice.layout.radices
+        self.lattice = lattice
+        self.population: Floats = np.full(cells, 1 / cells)
+        """p(φ)."""
+        self.probability: Floats = np.empty(lattice.size)
+        """p(ψ)."""
+        self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
+        self._order = _cells_by_state(lattice, self._digits)
+        self._inverse_prior = inverse_covariance(radices)[agreement(self._digits)]
+        self._factor = np.empty((actions, cells, cells))
+        self._mean = np.empty((actions, cells))
+
+    def update(self, statistics: Statistics) -> None:
+        """Go on from the last estimates with the counters of now."""
+        from askwise._kernels.joint_population import improve_population, marginals
+        from askwise._kernels.joint_rewards import posterior
+
+        layout = self.lattice.layout
+        seen = statistics.action_counts.sum(axis=1)
+        for _ in range(STEPS):
+            improve_population(
+                self._order,
+                layout.offsets,
+                self._digits,
+                layout.radices,
+                seen,
+                MASS,
+                FLOOR,
+                self.population,
+            )
+        marginals(self._order, layout.offsets, self.population, self.probability)
+        posterior(
+            self._order,
+            layout.offsets,
+            self.population,
+            self.probability,
+            self._inverse_prior,
+            statistics.action_counts,
+            statistics.reward_sums,
+            UNIT,
+            self._factor,
+            self._mean,
+        )
+
+    def mean_rewards(self) -> Floats:
+        """E[r(a, ψ)] at [ψ, a]."""
+        return self._of_states(0.5 + self._mean)
+
+    def draw(self, rng: np.random.Generator, spread: float, *, slots: bool) -> Estimates:
+        """A world as the planners take it: a draw if the spread is 1, else so much nearer the mean.
+
+        p(ψ) stands in every slot of a state, or once.
+        """
+        from askwise._kernels.joint_rewards import draw_rewards
+
+        cells = np.empty_like(self._mean)
+        noise = rng.standard_normal(self._mean.shape)
+        draw_rewards(self._factor, self._mean, noise, spread, cells)
+        reward = self._of_states(cells)
+        weight = self.probability
+        if slots:  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
+            weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
+        action = reward.argmax(axis=1).astype(np.int16)
+        return Estimates(reward.max(axis=1), action, weight, Radii())
+
+    def _of_states(self, cells: Floats) -> Floats:
+        """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""
+        from askwise._kernels.joint_rewards import rewards_of_states
+
+        states = np.empty((self.lattice.size, len(cells)))
+        offsets = self.lattice.layout.offsets
+        rewards_of_states(self._order, offsets, self.population, self.probability, cells, states)
+        return states
+
+
+def _cells_by_state(lattice: Lattice, digits: Integers) -> Integers:
+    """For each subset the cells, those of its first state first, at [subset]."""
+    order = np.empty((lattice.subsets, len(digits)), np.int64)
+    for subset in range(lattice.subsets):
+        members = list(lattice.members(subset))
+        state = digits[:, members] @ lattice.layout.strides[subset, : len(members)]
+        order[subset] = np.argsort(state, kind="stable")
+    return order
