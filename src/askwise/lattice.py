@@ -22,7 +22,7 @@ from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.problem import Problem, Value
 
-MOST_STATES = 20_000_000
+MOST_STATES = 200_000_000
 
 
 class Layout(NamedTuple):

@@ -1,0 +1,237 @@
+r"""Many observations of which few matter: a sparse additive model with pairs.
+
+    r(a, ψ) = b_a + Σ_{i in dom ψ} u_i(a, ψ_i) + Σ_{i<j in dom ψ} v_ij(a, ψ_i, ψ_j)
+
+where most u_i and v_ij are zero. All of them are centred under the marginals, so what is not known
+adds nothing. A sweep of Gibbs steps (`_kernels.additive_sweep`) draws which are not zero, given all
+that was met; those go on a shortlist, and a small joint model of the shortlist
+(`estimation.shortlist`) is handed to the planners.
+
+The state is: the rewards by state met, the values seen in blind looks, the random looks made, all
+whole numbers; and where the Gibbs steps stand, which is only a place to go on from.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._kernels.additive_cases import Tallies
+from askwise._kernels.additive_groups import Belief, Data, Effects
+from askwise._kernels.additive_rows import Rows, decode, row_of
+from askwise._kernels.additive_sweep import sweep_mains, sweep_pairs
+from askwise._typing import Floats, Integers
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
+from askwise.lattice import Lattice, count_states
+from askwise.problem import Problem
+from askwise.statistics import UNIT
+
+EXPECTED = 4.0
+"""How many observations are expected to matter."""
+
+EXPECTED_PAIRS = 0.5
+"""How many pairs are expected to matter though neither member does."""
+
+HEREDITY = np.log([10.0, 100.0])
+"""How much likelier a pair is when one or both of its members are in."""
+
+MAIN_SPREAD = 0.2
+PAIR_SPREAD = 0.5
+"""τ of effects that are in."""
+
+MOST_PAIRS = 24
+MOST_STATES = 8_000
+MOST_CELLS = 1_024
+"""What a shortlist may have."""
+
+LIKELY = 0.0
+"""Log odds from which an observation is on the shortlist even if it was not drawn."""
+
+
+class World(NamedTuple):
+    """A draw: a small problem, what is believed of it, and an effect of everything."""
+
+    few: Shortlist
+    estimates: Estimates
+    bold: Floats
+    """(D + 1, values, A): effects of every observation as if it mattered; last, the intercepts."""
+
+
+class AdditiveModel:
+    """What is known of a problem with many observations."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        radices = lattice.layout.radices
+        size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
+        self.lattice = lattice
+        self.used = 0
+        self.rows = _empty_rows(1024, actions)
+        self._seen: Integers = np.empty((0, lattice.m), np.int64)
+        self._value: Integers = np.empty((0, lattice.m), np.int64)
+        self.tallies = Tallies(
+            np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64)
+        )
+        self.inside: Integers = np.zeros(size, np.int64)
+        self.owner: Integers = np.full(MOST_PAIRS, -1)
+        self.effects = Effects(
+            np.full(actions, 0.5),
+            np.zeros((size, values, actions)),
+            np.full((size, size), -1),
+            np.zeros((MOST_PAIRS, values, values, actions)),
+        )
+        self._shortlists: dict[tuple[int, ...], Shortlist] = {}
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def reserve(self, cases: int) -> None:
+        """Make room for so many more cases."""
+        needed = self.used + cases
+        if 2 * needed > len(self.rows.slots):
+            grown = _empty_rows(2 * needed, self.rows.counts.shape[1])
+            for row in range(self.used):
+                row_of(grown, row, self.rows.state[row])
+            grown.counts[: self.used] = self.rows.counts[: self.used]
+            grown.sums[: self.used] = self.rows.sums[: self.used]
+            self.rows = grown
+
+    def count_reward(self, state: int, action: int, reward: float) -> None:
+        """`action`, taken when just `state` was known, earned `reward`."""
+        self.reserve(1)
+        row = row_of(self.rows, self.used, state)
+        self.used += row == self.used
+        self.rows.counts[row, action] += 1
+        self.rows.sums[row, action] += round(reward / UNIT)
+
+    @property
+    def spent(self) -> float:
+        """What random looks have cost."""
+        return float(self.tallies.tried[:-1] @ self.lattice.costs)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def data(self) -> Data:
+        """The rows in the order of their states."""
+        known = len(self._seen)
+        if known < self.used:
+            room = np.empty((self.used - known, self.lattice.m), np.int64)
+            self._seen = np.concatenate([self._seen, room])
+            self._value = np.concatenate([self._value, room])
+            layout = self.lattice.layout
+            decode(layout, self.rows.state, known, self.used, self._seen, self._value)
+        order = np.argsort(self.rows.state[: self.used])
+        return Data(
+            self._seen[order],
+            self._value[order],
+            self.rows.counts[order].astype(np.float64),
+            self.rows.sums[order] * UNIT,
+        )
+
+    def draw(self, rng: np.random.Generator, *, spread: float) -> World:
+        """Screen everything, shortlist what was drawn, and draw a small world of it."""
+        data = self.data()
+        belief = self.belief(data)
+        size, values, actions = self.effects.main.shape
+        residual = np.empty_like(data.sums)
+        odds, pair_odds = np.empty(size), np.empty(MOST_PAIRS)
+        bold = np.zeros((size + 1, values, actions))
+        sweep_mains(rng, data, belief, self.effects, self.inside, residual, odds, bold)
+        sweep_pairs(
+            rng, data, belief, self.effects, self.inside, residual, self.owner, pair_odds
+        )
+        few = self.shortlist(odds, pair_odds)
+        places = {i: j for j, i in enumerate(few.observations)}
+        pairs = [divmod(int(owner), size) for owner in self.owner if owner >= 0]
+        beliefs = Beliefs(
+            [self.marginal(i) for i in few.observations],
+            [belief.features[i, : self._radix(i), : self._radix(i) - 1] for i in few.observations],
+            [(places[i], places[j]) for i, j in pairs if i in places and j in places],
+            belief.noise,
+            MAIN_SPREAD,
+            PAIR_SPREAD,
+        )
+        return World(few, small_world(few, beliefs, data, rng, spread=spread), bold)
+
+    def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
+        """The likeliest of what was drawn or is likely, as far as its table stays small."""
+        size = len(odds)
+        strength = np.where((self.inside > 0) | (odds > LIKELY), odds, -np.inf)
+        for slot in np.flatnonzero(self.owner >= 0):
+            for i in divmod(int(self.owner[slot]), size):
+                strength[i] = max(strength[i], pair_odds[slot])
+        chosen: list[int] = []
+        for i in np.argsort(-strength, kind="stable"):
+            if strength[i] == -np.inf:
+                break
+            radices = [self._radix(j) for j in (*chosen, int(i))]
+            states = count_states(radices, min(self.lattice.m, len(radices)))
+            if states <= MOST_STATES and np.prod(radices) <= MOST_CELLS:
+                chosen.append(int(i))
+        return self._few(tuple(sorted(chosen)) or (int(np.argmax(odds)),))
+
+    def belief(self, data: Data) -> Belief:
+        """What is assumed of effects and noise, given the marginals and the mean rewards."""
+        size, values, _ = self.effects.main.shape
+        features = np.zeros((size, values, max(1, values - 1)))
+        for i in range(size):
+            n = self._radix(i)
+            basis = _contrasts(n)
+            features[i, :n, : n - 1] = basis - self.marginal(i) @ basis
+        mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
+        share = min(0.5, EXPECTED / size)
+        pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
+        return Belief(
+            features,
+            self.lattice.layout.radices - 1,
+            np.maximum(0.01, mean * (1.0 - mean)),
+            MAIN_SPREAD**2,
+            PAIR_SPREAD**2,
+            float(np.log(share / (1 - share))),
+            np.log(pair) + np.array([0.0, *HEREDITY]),
+        )
+
+    def marginal(self, i: int) -> Floats:
+        """The distribution of one observation, from blind looks."""
+        counted = self.tallies.marginal[i, : self._radix(i)] + 1.0
+        return np.asarray(counted / counted.sum())
+
+    def _radix(self, i: int) -> int:
+        return int(self.lattice.layout.radices[i])
+
+    def _few(self, observations: tuple[int, ...]) -> Shortlist:
+        if observations not in self._shortlists:
+            problem = self.lattice.problem
+            small = Lattice(
+                Problem(
+                    observations=[problem.observations[i] for i in observations],
+                    actions=problem.actions,
+                    max_observations=min(self.lattice.m, len(observations)),
+                    reward_value=problem.reward_value,
+                )
+            )
+            radices = small.layout.radices
+            strides = np.append(np.cumprod(radices[:0:-1])[::-1], 1)
+            if len(self._shortlists) >= 256:
+                self._shortlists.clear()
+            self._shortlists[observations] = Shortlist(observations, small, strides)
+        return self._shortlists[observations]
+
+
+def _contrasts(values: int) -> Floats:
+    """An orthonormal basis (values, values − 1) of what sums to zero (Helmert's)."""
+    basis = np.zeros((values, values - 1))
+    for k in range(1, values):
+        basis[:k, k - 1] = 1.0
+        basis[k, k - 1] = -float(k)
+        basis[:, k - 1] /= np.sqrt(k * (k + 1.0))
+    return basis
+
+
+def _empty_rows(least: int, actions: int) -> Rows:
+    length = 1 << max(10, (2 * least - 1).bit_length())
+    half = length // 2
+    return Rows(
+        np.zeros(half, np.int64),
+        np.zeros((half, actions), np.int64),
+        np.zeros((half, actions), np.int64),
+        np.full(length, -1, np.int64),
+    )
