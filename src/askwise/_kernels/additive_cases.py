@@ -4,9 +4,10 @@ Whatever is random within a case is a function of its tag, 64 bits drawn when it
 uniform number of a case is scramble(tag + (n + 1) · golden) / 2⁶⁴, as in splitmix64. So a case can
 be replayed, and the order in which cases are answered does not matter.
 
-With probability `explore` a case tries something: a coin decides between a random set of m
-observations (then acting by a bold draw of additive effects), and following the tree, then looking
-at random ones until m are known. One in `REASHED` of them acts at random.
+With probability `explore` a case tries something. A coin decides whether it first looks at a pair
+and then follows the tree as far as m looks allow, or follows the tree and then looks at single ones
+until m are known. Pairs and singles come from two lists that the plan made. Either way it acts as
+the tree says with what the tree asked for, but now and then at random.
 """
 
 from typing import NamedTuple
@@ -23,11 +24,14 @@ GOLDEN = 0x9E3779B97F4A7C15
 RANDOM_ACTIONS = 0.25
 """The share of the trying cases that act at random."""
 
-FOLLOW, FILL, RANDOM = 0, 1, 2
-"""What a case does: the tree; the tree and then random looks; random looks."""
+FOLLOW, PAIR_FIRST, SINGLES_LAST = 0, 1, 2
+"""What a case does: just follow the tree, or something before or after it."""
 
-_KIND, _DIE, _ACTION, _LOOKS = 0, 1, 2, 8
+_KIND, _DIE, _ACTION, _PAIR, _LOOKS = 0, 1, 2, 3, 8
 """Which uniform number of a case decides what."""
+
+ATTEMPTS = 8
+"""So many draws from the list of promising observations; then any will do."""
 
 
 class Tree(NamedTuple):
@@ -39,8 +43,10 @@ class Tree(NamedTuple):
     """What to do in each node, if nothing more is looked at."""
     child: Integers
     """(nodes, values): the node that a value leads to."""
-    bold: Floats
-    """(D, values, A): a draw of every effect, by which random looks are acted upon."""
+    pairs: Integers
+    """(n, 2): pairs worth trying, as often as they are."""
+    singles: Integers
+    """(n): observations worth trying, as often as they are."""
     explore: float
     """The share of the cases that try something."""
     blind: bool
@@ -69,40 +75,65 @@ def kind_of(tree: Tree, tag: np.uint64) -> int:
     luck = uniform(tag, _KIND)
     if luck >= tree.explore:
         return FOLLOW
-    return RANDOM if luck < 0.5 * tree.explore else FILL
+    return PAIR_FIRST if luck < 0.5 * tree.explore else SINGLES_LAST
 
 
 @jit
-def random_look(layout: Layout, subset: int, tag: np.uint64) -> int:
-    """An observation that is not in the subset, all equally likely."""
+def is_known(layout: Layout, subset: int, i: int) -> bool:
+    """Whether i is a member of the subset."""
+    for j in range(layout.sizes[subset]):
+        if layout.members[subset, j] == i:
+            return True
+    return False
+
+
+@jit
+def untold_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, subset: int) -> int:
+    """What a case looks at before (or after) it follows the tree; −1 for nothing more."""
     size = layout.sizes[subset]
-    n = _LOOKS
+    if kind == PAIR_FIRST:
+        pair = int(uniform(tag, _PAIR) * len(tree.pairs))
+        return tree.pairs[pair, size] if size < 2 else -1
+    n = 0
     while True:
-        i = int(uniform(tag, n) * len(layout.radices))
-        known = False
-        for j in range(size):
-            known |= layout.members[subset, j] == i
-        if not known:
+        luck = uniform(tag, _LOOKS + n)
+        if n < ATTEMPTS:
+            i = tree.singles[int(luck * len(tree.singles))]
+        else:
+            i = int(luck * len(layout.radices))
+        if not is_known(layout, subset, i):
             return i
         n += 1
 
 
 @jit
-def next_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, node: int, subset: int) -> int:
-    """What a case looks at next; −1 to act."""
-    if kind != RANDOM and tree.look[node] >= 0:
-        return tree.look[node]
-    if kind != FOLLOW and layout.sizes[subset] < layout.members.shape[1]:
-        return random_look(layout, subset, tag)
-    return -1
+def descend(layout: Layout, tree: Tree, values: Choices, subset: int, node: int) -> int:
+    """The node that is reached by what is known already."""
+    while tree.look[node] >= 0 and is_known(layout, subset, tree.look[node]):
+        node = tree.child[node, values[tree.look[node]]]
+    return node
 
 
 @jit
-def action_of(tree: Tree, tag: np.uint64, kind: int, node: int, effect: Floats) -> int:
-    """What a case does in the end; `effect` is the sum of the bold effects of what it saw."""
+def next_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, node: int, subset: int) -> int:
+    """What a case looks at next; −1 to act."""
+    if layout.sizes[subset] == layout.members.shape[1]:
+        return -1
+    if kind == PAIR_FIRST:
+        i = untold_look(layout, tree, tag, kind, subset)
+        if i >= 0:
+            return i
+    if tree.look[node] >= 0:
+        return tree.look[node]
+    return untold_look(layout, tree, tag, kind, subset) if kind == SINGLES_LAST else -1
+
+
+@jit
+def action_of(tree: Tree, tag: np.uint64, kind: int, node: int, actions: int) -> int:
+    """What a case does in the end."""
     if kind != FOLLOW and uniform(tag, _DIE) < RANDOM_ACTIONS:
-        return int(uniform(tag, _ACTION) * len(effect))
-    return np.argmax(effect) if kind == RANDOM else tree.action[node]
+        return int(uniform(tag, _ACTION) * actions)
+    return tree.action[node]
 
 
 @jit
@@ -120,10 +151,8 @@ def run_tree(
     out_action: Choices,
 ) -> int:
     """Decide and count every case, each rewarded at once; returns the number of rows then used."""
-    effect = np.empty(rewards.shape[1])
     for t in range(len(values)):
         kind = kind_of(tree, tags[t])
-        effect[:] = tree.bold[-1, 0]
         state = 0
         subset = 0
         node = 0
@@ -132,19 +161,18 @@ def run_tree(
         while i >= 0:
             union, first, stride, _ = child(layout, subset, state, i)
             x = values[t, i]
-            effect += tree.bold[i, x]
-            if kind == RANDOM or tree.look[node] < 0:
-                tallies.tried[i] += 1
-            if kind == RANDOM or level == 0 or tree.blind:
+            first_two = kind == PAIR_FIRST and level < 2
+            tallies.tried[i] += first_two or tree.look[node] != i
+            if first_two or level == 0 or tree.blind:
                 tallies.marginal[i, x] += 1
-            if tree.look[node] >= 0:
-                node = tree.child[node, x] if kind != RANDOM else node
             state = first + x * stride
             subset = union
             level += 1
+            if kind != PAIR_FIRST or level >= 2:
+                node = descend(layout, tree, values[t], subset, node)
             i = next_look(layout, tree, tags[t], kind, node, subset)
         tallies.tried[-1] += kind != FOLLOW
-        action = action_of(tree, tags[t], kind, node, effect)
+        action = action_of(tree, tags[t], kind, node, rewards.shape[1])
         row = row_of(rows, used, state)
         used += row == used
         rows.counts[row, action] += 1

@@ -55,12 +55,10 @@ def sweep_mains(
     inside: Integers,
     residual: Floats,
     out_odds: Floats,
-    out_bold: Floats,
 ) -> None:
     """Draw which observations are in, and their effects.
 
-    `out_odds` are the log odds that each is in, given the others; `out_bold` (D + 1, values, A) its
-    effects drawn as if it were in, and in the last place the intercepts.
+    `out_odds` are the log odds that each is in, given the others.
     """
     size, values, actions = effects.main.shape
     counts = np.empty((size, values, actions))
@@ -71,7 +69,6 @@ def sweep_mains(
     draw_base(rng, data, belief, residual, effects.base)
     residuals(data, effects, residual)
     tally_mains(data, residual, counts, sums)
-    out_bold[-1, 0] = effects.base
     for i in rng.permutation(size):
         without = sums[i] + counts[i] * effects.main[i]
         basis = belief.features[i]
@@ -79,11 +76,10 @@ def sweep_mains(
         out_odds[i] = belief.main_odds + evidence(
             counts[i], without, basis, columns, belief.noise, belief.main_variance, factor, mean
         )
-        draw_effects(rng, basis, columns, factor, mean, out_bold[i])
         was = inside[i]
         inside[i] = rng.random() < chance(out_odds[i])
         if inside[i]:
-            effects.main[i] = out_bold[i]
+            draw_effects(rng, basis, columns, factor, mean, effects.main[i])
         else:
             effects.main[i] = 0.0
         if was or inside[i]:
@@ -100,11 +96,11 @@ def sweep_pairs(
     inside: Integers,
     residual: Floats,
     owner: Integers,
-    out_odds: Floats,
+    out_evidence: Floats,
 ) -> None:
     """Draw which pairs are in, and their effects; `owner` has i · D + j of each slot, or −1.
 
-    `out_odds` are the log odds of the pair in each slot.
+    `out_evidence` (D, D) are the log Bayes factors, 0 where nothing was seen.
     """
     size, values, actions = effects.main.shape
     widest = belief.features.shape[2] ** 2
@@ -119,7 +115,9 @@ def sweep_pairs(
     for i in range(size):
         for j in range(i + 1, size):
             columns = belief.columns[i] * belief.columns[j]
-            if columns > MOST_COLUMNS or columns == 0 or counts[i, j].sum() < LEAST_COUNT:
+            out_evidence[i, j] = 0.0
+            count = counts[i, j].sum()
+            if columns > MOST_COLUMNS or columns == 0 or count == 0.0:
                 continue
             slot = effects.slot[i, j]
             without = sums[i, j]
@@ -133,7 +131,7 @@ def sweep_pairs(
                             basis[x * values + y, k * belief.columns[j] + l] = (
                                 belief.features[i, x, k] * belief.features[j, y, l]
                             )
-            odds = belief.pair_odds[inside[i] + inside[j]] + evidence(
+            out_evidence[i, j] = evidence(
                 counts[i, j],
                 without,
                 basis,
@@ -143,7 +141,8 @@ def sweep_pairs(
                 factor,
                 mean,
             )
-            enters = rng.random() < chance(odds)
+            odds = out_evidence[i, j] + belief.pair_odds[inside[i] + inside[j]]
+            enters = count >= LEAST_COUNT and rng.random() < chance(odds)
             if slot < 0 and enters:
                 for free in range(len(owner)):
                     if owner[free] < 0:
@@ -155,7 +154,6 @@ def sweep_pairs(
                 effects.pair[slot] = drawn.reshape(values, values, actions)
                 effects.slot[i, j] = slot
                 owner[slot] = i * size + j
-                out_odds[slot] = odds
             else:
                 effects.slot[i, j] = -1
                 owner[slot] = -1

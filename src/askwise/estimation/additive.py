@@ -29,32 +29,47 @@ from askwise.statistics import UNIT
 EXPECTED = 4.0
 """How many observations are expected to matter."""
 
-EXPECTED_PAIRS = 0.5
+EXPECTED_PAIRS = 2.0
 """How many pairs are expected to matter though neither member does."""
 
 HEREDITY = np.log([10.0, 100.0])
 """How much likelier a pair is when one or both of its members are in."""
 
 MAIN_SPREAD = 0.2
-PAIR_SPREAD = 0.5
+PAIR_SPREAD = 0.7
 """τ of effects that are in."""
 
 MOST_PAIRS = 24
 MOST_STATES = 8_000
-MOST_CELLS = 1_024
+MOST_CELLS = 512
 """What a shortlist may have."""
 
-LIKELY = 0.0
-"""Log odds from which an observation is on the shortlist even if it was not drawn."""
+LIKELY = -3.0
+"""Log odds from which an observation may be on the shortlist."""
+
+FAINT = 0.04
+"""The least probability, for τ, that an observation or a pair on the shortlist matters."""
+
+FOCUS = 4.0
+"""Pairs to try are drawn by their Bayes factor to this power."""
+
+SINGLES=0.0
+SETTLED = 3.0
+"""Log odds from which a pair or an observation needs no trying."""
+
+LISTED = 64
+"""How many pairs and observations are drawn to be tried in a round."""
 
 
 class World(NamedTuple):
-    """A draw: a small problem, what is believed of it, and an effect of everything."""
+    """A draw: a small problem, what is believed of it, and what is worth trying."""
 
     few: Shortlist
     estimates: Estimates
-    bold: Floats
-    """(D + 1, values, A): effects of every observation as if it mattered; last, the intercepts."""
+    pairs: Integers
+    """(n, 2): pairs to try."""
+    singles: Integers
+    """(n): observations to try."""
 
 
 class AdditiveModel:
@@ -130,43 +145,42 @@ class AdditiveModel:
         """Screen everything, shortlist what was drawn, and draw a small world of it."""
         data = self.data()
         belief = self.belief(data)
-        size, values, actions = self.effects.main.shape
+        size = len(self.inside)
         residual = np.empty_like(data.sums)
-        odds, pair_odds = np.empty(size), np.empty(MOST_PAIRS)
-        bold = np.zeros((size + 1, values, actions))
-        sweep_mains(rng, data, belief, self.effects, self.inside, residual, odds, bold)
+        odds, pair_evidence = np.empty(size), np.zeros((size, size))
+        sweep_mains(rng, data, belief, self.effects, self.inside, residual, odds)
         sweep_pairs(
-            rng, data, belief, self.effects, self.inside, residual, self.owner, pair_odds
+            rng, data, belief, self.effects, self.inside, residual, self.owner, pair_evidence
         )
+        pair_odds = pair_evidence + belief.pair_odds[self.inside[:, None] + self.inside]
         few = self.shortlist(odds, pair_odds)
-        places = {i: j for j, i in enumerate(few.observations)}
-        pairs = [divmod(int(owner), size) for owner in self.owner if owner >= 0]
+        chosen = np.array(few.observations)
         beliefs = Beliefs(
             [self.marginal(i) for i in few.observations],
             [belief.features[i, : self._radix(i), : self._radix(i) - 1] for i in few.observations],
-            [(places[i], places[j]) for i, j in pairs if i in places and j in places],
             belief.noise,
-            MAIN_SPREAD,
-            PAIR_SPREAD,
+            MAIN_SPREAD**2 * chance(odds[chosen]),
+            PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        return World(few, small_world(few, beliefs, data, rng, spread=spread), bold)
+        estimates = small_world(few, beliefs, data, rng, spread=spread)
+        above = np.triu_indices(size, 1)
+        tried = pick(rng, pair_evidence[above], pair_odds[above])
+        pairs = np.stack(above, axis=1)[tried] if size > 1 else np.zeros((1, 2), np.int64)
+        return World(few, estimates, pairs, pick(rng, SINGLES*(odds - belief.main_odds), odds))
 
     def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
-        """The likeliest of what was drawn or is likely, as far as its table stays small."""
+        """The likeliest of what may matter, as far as its table stays small."""
         size = len(odds)
-        strength = np.where((self.inside > 0) | (odds > LIKELY), odds, -np.inf)
-        for slot in np.flatnonzero(self.owner >= 0):
-            for i in divmod(int(self.owner[slot]), size):
-                strength[i] = max(strength[i], pair_odds[slot])
+        above = np.where(np.triu(np.ones((size, size)), 1) > 0, pair_odds, -np.inf)
+        strength = np.maximum(odds, np.maximum(above.max(axis=0), above.max(axis=1)))
         chosen: list[int] = []
         for i in np.argsort(-strength, kind="stable"):
-            if strength[i] == -np.inf:
-                break
             radices = [self._radix(j) for j in (*chosen, int(i))]
             states = count_states(radices, min(self.lattice.m, len(radices)))
-            if states <= MOST_STATES and np.prod(radices) <= MOST_CELLS:
+            small = states <= MOST_STATES and np.prod(radices) <= MOST_CELLS
+            if not chosen or (small and strength[i] > LIKELY):
                 chosen.append(int(i))
-        return self._few(tuple(sorted(chosen)) or (int(np.argmax(odds)),))
+        return self._few(tuple(sorted(chosen)))
 
     def belief(self, data: Data) -> Belief:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
@@ -214,6 +228,20 @@ class AdditiveModel:
                 self._shortlists.clear()
             self._shortlists[observations] = Shortlist(observations, small, strides)
         return self._shortlists[observations]
+
+
+def chance(log_odds: Floats) -> Floats:
+    """The probability with these log odds, but never less than FAINT."""
+    return np.maximum(FAINT, 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0))))
+
+
+def pick(rng: np.random.Generator, evidence: Floats, odds: Floats) -> Integers:
+    """LISTED draws by the Bayes factor, among those that are not settled."""
+    weight = np.exp(FOCUS * (evidence - evidence.max(initial=0.0)))
+    weight[odds > SETTLED] = 0.0
+    cumulative = np.cumsum(weight + 1e-12 / len(weight))
+    drawn = rng.random(LISTED) * cumulative[-1]
+    return np.minimum(np.searchsorted(cumulative, drawn, side="right"), len(weight) - 1)
 
 
 def _contrasts(values: int) -> Floats:

@@ -13,7 +13,6 @@ Where a state was met often, what it earned there corrects what the features can
     r̂(a, ψ) = (κ r(a, ψ) + Σr(a, ψ)) / (κ + N(a, ψ)).
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +32,7 @@ OWN_CASES = 60.0
 """κ: what the features count for against a state's own rewards."""
 
 BASE_SPREAD = 0.5
-FAINT_SPREAD = 0.1
-"""τ of the pairs that nothing spoke for."""
+"""τ of the intercepts."""
 
 MOST_FEATURES = 60
 
@@ -59,11 +57,12 @@ class Beliefs(NamedTuple):
     """Of each of the few."""
     features: list[Floats]
     """(values, columns) of each of the few, centred under its marginal."""
-    pairs: Sequence[tuple[int, int]]
-    """The pairs that are in, as places among the few."""
     noise: Floats
-    main_spread: float
-    pair_spread: float
+    """σ² of each action."""
+    variance: Floats
+    """τ² of the effects of each of the few."""
+    pair_variance: Floats
+    """(few, few): τ² of the effects of each pair i < j."""
 
 
 def small_world(
@@ -106,20 +105,20 @@ def small_world(
 
 
 def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:
-    """f(φ) of every cell, and τ² of every column: the intercept, mains, pairs, faint pairs."""
+    """f(φ) of every cell, and τ² of every column: the intercept, mains, the likeliest pairs."""
     radices = few.lattice.layout.radices
     digits = np.arange(few.cells)[:, None] // few.strides % radices
     mains = [f[digits[:, j]] for j, f in enumerate(beliefs.features)]
     columns = [np.ones((few.cells, 1)), *mains]
-    variance = [BASE_SPREAD**2, *[beliefs.main_spread**2] * sum(f.shape[1] for f in mains)]
-    every = [(i, j) for j in range(len(mains)) for i in range(j)]
-    faint = [pair for pair in every if pair not in beliefs.pairs]
-    for pairs, spread in ((beliefs.pairs, beliefs.pair_spread), (faint, FAINT_SPREAD)):
-        for i, j in pairs:
-            product = (mains[i][:, :, None] * mains[j][:, None, :]).reshape(few.cells, -1)
-            if len(variance) + product.shape[1] <= MOST_FEATURES:
-                columns.append(product)
-                variance += [spread**2] * product.shape[1]
+    variance = [BASE_SPREAD**2]
+    for main, of_main in zip(mains, beliefs.variance, strict=True):
+        variance += [of_main] * main.shape[1]
+    pairs = [(-beliefs.pair_variance[i, j], i, j) for j in range(len(mains)) for i in range(j)]
+    for negative, i, j in sorted(pairs):
+        product = (mains[i][:, :, None] * mains[j][:, None, :]).reshape(few.cells, -1)
+        if len(variance) + product.shape[1] <= MOST_FEATURES:
+            columns.append(product)
+            variance += [-negative] * product.shape[1]
     return np.concatenate(columns, axis=1), np.array(variance)
 
 

@@ -21,7 +21,7 @@ ALLOWANCE = 0.2
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
-ACTING_ROUGHLY = 0.05
+ACTING_ROUGHLY = 0.03
 """What acting in a random case is reckoned to lose, in units of reward."""
 
 SPREAD = 0.3
@@ -68,7 +68,9 @@ class AdditiveEngine:
         tree = compact_tree(
             small, world.few.observations, following, estimates.action, lattice.most_outcomes
         )
-        return Tree(*tree, world.bold, explore, not self.sequential)
+        return Tree(
+            *tree, world.pairs, world.singles, explore, not self.sequential
+        )
 
     def trying(self) -> tuple[float, bool]:
         """The share of the next round's cases that try something, and whether the budget is up."""
