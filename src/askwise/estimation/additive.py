@@ -11,6 +11,7 @@ The state is: the rewards by state met, the values seen in blind looks, the rand
 whole numbers; and where the Gibbs steps stand, which is only a place to go on from.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +33,10 @@ EXPECTED = 4.0
 EXPECTED_PAIRS = 2.0
 """How many pairs are expected to matter though neither member does."""
 
-HEREDITY = np.log([10.0, 100.0])
+HEREDITY = np.log([2.0, 20.0])
 """How much likelier a pair is when one or both of its members are in."""
 
-MAIN_SPREAD = 0.2
+MAIN_SPREAD = 0.3
 PAIR_SPREAD = 0.7
 """τ of effects that are in."""
 
@@ -47,7 +48,7 @@ MOST_CELLS = 512
 LIKELY = -3.0
 """Log odds from which an observation may be on the shortlist."""
 
-FAINT = 0.04
+FAINT = 0.06
 """The least probability, for τ, that an observation or a pair on the shortlist matters."""
 
 FOCUS = 4.0
@@ -86,6 +87,10 @@ class AdditiveModel:
         self.tallies = Tallies(
             np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64)
         )
+        self._possible = np.arange(values) < radices[:, None]
+        self._basis = np.zeros((size, values, max(1, values - 1)))
+        for i, n in enumerate(radices.tolist()):
+            self._basis[i, :n, : n - 1] = contrasts(n)
         self.inside: Integers = np.zeros(size, np.int64)
         self.owner: Integers = np.full(MOST_PAIRS, -1)
         self.effects = Effects(
@@ -173,23 +178,25 @@ class AdditiveModel:
         size = len(odds)
         above = np.where(np.triu(np.ones((size, size)), 1) > 0, pair_odds, -np.inf)
         strength = np.maximum(odds, np.maximum(above.max(axis=0), above.max(axis=1)))
-        chosen: list[int] = []
-        for i in np.argsort(-strength, kind="stable"):
-            radices = [self._radix(j) for j in (*chosen, int(i))]
-            states = count_states(radices, min(self.lattice.m, len(radices)))
-            small = states <= MOST_STATES and np.prod(radices) <= MOST_CELLS
-            if not chosen or (small and strength[i] > LIKELY):
-                chosen.append(int(i))
+        order = np.argsort(-strength, kind="stable").tolist()
+        chosen = order[:1]
+        for i in order[1:]:
+            if strength[i] <= LIKELY:
+                break
+            radices = [self._radix(j) for j in (*chosen, i)]
+            if math.prod(radices) <= MOST_CELLS and (
+                count_states(radices, min(self.lattice.m, len(radices))) <= MOST_STATES
+            ):
+                chosen.append(i)
         return self._few(tuple(sorted(chosen)))
 
     def belief(self, data: Data) -> Belief:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
-        size, values, _ = self.effects.main.shape
-        features = np.zeros((size, values, max(1, values - 1)))
-        for i in range(size):
-            n = self._radix(i)
-            basis = _contrasts(n)
-            features[i, :n, : n - 1] = basis - self.marginal(i) @ basis
+        size = len(self.inside)
+        marginals = (self.tallies.marginal + 1.0) * self._possible
+        marginals /= marginals.sum(axis=1, keepdims=True)
+        centre = np.einsum("ix,ixk->ik", marginals, self._basis)
+        features = (self._basis - centre[:, None, :]) * self._possible[:, :, None]
         mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
         share = min(0.5, EXPECTED / size)
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
@@ -244,7 +251,7 @@ def pick(rng: np.random.Generator, evidence: Floats, odds: Floats) -> Integers:
     return np.minimum(np.searchsorted(cumulative, drawn, side="right"), len(weight) - 1)
 
 
-def _contrasts(values: int) -> Floats:
+def contrasts(values: int) -> Floats:
     """An orthonormal basis (values, values − 1) of what sums to zero (Helmert's)."""
     basis = np.zeros((values, values - 1))
     for k in range(1, values):

@@ -132,9 +132,9 @@ def draw_weights(
     *,
     spread: float,
 ) -> Floats:
-    """(A, columns): w_a = Λ⁻¹ Fᵀ(Σr − n/2)/σ² + spread · L⁻ᵀ z, Λ = L Lᵀ = FᵀnF/σ² + diag τ⁻².
+    """(A, columns): w_a = Λ⁻¹ (Fᵀ(Σr − n/2)/σ² + spread · L z), Λ = L Lᵀ = FᵀnF/σ² + diag τ⁻².
 
-    The intercept's prior mean is ½.
+    With z standard normal, Λ⁻¹ L z has the covariance Λ⁻¹. The intercept's prior mean is ½.
     """
     weights = np.empty((counts.shape[1], expected.shape[1]))
     for a, drawn in enumerate(weights):
@@ -142,7 +142,7 @@ def draw_weights(
         precision = (expected.T * (n / noise[a])) @ expected + np.diag(1.0 / variance)
         factor = np.linalg.cholesky(precision)
         target = expected.T @ ((sums[:, a] - 0.5 * n) / noise[a])
-        half = np.linalg.solve(factor, target) + spread * rng.standard_normal(len(target))
-        drawn[:] = np.linalg.solve(factor.T, half)
+        noise_of_draw = factor @ rng.standard_normal(len(target))
+        drawn[:] = np.linalg.solve(precision, target + spread * noise_of_draw)
     weights[:, 0] += 0.5
     return weights

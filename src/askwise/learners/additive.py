@@ -24,7 +24,7 @@ MOST_TRYING = 0.5
 ACTING_ROUGHLY = 0.03
 """What acting in a random case is reckoned to lose, in units of reward."""
 
-SPREAD = 0.3
+SPREAD = 0.4
 ROUNDS = 50
 """A round lasts t / ROUNDS cases, and at least SHORTEST."""
 
