@@ -79,6 +79,8 @@ def suite() -> list[Entry]:
         Entry("latent classes, 10 of 30", "chosen-on", latent_classes(3, 30, 10, classes=4)),
         Entry("irrelevant classes, D=40", "chosen-on", irrelevant_classes(4, 40)),
         Entry("chain, 6 of 25", "chosen-on", chain(5, 25, 6)),
+        Entry("tree, 5 of 24", "chosen-on", tree(6, 24)),
+        Entry("cascade, D=35", "chosen-on", cascade(7, 35)),
         Entry("tree, 5 of 30", "kept-aside", tree(11, 30)),
         Entry("cascade, D=50", "kept-aside", cascade(12, 50)),
         Entry("noisy copies, D=20", "kept-aside", noisy_copies(13, 20)),
@@ -273,9 +275,7 @@ def place(
         )
 
     core = Model(problem(places), probability / probability.sum(), reward)
-    return Sparse(
-        problem(range(size)), core, tuple(places), nuisance or independent(rng, radices)
-    )
+    return Sparse(problem(range(size)), core, tuple(places), nuisance or independent(rng, radices))
 
 
 def independent(rng: np.random.Generator, radices: Integers) -> Nuisance:

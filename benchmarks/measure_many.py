@@ -63,7 +63,11 @@ def main() -> None:
                 for seed in range(given.seeds)
             ]
             scores = np.array([scores for scores, _ in runs])
-            half = 1.96 * scores.std(axis=0, ddof=1) / np.sqrt(given.seeds) if given.seeds > 1 else scores[0] * 0
+            half = (
+                1.96 * scores.std(axis=0, ddof=1) / np.sqrt(given.seeds)
+                if given.seeds > 1
+                else scores[0] * 0
+            )
             means.append(scores.mean(axis=0))
             cells = " ".join(f"{s:6.2f} ± {h:4.2f}" for s, h in zip(means[-1], half, strict=True))
             took = np.mean([took for _, took in runs])

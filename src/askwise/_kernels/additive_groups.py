@@ -83,21 +83,21 @@ def evidence(
         mean = out_mean[a]
         for k in range(columns):
             mean[k] = 0.0
-            for l in range(k + 1):
-                factor[k, l] = 1.0 / variance if k == l else 0.0
+            for h in range(k + 1):
+                factor[k, h] = 1.0 / variance if k == h else 0.0
         for x in range(len(basis)):
             if counts[x, a] > 0.0:
                 for k in range(columns):
                     mean[k] += sums[x, a] * basis[x, k] / noise[a]
                     weighed = counts[x, a] * basis[x, k] / noise[a]
-                    for l in range(k + 1):
-                        factor[k, l] += weighed * basis[x, l]
+                    for h in range(k + 1):
+                        factor[k, h] += weighed * basis[x, h]
         for k in range(columns):  # Cholesky in place, and forward substitution along with it
-            for l in range(k):
-                rest = factor[k, l]
-                for j in range(l):
-                    rest -= factor[k, j] * factor[l, j]
-                factor[k, l] = rest / factor[l, l]
+            for h in range(k):
+                rest = factor[k, h]
+                for j in range(h):
+                    rest -= factor[k, j] * factor[h, j]
+                factor[k, h] = rest / factor[h, h]
             rest = factor[k, k]
             for j in range(k):
                 rest -= factor[k, j] * factor[k, j]

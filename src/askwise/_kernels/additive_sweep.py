@@ -127,9 +127,9 @@ def sweep_pairs(
             for x in range(values):
                 for y in range(values):
                     for k in range(belief.columns[i]):
-                        for l in range(belief.columns[j]):
-                            basis[x * values + y, k * belief.columns[j] + l] = (
-                                belief.features[i, x, k] * belief.features[j, y, l]
+                        for h in range(belief.columns[j]):
+                            basis[x * values + y, k * belief.columns[j] + h] = (
+                                belief.features[i, x, k] * belief.features[j, y, h]
                             )
             out_evidence[i, j] = evidence(
                 counts[i, j],

@@ -51,10 +51,12 @@ LIKELY = -3.0
 FAINT = 0.06
 """The least probability, for τ, that an observation or a pair on the shortlist matters."""
 
-FOCUS = 4.0
+FOCUS = 3.0
 """Pairs to try are drawn by their Bayes factor to this power."""
 
-SINGLES=0.0
+EVEN = 0.1
+"""The share that is drawn evenly: what had bad luck gets another chance."""
+
 SETTLED = 3.0
 """Log odds from which a pair or an observation needs no trying."""
 
@@ -84,9 +86,7 @@ class AdditiveModel:
         self.rows = _empty_rows(1024, actions)
         self._seen: Integers = np.empty((0, lattice.m), np.int64)
         self._value: Integers = np.empty((0, lattice.m), np.int64)
-        self.tallies = Tallies(
-            np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64)
-        )
+        self.tallies = Tallies(np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64))
         self._possible = np.arange(values) < radices[:, None]
         self._basis = np.zeros((size, values, max(1, values - 1)))
         for i, n in enumerate(radices.tolist()):
@@ -143,7 +143,7 @@ class AdditiveModel:
             self._seen[order],
             self._value[order],
             self.rows.counts[order].astype(np.float64),
-            self.rows.sums[order] * UNIT,
+            np.asarray(self.rows.sums[order] * UNIT, np.float64),
         )
 
     def draw(self, rng: np.random.Generator, *, spread: float) -> World:
@@ -171,7 +171,7 @@ class AdditiveModel:
         above = np.triu_indices(size, 1)
         tried = pick(rng, pair_evidence[above], pair_odds[above])
         pairs = np.stack(above, axis=1)[tried] if size > 1 else np.zeros((1, 2), np.int64)
-        return World(few, estimates, pairs, pick(rng, SINGLES*(odds - belief.main_odds), odds))
+        return World(few, estimates, pairs, pick(rng, np.zeros(size), odds))
 
     def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
         """The likeliest of what may matter, as far as its table stays small."""
@@ -246,9 +246,11 @@ def pick(rng: np.random.Generator, evidence: Floats, odds: Floats) -> Integers:
     """LISTED draws by the Bayes factor, among those that are not settled."""
     weight = np.exp(FOCUS * (evidence - evidence.max(initial=0.0)))
     weight[odds > SETTLED] = 0.0
-    cumulative = np.cumsum(weight + 1e-12 / len(weight))
+    weight = (1 - EVEN) * weight / max(weight.sum(), 1e-300) + EVEN / len(weight)
+    cumulative = np.cumsum(weight)
     drawn = rng.random(LISTED) * cumulative[-1]
-    return np.minimum(np.searchsorted(cumulative, drawn, side="right"), len(weight) - 1)
+    found: Integers = np.searchsorted(cumulative, drawn, side="right")
+    return np.asarray(np.minimum(found, len(weight) - 1))
 
 
 def contrasts(values: int) -> Floats:

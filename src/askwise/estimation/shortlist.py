@@ -99,9 +99,7 @@ def small_world(
     every = np.arange(lattice.size)
     marginalise(lattice.layout, few.strides, p, cells, every, weight, reward)
     reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
-    return Estimates(
-        reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii()
-    )
+    return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())
 
 
 def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:

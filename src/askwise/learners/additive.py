@@ -17,7 +17,7 @@ from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.planning.compact import compact_tree, follow_set
 from askwise.statistics import UNIT
 
-ALLOWANCE = 0.2
+ALLOWANCE = 0.25
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
@@ -68,9 +68,7 @@ class AdditiveEngine:
         tree = compact_tree(
             small, world.few.observations, following, estimates.action, lattice.most_outcomes
         )
-        return Tree(
-            *tree, world.pairs, world.singles, explore, not self.sequential
-        )
+        return Tree(*tree, world.pairs, world.singles, explore, not self.sequential)
 
     def trying(self) -> tuple[float, bool]:
         """The share of the next round's cases that try something, and whether the budget is up."""
