@@ -10,11 +10,11 @@ import argparse
 import time
 
 import numpy as np
-from learning_many import Entry, suite
 
 from askwise.environments.base import stream
 from askwise.lattice import Lattice
 from askwise.learners.additive import AdditiveEngine
+from learning_many import Entry, suite
 
 MOMENTS = 1_000, 5_000, 20_000, 100_000
 

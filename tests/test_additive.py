@@ -283,7 +283,7 @@ def test_a_set_is_looked_at_whatever_it_shows():
 def a_tree(explore):
     look, action = np.array([3, -1, -1]), np.array([0, 0, 1])
     child = np.array([[1, 2], [-1, -1], [-1, -1]])
-    return Tree(look, action, child, np.array([[3, 5], [1, 2]]), np.array([0, 7]), explore, False)
+    return Tree(look, action, child, np.array([[3, 5], [1, 2]]), explore, False)
 
 
 def test_what_a_case_tries_is_a_function_of_its_tag():
@@ -302,7 +302,7 @@ def test_what_a_case_tries_is_a_function_of_its_tag():
         assert [first, second] in tree.pairs.tolist()
         alone = lattice.subset((3,))
         assert next_look(lattice.layout, tree, tag, FOLLOW, 1, alone) == -1
-        assert next_look(lattice.layout, tree, tag, SINGLES_LAST, 1, alone) in (0, 7)
+        assert next_look(lattice.layout, tree, tag, SINGLES_LAST, 1, alone) not in (-1, 3)
 
 
 # --- the engine ----------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ be replayed, and the order in which cases are answered does not matter.
 
 With probability `explore` a case tries something. A coin decides whether it first looks at a pair
 and then follows the tree as far as m looks allow, or follows the tree and then looks at single ones
-until m are known. Pairs and singles come from two lists that the plan made. Either way it acts as
-the tree says with what the tree asked for, but now and then at random.
+until m are known. Pairs come from a list that the plan made, single ones are any. Either way it acts
+as the tree says with what the tree asked for, but now and then at random.
 """
 
 from typing import NamedTuple
@@ -30,9 +30,6 @@ FOLLOW, PAIR_FIRST, SINGLES_LAST = 0, 1, 2
 _KIND, _DIE, _ACTION, _PAIR, _LOOKS = 0, 1, 2, 3, 8
 """Which uniform number of a case decides what."""
 
-ATTEMPTS = 8
-"""So many draws from the list of promising observations; then any will do."""
-
 
 class Tree(NamedTuple):
     """The policy of a round."""
@@ -45,8 +42,6 @@ class Tree(NamedTuple):
     """(nodes, values): the node that a value leads to."""
     pairs: Integers
     """(n, 2): pairs worth trying, as often as they are."""
-    singles: Integers
-    """(n): observations worth trying, as often as they are."""
     explore: float
     """The share of the cases that try something."""
     blind: bool
@@ -81,10 +76,10 @@ def kind_of(tree: Tree, tag: np.uint64) -> int:
 @jit
 def is_known(layout: Layout, subset: int, i: int) -> bool:
     """Whether i is a member of the subset."""
+    known = False
     for j in range(layout.sizes[subset]):
-        if layout.members[subset, j] == i:
-            return True
-    return False
+        known |= layout.members[subset, j] == i
+    return known
 
 
 @jit
@@ -96,11 +91,7 @@ def untold_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, subset: i
         return tree.pairs[pair, size] if size < 2 else -1
     n = 0
     while True:
-        luck = uniform(tag, _LOOKS + n)
-        if n < ATTEMPTS:
-            i = tree.singles[int(luck * len(tree.singles))]
-        else:
-            i = int(luck * len(layout.radices))
+        i = int(uniform(tag, _LOOKS + n) * len(layout.radices))
         if not is_known(layout, subset, i):
             return i
         n += 1

@@ -58,10 +58,10 @@ EVEN = 0.1
 """The share that is drawn evenly: what had bad luck gets another chance."""
 
 SETTLED = 3.0
-"""Log odds from which a pair or an observation needs no trying."""
+"""Log odds from which a pair needs no trying."""
 
 LISTED = 64
-"""How many pairs and observations are drawn to be tried in a round."""
+"""How many pairs are drawn to be tried in a round."""
 
 
 class World(NamedTuple):
@@ -71,8 +71,6 @@ class World(NamedTuple):
     estimates: Estimates
     pairs: Integers
     """(n, 2): pairs to try."""
-    singles: Integers
-    """(n): observations to try."""
 
 
 class AdditiveModel:
@@ -171,7 +169,7 @@ class AdditiveModel:
         above = np.triu_indices(size, 1)
         tried = pick(rng, pair_evidence[above], pair_odds[above])
         pairs = np.stack(above, axis=1)[tried] if size > 1 else np.zeros((1, 2), np.int64)
-        return World(few, estimates, pairs, pick(rng, np.zeros(size), odds))
+        return World(few, estimates, pairs)
 
     def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
         """The likeliest of what may matter, as far as its table stays small."""

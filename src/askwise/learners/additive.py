@@ -68,7 +68,7 @@ class AdditiveEngine:
         tree = compact_tree(
             small, world.few.observations, following, estimates.action, lattice.most_outcomes
         )
-        return Tree(*tree, world.pairs, world.singles, explore, not self.sequential)
+        return Tree(*tree, world.pairs, explore, not self.sequential)
 
     def trying(self) -> tuple[float, bool]:
         """The share of the next round's cases that try something, and whether the budget is up."""
