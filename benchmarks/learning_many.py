@@ -170,7 +170,7 @@ def noisy_copies(seed: int, size: int) -> Sparse:
 
 
 def irrelevant_classes(seed: int, size: int) -> Sparse:
-    """Four observations add up; all the others follow hidden classes that say nothing of rewards."""
+    """Four observations add up; the others follow hidden classes that say nothing of rewards."""
     rng = np.random.default_rng(seed)
     values = [2, 2, 3, 2]
     reward = 0.5 + sum_of_effects(rng, values, actions=3, scale=0.14)

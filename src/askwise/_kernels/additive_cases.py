@@ -6,8 +6,8 @@ be replayed, and the order in which cases are answered does not matter.
 
 With probability `explore` a case tries something. A coin decides whether it first looks at a pair
 and then follows the tree as far as m looks allow, or follows the tree and then looks at single ones
-until m are known. Pairs come from a list that the plan made, single ones are any. Either way it acts
-as the tree says with what the tree asked for, but now and then at random.
+until m are known. Pairs come from a list that the plan made, single ones are any. Either way it
+acts as the tree says with what the tree asked for, but now and then at random.
 """
 
 from typing import NamedTuple
