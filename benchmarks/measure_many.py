@@ -1,0 +1,79 @@
+"""How fast the additive model learns with many observations.
+
+    python benchmarks/measure_many.py [--half chosen-on] [--seeds 3] [--cases 20000] [--way both]
+
+The score after n cases is (mean gain of the first n − nothing) / (oracle − nothing), the oracle
+being the best gain when buying as the learner does. ± is half a 95 % interval over the seeds.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from askwise.environments.base import stream
+from askwise.lattice import Lattice
+from askwise.learners.additive import AdditiveEngine
+from learning_many import Entry, suite
+
+MOMENTS = 1_000, 5_000, 20_000, 100_000
+
+
+def measure(entry: Entry, *, sequential: bool, seed: int, cases: int) -> tuple[list[float], float]:
+    """The scores at the moments up to `cases`, and µs a decision."""
+    problem = entry.environment.problem
+    lattice = Lattice(problem)
+    engine = AdditiveEngine(lattice, sequential=sequential, rng=np.random.default_rng(seed))
+    gain, took, done = np.empty(cases), 0.0, 0
+    for draws in stream(entry.environment, np.random.default_rng(1000 + seed), cases):
+        n = len(draws.values)
+        state, action = np.empty(n, np.int64), np.empty(n, np.int16)
+        begin = time.perf_counter()
+        engine.run(draws.values, draws.rewards, state, action)
+        took += time.perf_counter() - begin
+        subset = np.searchsorted(lattice.layout.offsets, state, side="right") - 1
+        reward = draws.rewards[np.arange(n), action]
+        gain[done : done + n] = problem.reward_value * reward - lattice.subset_costs[subset]
+        done += n
+    best = entry.sequential if sequential else entry.simultaneous
+    scores = [
+        (gain[:n].mean() - entry.nothing) / (best - entry.nothing) for n in MOMENTS if n <= cases
+    ]
+    return scores, took / cases * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--half", choices=["chosen-on", "kept-aside"])
+    parser.add_argument("--way", choices=["sequential", "simultaneous", "both"], default="both")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--cases", type=int, default=20_000)
+    given = parser.parse_args()
+    ways = ["sequential", "simultaneous"] if given.way == "both" else [given.way]
+    moments = [n for n in MOMENTS if n <= given.cases]
+    print(f"{'environment':28s} {'half':10s} " + " ".join(f"{n:>13,}" for n in moments) + "   µs")
+    for way in ways:
+        print(f"\n{way}")
+        means = []
+        for entry in suite():
+            if given.half not in (None, entry.half):
+                continue
+            runs = [
+                measure(entry, sequential=way == "sequential", seed=seed, cases=given.cases)
+                for seed in range(given.seeds)
+            ]
+            scores = np.array([scores for scores, _ in runs])
+            half = (
+                1.96 * scores.std(axis=0, ddof=1) / np.sqrt(given.seeds)
+                if given.seeds > 1
+                else scores[0] * 0
+            )
+            means.append(scores.mean(axis=0))
+            cells = " ".join(f"{s:6.2f} ± {h:4.2f}" for s, h in zip(means[-1], half, strict=True))
+            took = np.mean([took for _, took in runs])
+            print(f"{entry.name:28s} {entry.half:10s} {cells} {took:5.0f}", flush=True)
+        print(f"{'mean':39s} " + " ".join(f"{s:6.2f}       " for s in np.mean(means, axis=0)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+r"""Many observations of which few matter: a sparse additive model with pairs.
+
+    r(a, ψ) = b_a + Σ_{i in dom ψ} u_i(a, ψ_i) + Σ_{i<j in dom ψ} v_ij(a, ψ_i, ψ_j)
+
+where most u_i and v_ij are zero. All of them are centred under the marginals, so what is not known
+adds nothing. A sweep of Gibbs steps (`_kernels.additive_sweep`) draws which are not zero, given all
+that was met; those go on a shortlist, and a small joint model of the shortlist
+(`estimation.shortlist`) is handed to the planners.
+
+The state is: the rewards by state met, the values seen in blind looks, the random looks made, all
+whole numbers; and where the Gibbs steps stand, which is only a place to go on from.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._kernels.additive_cases import Tallies
+from askwise._kernels.additive_groups import Belief, Data, Effects
+from askwise._kernels.additive_rows import Rows, decode, row_of
+from askwise._kernels.additive_sweep import sweep_mains, sweep_pairs
+from askwise._typing import Floats, Integers
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
+from askwise.lattice import Lattice, count_states
+from askwise.problem import Problem
+from askwise.statistics import UNIT
+
+EXPECTED = 4.0
+"""How many observations are expected to matter."""
+
+EXPECTED_PAIRS = 2.0
+"""How many pairs are expected to matter though neither member does."""
+
+HEREDITY = np.log([2.0, 20.0])
+"""How much likelier a pair is when one or both of its members are in."""
+
+MAIN_SPREAD = 0.3
+PAIR_SPREAD = 0.7
+"""τ of effects that are in."""
+
+MOST_PAIRS = 24
+MOST_STATES = 8_000
+MOST_CELLS = 512
+"""What a shortlist may have."""
+
+LIKELY = -3.0
+"""Log odds from which an observation may be on the shortlist."""
+
+FAINT = 0.06
+"""The least probability, for τ, that an observation or a pair on the shortlist matters."""
+
+FOCUS = 3.0
+"""Pairs to try are drawn by their Bayes factor to this power."""
+
+EVEN = 0.1
+"""The share that is drawn evenly: what had bad luck gets another chance."""
+
+SETTLED = 3.0
+"""Log odds from which a pair needs no trying."""
+
+LISTED = 64
+"""How many pairs are drawn to be tried in a round."""
+
+
+class World(NamedTuple):
+    """A draw: a small problem, what is believed of it, and what is worth trying."""
+
+    few: Shortlist
+    estimates: Estimates
+    pairs: Integers
+    """(n, 2): pairs to try."""
+
+
+class AdditiveModel:
+    """What is known of a problem with many observations."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        radices = lattice.layout.radices
+        size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
+        self.lattice = lattice
+        self.used = 0
+        self.rows = _empty_rows(1024, actions)
+        self._seen: Integers = np.empty((0, lattice.m), np.int64)
+        self._value: Integers = np.empty((0, lattice.m), np.int64)
+        self.tallies = Tallies(np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64))
+        self._possible = np.arange(values) < radices[:, None]
+        self._basis = np.zeros((size, values, max(1, values - 1)))
+        for i, n in enumerate(radices.tolist()):
+            self._basis[i, :n, : n - 1] = contrasts(n)
+        self.inside: Integers = np.zeros(size, np.int64)
+        self.owner: Integers = np.full(MOST_PAIRS, -1)
+        self.effects = Effects(
+            np.full(actions, 0.5),
+            np.zeros((size, values, actions)),
+            np.full((size, size), -1),
+            np.zeros((MOST_PAIRS, values, values, actions)),
+        )
+        self._shortlists: dict[tuple[int, ...], Shortlist] = {}
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def reserve(self, cases: int) -> None:
+        """Make room for so many more cases."""
+        needed = self.used + cases
+        if 2 * needed > len(self.rows.slots):
+            grown = _empty_rows(2 * needed, self.rows.counts.shape[1])
+            for row in range(self.used):
+                row_of(grown, row, self.rows.state[row])
+            grown.counts[: self.used] = self.rows.counts[: self.used]
+            grown.sums[: self.used] = self.rows.sums[: self.used]
+            self.rows = grown
+
+    def count_reward(self, state: int, action: int, reward: float) -> None:
+        """`action`, taken when just `state` was known, earned `reward`."""
+        self.reserve(1)
+        row = row_of(self.rows, self.used, state)
+        self.used += row == self.used
+        self.rows.counts[row, action] += 1
+        self.rows.sums[row, action] += round(reward / UNIT)
+
+    @property
+    def spent(self) -> float:
+        """What random looks have cost."""
+        return float(self.tallies.tried[:-1] @ self.lattice.costs)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def data(self) -> Data:
+        """The rows in the order of their states."""
+        known = len(self._seen)
+        if known < self.used:
+            room = np.zeros((self.used - known, self.lattice.m), np.int64)
+            self._seen = np.concatenate([self._seen, room])
+            self._value = np.concatenate([self._value, room])
+            layout = self.lattice.layout
+            decode(layout, self.rows.state, known, self.used, self._seen, self._value)
+        order = np.argsort(self.rows.state[: self.used])
+        return Data(
+            self._seen[order],
+            self._value[order],
+            self.rows.counts[order].astype(np.float64),
+            np.asarray(self.rows.sums[order] * UNIT, np.float64),
+        )
+
+    def draw(self, rng: np.random.Generator, *, spread: float) -> World:
+        """Screen everything, shortlist what was drawn, and draw a small world of it."""
+        data = self.data()
+        belief = self.belief(data)
+        size = len(self.inside)
+        residual = np.empty_like(data.sums)
+        odds, pair_evidence = np.empty(size), np.zeros((size, size))
+        sweep_mains(rng, data, belief, self.effects, self.inside, residual, odds)
+        sweep_pairs(
+            rng, data, belief, self.effects, self.inside, residual, self.owner, pair_evidence
+        )
+        pair_odds = pair_evidence + belief.pair_odds[self.inside[:, None] + self.inside]
+        few = self.shortlist(odds, pair_odds)
+        chosen = np.array(few.observations)
+        beliefs = Beliefs(
+            [self.marginal(i) for i in few.observations],
+            [belief.features[i, : self._radix(i), : self._radix(i) - 1] for i in few.observations],
+            belief.noise,
+            MAIN_SPREAD**2 * chance(odds[chosen]),
+            PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
+        )
+        estimates = small_world(few, beliefs, data, rng, spread=spread)
+        above = np.triu_indices(size, 1)
+        tried = pick(rng, pair_evidence[above], pair_odds[above])
+        pairs = np.stack(above, axis=1)[tried] if size > 1 else np.zeros((1, 2), np.int64)
+        return World(few, estimates, pairs)
+
+    def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
+        """The likeliest of what may matter, as far as its table stays small."""
+        size = len(odds)
+        above = np.where(np.triu(np.ones((size, size)), 1) > 0, pair_odds, -np.inf)
+        strength = np.maximum(odds, np.maximum(above.max(axis=0), above.max(axis=1)))
+        order = np.argsort(-strength, kind="stable").tolist()
+        chosen = order[:1]
+        for i in order[1:]:
+            if strength[i] <= LIKELY:
+                break
+            radices = [self._radix(j) for j in (*chosen, i)]
+            if math.prod(radices) <= MOST_CELLS and (
+                count_states(radices, min(self.lattice.m, len(radices))) <= MOST_STATES
+            ):
+                chosen.append(i)
+        return self._few(tuple(sorted(chosen)))
+
+    def belief(self, data: Data) -> Belief:
+        """What is assumed of effects and noise, given the marginals and the mean rewards."""
+        size = len(self.inside)
+        marginals = (self.tallies.marginal + 1.0) * self._possible
+        marginals /= marginals.sum(axis=1, keepdims=True)
+        centre = np.einsum("ix,ixk->ik", marginals, self._basis)
+        features = (self._basis - centre[:, None, :]) * self._possible[:, :, None]
+        mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
+        share = min(0.5, EXPECTED / size)
+        pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
+        return Belief(
+            features,
+            self.lattice.layout.radices - 1,
+            np.maximum(0.01, mean * (1.0 - mean)),
+            MAIN_SPREAD**2,
+            PAIR_SPREAD**2,
+            float(np.log(share / (1 - share))),
+            np.log(pair) + np.array([0.0, *HEREDITY]),
+        )
+
+    def marginal(self, i: int) -> Floats:
+        """The distribution of one observation, from blind looks."""
+        counted = self.tallies.marginal[i, : self._radix(i)] + 1.0
+        return np.asarray(counted / counted.sum())
+
+    def _radix(self, i: int) -> int:
+        return int(self.lattice.layout.radices[i])
+
+    def _few(self, observations: tuple[int, ...]) -> Shortlist:
+        if observations not in self._shortlists:
+            problem = self.lattice.problem
+            small = Lattice(
+                Problem(
+                    observations=[problem.observations[i] for i in observations],
+                    actions=problem.actions,
+                    max_observations=min(self.lattice.m, len(observations)),
+                    reward_value=problem.reward_value,
+                )
+            )
+            radices = small.layout.radices
+            strides = np.append(np.cumprod(radices[:0:-1])[::-1], 1)
+            if len(self._shortlists) >= 256:
+                self._shortlists.clear()
+            self._shortlists[observations] = Shortlist(observations, small, strides)
+        return self._shortlists[observations]
+
+
+def chance(log_odds: Floats) -> Floats:
+    """The probability with these log odds, but never less than FAINT."""
+    return np.maximum(FAINT, 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0))))
+
+
+def pick(rng: np.random.Generator, evidence: Floats, odds: Floats) -> Integers:
+    """LISTED draws by the Bayes factor, among those that are not settled."""
+    weight = np.exp(FOCUS * (evidence - evidence.max(initial=0.0)))
+    weight[odds > SETTLED] = 0.0
+    weight = (1 - EVEN) * weight / max(weight.sum(), 1e-300) + EVEN / len(weight)
+    cumulative = np.cumsum(weight)
+    drawn = rng.random(LISTED) * cumulative[-1]
+    found: Integers = np.searchsorted(cumulative, drawn, side="right")
+    return np.asarray(np.minimum(found, len(weight) - 1))
+
+
+def contrasts(values: int) -> Floats:
+    """An orthonormal basis (values, values − 1) of what sums to zero (Helmert's)."""
+    basis = np.zeros((values, values - 1))
+    for k in range(1, values):
+        basis[:k, k - 1] = 1.0
+        basis[k, k - 1] = -float(k)
+        basis[:, k - 1] /= np.sqrt(k * (k + 1.0))
+    return basis
+
+
+def _empty_rows(least: int, actions: int) -> Rows:
+    length = 1 << max(10, (2 * least - 1).bit_length())
+    half = length // 2
+    return Rows(
+        np.zeros(half, np.int64),
+        np.zeros((half, actions), np.int64),
+        np.zeros((half, actions), np.int64),
+        np.full(length, -1, np.int64),
+    )

@@ -1,0 +1,147 @@
+r"""A small world drawn from what is known of a few observations.
+
+The cells φ are the full states of the few. Their probabilities p(φ) are the most likely ones given
+the states met, with a prior of some cases on the product of the marginals. Rewards are linear in
+features of the cells (see `_kernels.additive_groups`), so the mean reward of a state is linear in
+
+    F(ψ) = Σ_φ p(φ | ψ) f(φ),     r(a, ψ) = F(ψ) · w_a
+
+whatever is correlated with whatever: what is not known counts by what is to be expected. With
+w ~ N(0, diag τ²) and noise σ², the posterior of w is normal, and one w is drawn for each action.
+Where a state was met often, what it earned there corrects what the features cannot say:
+
+    r̂(a, ψ) = (κ r(a, ψ) + Σr(a, ψ)) / (κ + N(a, ψ)).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._kernels.additive_groups import Data
+from askwise._typing import Floats, Integers
+from askwise.estimation.estimates import Estimates
+from askwise.lattice import Lattice
+from askwise.radii import Radii
+
+PRIOR_CASES = 100.0
+"""What the product of the marginals counts for in p(φ)."""
+
+STEPS = 6
+"""Steps of expectation and maximisation."""
+
+OWN_CASES = 60.0
+"""κ: what the features count for against a state's own rewards."""
+
+BASE_SPREAD = 0.5
+"""τ of the intercepts."""
+
+MOST_FEATURES = 60
+
+
+class Shortlist(NamedTuple):
+    """A few observations of a problem, the lattice of their states, and the strides of cells."""
+
+    observations: tuple[int, ...]
+    lattice: Lattice
+    strides: Integers
+
+    @property
+    def cells(self) -> int:
+        """The number of full states of the few."""
+        return int(self.lattice.layout.radices.prod())
+
+
+class Beliefs(NamedTuple):
+    """What screening all observations left to be worked out for the few."""
+
+    marginals: list[Floats]
+    """Of each of the few."""
+    features: list[Floats]
+    """(values, columns) of each of the few, centred under its marginal."""
+    noise: Floats
+    """σ² of each action."""
+    variance: Floats
+    """τ² of the effects of each of the few."""
+    pair_variance: Floats
+    """(few, few): τ² of the effects of each pair i < j."""
+
+
+def small_world(
+    few: Shortlist, beliefs: Beliefs, data: Data, rng: np.random.Generator, *, spread: float
+) -> Estimates:
+    """Estimates over the lattice of the few: a draw whose doubt is scaled by `spread`."""
+    from askwise._kernels.joint import marginalise, maximise, project
+
+    lattice, actions = few.lattice, data.counts.shape[1]
+    counts = np.empty((lattice.size, actions))
+    sums = np.empty((lattice.size, actions))
+    place = np.full(int(data.seen.max(initial=-1)) + 1, -1)
+    for j, i in enumerate(few.observations):
+        if i < len(place):
+            place[i] = j
+    project(lattice.layout, place, data, counts, sums)
+
+    p = np.ones(1)
+    for marginal in beliefs.marginals:
+        p = np.outer(p, marginal).ravel()
+    visits = counts.sum(axis=1)
+    maximise(lattice.layout, few.strides, visits, PRIOR_CASES * p, STEPS, p)
+
+    features, variance = cell_features(few, beliefs)
+    met = np.flatnonzero(visits)
+    expected = np.empty((len(met), len(variance)))
+    marginalise(lattice.layout, few.strides, p, features, met, np.empty(len(met)), expected)
+    weights = draw_weights(
+        expected, counts[met], sums[met], beliefs.noise, variance, rng, spread=spread
+    )
+    cells = np.clip(features @ weights.T, 0.0, 1.0)
+    weight = np.empty(lattice.size)
+    reward = np.empty((lattice.size, actions))
+    every = np.arange(lattice.size)
+    marginalise(lattice.layout, few.strides, p, cells, every, weight, reward)
+    reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
+    return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())
+
+
+def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:
+    """f(φ) of every cell, and τ² of every column: the intercept, mains, the likeliest pairs."""
+    radices = few.lattice.layout.radices
+    digits = np.arange(few.cells)[:, None] // few.strides % radices
+    mains = [f[digits[:, j]] for j, f in enumerate(beliefs.features)]
+    columns = [np.ones((few.cells, 1)), *mains]
+    variance = [BASE_SPREAD**2]
+    for main, of_main in zip(mains, beliefs.variance, strict=True):
+        variance += [of_main] * main.shape[1]
+    pairs = [(-beliefs.pair_variance[i, j], i, j) for j in range(len(mains)) for i in range(j)]
+    for negative, i, j in sorted(pairs):
+        product = (mains[i][:, :, None] * mains[j][:, None, :]).reshape(few.cells, -1)
+        if len(variance) + product.shape[1] <= MOST_FEATURES:
+            columns.append(product)
+            variance += [-negative] * product.shape[1]
+    return np.concatenate(columns, axis=1), np.array(variance)
+
+
+def draw_weights(
+    expected: Floats,
+    counts: Floats,
+    sums: Floats,
+    noise: Floats,
+    variance: Floats,
+    rng: np.random.Generator,
+    *,
+    spread: float,
+) -> Floats:
+    """(A, columns): w_a = Λ⁻¹ (Fᵀ(Σr − n/2)/σ² + spread · L z), Λ = L Lᵀ = FᵀnF/σ² + diag τ⁻².
+
+    With z standard normal, Λ⁻¹ L z has the covariance Λ⁻¹. The intercept's prior mean is ½.
+    """
+    weights = np.empty((counts.shape[1], expected.shape[1]))
+    for a, drawn in enumerate(weights):
+        n = counts[:, a]
+        precision = (expected.T * (n / noise[a])) @ expected + np.diag(1.0 / variance)
+        factor = np.linalg.cholesky(precision)
+        target = expected.T @ ((sums[:, a] - 0.5 * n) / noise[a])
+        noise_of_draw = factor @ rng.standard_normal(len(target))
+        drawn[:] = np.linalg.solve(precision, target + spread * noise_of_draw)
+    weights[:, 0] += 0.5
+    return weights
