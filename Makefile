@@ -24,6 +24,7 @@ bench: .venv/bench ## how fast it is, as ratios
 	$(RUN)/python benchmarks/planning.py
 	$(RUN)/python benchmarks/simulation.py
 	$(RUN)/python benchmarks/radii.py
+	$(RUN)/python benchmarks/scale.py
 
 docs: .venv/ready ## run every block of code in the documentation
 	$(RUN)/pytest tests/test_docs.py

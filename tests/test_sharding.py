@@ -57,11 +57,6 @@ def shards_of(kind, model, number=5, cases=300):
     return [finished_cases(kind, model, cases + 7 * k, seed=k)[0] for k in range(number)]
 
 
-def fails(request, why):
-    """A bug that is known: the test fails until it is gone, and then says so."""
-    request.applymarker(pytest.mark.xfail(strict=True, reason=why))
-
-
 def contents(statistics):
     """Every counter as bytes, in the order of the states, without the rows of zeros."""
     states = statistics.states
@@ -309,9 +304,7 @@ def test_runs_with_merges_equal_runs_with_full_plans(kind, clock, storage):
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_cases_that_bought_the_other_way_are_planned_with_too(kind, clock, storage, request):
-    if kind is aw.SimOOS and clock == "doubling":
-        fails(request, "Sim-OOS takes rewards only in sets that were bought at once")
+def test_cases_that_bought_the_other_way_are_planned_with_too(kind, clock, storage):
     model = model_of(6, (2, 3, 2), m=2)
     other_way = aw.SeqOOS if kind is aw.SimOOS else aw.SimOOS
     one = kind(model.problem, clock=clock, storage=storage)
@@ -383,9 +376,7 @@ def test_open_cases_live_through_a_merge(kind, clock, storage, tmp_path):
 
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_merged_dense_statistics_can_be_saved(kind, storage, tmp_path, request):
-    if storage == "sparse":
-        fails(request, "a sparse learner becomes dense by merging, and its file is not read")
+def test_who_merged_dense_statistics_can_be_saved(kind, storage, tmp_path):
     model = model_of(8)
     learner = kind(model.problem, storage=storage)
     aw.simulate(learner, Population(model), steps=300, rng=0)
@@ -472,9 +463,7 @@ OTHERS = {
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_statistics_of_another_problem_change_nothing(kind, storage, other, request):
-    if other == "another lattice":
-        fails(request, "only the problems are compared, not how much may be bought")
+def test_statistics_of_another_problem_change_nothing(kind, storage, other):
     model = model_of(9)
     learner, twin = (kind(model.problem, storage=storage) for _ in range(2))
     for x in (learner, twin):

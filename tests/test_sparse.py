@@ -18,7 +18,7 @@ from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
 from askwise.rows import Rows
 from askwise.statistics import BY_ROW, FIRST_ROWS
-from askwise.testing import LEARNER_CHECKS, check_counts_each_case_once, see
+from askwise.testing import LEARNER_CHECKS, see
 from test_incremental import BETA, assert_same
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
@@ -76,11 +76,6 @@ def assert_same_content(one, other):
     assert one.subset_visits.tobytes() == other.subset_visits.tobytes()
     for name in BY_ROW:
         assert by_state(one, name).tobytes() == by_state(other, name).tobytes(), name
-
-
-def fails(request, why):
-    """A bug that is known: the test fails until it is gone, and then says so."""
-    request.applymarker(pytest.mark.xfail(strict=True, reason=why))
 
 
 # --- statistics ----------------------------------------------------------------------------------
@@ -357,9 +352,7 @@ OPTIONS = [
 @pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: " ".join(options.values()))
 @pytest.mark.parametrize("kind", KINDS)
-def test_conformance(kind, options, check, request):
-    if options["storage"] == "sparse" and check is check_counts_each_case_once:
-        fails(request, "the check reads the counters at states, not at their rows")
+def test_conformance(kind, options, check):
     check(functools.partial(kind, **options))
 
 
@@ -467,9 +460,7 @@ def test_a_policy_stays_as_it_was_when_more_is_visited(kind, clock):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_recommended_is_the_same(kind, request):
-    if kind is aw.SimOOS:
-        fails(request, "V(I) is summed in the order of the rows, so its last bits differ")
+def test_what_is_recommended_is_the_same(kind):
     trees = set()
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -616,9 +607,7 @@ def test_damaged_states_are_refused(saved, change, message):
 
 
 @pytest.mark.parametrize("name", BY_ROW)
-def test_counts_in_nobodys_row_are_refused(saved, name, request):
-    if name in ("visits", "transitions"):
-        fails(request, "nobody's row is read unchecked, and stands for all that was never seen")
+def test_counts_in_nobodys_row_are_refused(saved, name):
     path, _ = saved
     with pytest.raises(FileError):
         aw.load(damaged(path, name, put(0, 1)))

@@ -109,6 +109,12 @@ class Lattice:
         self._steps: dict[tuple[int, int], Step] = {}
         self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lattice) and (self.problem, self.m) == (other.problem, other.m)
+
+    def __hash__(self) -> int:
+        return hash((self.size, self.m))
+
     def __repr__(self) -> str:
         return f"<Lattice of {self.size:,} states in {self.subsets:,} subsets>"
 

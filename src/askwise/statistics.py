@@ -144,7 +144,7 @@ class Statistics:
 
     def dense(self) -> Statistics:
         """The same counters with a row for every state."""
-        return self + Statistics(self.lattice) if self.is_sparse else self
+        return Statistics(self.lattice) + self if self.is_sparse else self
 
     # --- counting ------------------------------------------------------------------------------
 
@@ -245,12 +245,12 @@ class Statistics:
         return self + Statistics(self.lattice, sparse=self.is_sparse)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Dense if one of the two is."""
+        """Stored as the first one is."""
         if not isinstance(other, Statistics):
             return NotImplemented
-        if self.lattice.problem != other.lattice.problem:
+        if self.lattice != other.lattice:
             raise StatisticsError("statistics of two different problems cannot be added")
-        total = Statistics(self.lattice, sparse=self.is_sparse and other.is_sparse)
+        total = Statistics(self.lattice, sparse=self.is_sparse)
         total.cases = self.cases + other.cases
         for part in (self, other):
             total._add(part)
@@ -260,18 +260,19 @@ class Statistics:
         return total
 
     def _add(self, other: Statistics) -> None:
-        theirs = slice(1 if other.is_sparse else 0, None)  # row 0 is nobody's
-        states = other.states[theirs]
+        subset_visits, states, *counted = other._counted()
         self.give_rows(states)
-        rows = np.array([self.row(s) for s in states.tolist()]) if self.is_sparse else states
-        self.subset_visits += other.subset_visits
-        for name in BY_ROW:
-            getattr(self, name)[rows] += getattr(other, name)[: other.visited][theirs]
+        rows = states
+        if self.is_sparse:
+            rows = np.array([self.row(state) for state in states.tolist()], np.int64)
+        self.subset_visits += subset_visits
+        for name, theirs in zip(BY_ROW, counted, strict=True):
+            getattr(self, name)[rows] += theirs
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Statistics)
-            and self.lattice.problem == other.lattice.problem
+            and self.lattice == other.lattice
             and self.cases == other.cases
             and all(
                 np.array_equal(mine, others)

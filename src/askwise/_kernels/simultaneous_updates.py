@@ -37,6 +37,8 @@ class SetTables(NamedTuple):
     """The subsets whose value has."""
     queued: Integers
     """How many of both there are."""
+    is_rewarded: Choices
+    """By subset: 1 if there may be rewards in states of it that nobody bought at once."""
     head: Integers
     """By subset: the first row of its list; 0 if there is none. Only if rows are sparse."""
     tail: Integers
@@ -175,7 +177,8 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: T
         tables.tree[leaves + subset] = subset if subset < len(tables.value) else -1
         if subset >= len(tables.value):
             continue
-        if counters.subset_visits[subset] == 0:  # nothing is known of it: worth β
+        if counters.subset_visits[subset] == 0 and tables.is_rewarded[subset] == 0:
+            # nothing is known of it: worth β
             tables.value[subset] = terms.beta - terms.cost[subset]
             continue
         for entry in range(collect_rows(layout.offsets, counters, tables, subset)):

@@ -29,7 +29,7 @@ from askwise.learners.plans import row_finder
 from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
-from askwise.statistics import MOST_CASES, UNIT, Statistics
+from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics
 
 FORMAT = "askwise learner"
 VERSION = 2
@@ -211,6 +211,8 @@ def _check_counters(learner: BaseLearner) -> None:
     for name, array in statistics.arrays():
         if array.size and array.min() < 0:
             raise FileError(f"{name} has a negative count")
+        if statistics.is_sparse and name in BY_ROW and array[0].any():
+            raise FileError(f"{name} counts something in the row of what was never visited")
     if max(statistics.cases, int(statistics.action_counts.max())) > MOST_CASES:
         raise FileError("more cases than can be counted")
     if (statistics.reward_sums * UNIT > statistics.action_counts).any():

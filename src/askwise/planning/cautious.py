@@ -19,6 +19,7 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
     visits = statistics.visits[: len(cautious.reward)]
     earned = lattice.problem.reward_value * cautious.reward * visits
     rows = np.flatnonzero(visits)
+    rows = rows[np.argsort(statistics.states[rows])]  # sums have the same bits, however stored
     total = np.bincount(cautious.subsets[rows], earned[rows], minlength=lattice.subsets)
     bought = statistics.subset_visits
     values = total / np.maximum(1, bought) - lattice.subset_costs

@@ -231,8 +231,10 @@ class SimultaneousPlanner(IncrementalPlanner):
     def changed(self, state: int, choice: int) -> None:
         """The state's best action may be another now, and so the value of its subset."""
         self._grow()
+        subset = self.statistics.lattice.subset_of(state)
+        self.tables.is_rewarded[subset] = 1
         self._queue(0, self.tables.rewarded, self.statistics.row(state))
-        self._queue(1, self.tables.subsets, self.statistics.lattice.subset_of(state))
+        self._queue(1, self.tables.subsets, subset)
 
     def bought(self, subset: int) -> None:
         """Every part of it was counted."""
@@ -260,6 +262,7 @@ class SimultaneousPlanner(IncrementalPlanner):
             rewarded=np.empty(2 * n, np.int64),
             subsets=np.empty(3 * subsets, np.int64),
             queued=np.zeros(2, np.int64),
+            is_rewarded=np.zeros(subsets, np.int16),
             head=np.zeros(subsets if statistics.is_sparse else 0, np.int64),
             tail=np.zeros(n if statistics.is_sparse else 0, np.int64),
             listed=np.ones(1, np.int64),
@@ -270,6 +273,9 @@ class SimultaneousPlanner(IncrementalPlanner):
             waiting=np.empty(2 * leaves.bit_length(), np.int64),
             found=np.zeros(subsets if self.is_exact else 1),
         )
+        used = statistics.action_counts[: statistics.visited].any(axis=1)
+        rewarded = np.searchsorted(lattice.layout.offsets, statistics.states[used], side="right")
+        self.tables.is_rewarded[rewarded - 1] = 1
 
     def _grow(self) -> None:
         """Keep up with the counters."""
