@@ -179,8 +179,9 @@ def test_merging_sparse_and_dense_gives_the_same_bits(history, data):
             left = counted(problem, shuffled[:cut], sparse=left_sparse)
             right = counted(problem, shuffled[cut:], sparse=right_sparse)
             before = left.copy(), right.copy()
-            for total in (left + right, right + left):
-                assert total.is_sparse == (left_sparse and right_sparse)
+            for first, second in ((left, right), (right, left)):
+                total = first + second
+                assert total.is_sparse == first.is_sparse
                 assert total == whole
                 assert_same_content(total, whole)
             assert (left, right) == before

@@ -248,18 +248,22 @@ class Statistics:
         """Stored as the first one is."""
         if not isinstance(other, Statistics):
             return NotImplemented
-        if self.lattice != other.lattice:
-            raise StatisticsError("statistics of two different problems cannot be added")
         total = Statistics(self.lattice, sparse=self.is_sparse)
-        total.cases = self.cases + other.cases
-        for part in (self, other):
-            total._add(part)
-        most = max(total.cases, int(total.action_counts.max()))
-        if most > MOST_CASES:
-            raise StatisticsError(f"together {most:,} cases: at most {MOST_CASES:,} fit")
+        total += self
+        total += other
         return total
 
-    def _add(self, other: Statistics) -> None:
+    def __iadd__(self, other: Statistics) -> Statistics:
+        """In place: every state keeps its row."""
+        if not isinstance(other, Statistics):
+            return NotImplemented
+        if self.lattice != other.lattice:
+            raise StatisticsError("statistics of two different problems cannot be added")
+        rewards = int(self.action_counts.max()) + int(other.action_counts.max())
+        most = max(self.cases + other.cases, rewards)
+        if most > MOST_CASES:
+            raise StatisticsError(f"together {most:,} cases: at most {MOST_CASES:,} fit")
+        self.cases += other.cases
         subset_visits, states, *counted = other._counted()
         self.give_rows(states)
         rows = states
@@ -268,6 +272,7 @@ class Statistics:
         self.subset_visits += subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
+        return self
 
     def __eq__(self, other: object) -> bool:
         return (

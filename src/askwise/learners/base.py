@@ -126,8 +126,7 @@ class BaseLearner(ABC):
         with self.lock:
             if self.extra_arrays():
                 raise StatisticsError(f"{self.name} learns from more than statistics hold")
-            self.statistics = self.statistics + statistics
-            self._marks = None
+            self.statistics += statistics
             self._over = True
 
     def open(self) -> Case:
