@@ -65,6 +65,10 @@ class Entry:
         """The best gain when buying a set at once."""
         return oracle.simultaneous(self.environment.core).value
 
+    def best(self, *, sequential: bool) -> float:
+        """The best gain when looking in that way."""
+        return self.sequential if sequential else self.simultaneous
+
     @cached_property
     def nothing(self) -> float:
         """The best gain without any information."""
@@ -81,12 +85,14 @@ def suite() -> list[Entry]:
         Entry("chain, 6 of 25", "chosen-on", chain(5, 25, 6)),
         Entry("tree, 5 of 24", "chosen-on", tree(6, 24)),
         Entry("cascade, D=35", "chosen-on", cascade(7, 35)),
+        Entry("worth nothing, D=30", "chosen-on", worthless(8, 30)),
         Entry("tree, 5 of 30", "kept-aside", tree(11, 30)),
         Entry("cascade, D=50", "kept-aside", cascade(12, 50)),
         Entry("noisy copies, D=20", "kept-aside", noisy_copies(13, 20)),
         Entry("additive with a pair, D=25", "kept-aside", additive_with_pair(14, 25)),
         Entry("additive, 4 of 45", "kept-aside", additive(15, 45, [3, 2, 3, 3], m=3)),
         Entry("latent classes, 6 of 20", "kept-aside", latent_classes(16, 20, 6, classes=3)),
+        Entry("worth nothing, D=40", "kept-aside", worthless(17, 40)),
     ]
 
 
@@ -193,6 +199,13 @@ def chain(seed: int, size: int, length: int) -> Sparse:
         probability = probability[..., None] * repeat
     reward = 0.5 + sum_of_effects(rng, [2] * length, actions=3, scale=0.13)
     return place(rng, size, probability, clipped(reward), m=3, costs=(1.0, 3.0))
+
+
+def worthless(seed: int, size: int) -> Sparse:
+    """Whatever is looked at, the same action is best: the core is there for its form's sake."""
+    rng = np.random.default_rng(seed)
+    reward = np.broadcast_to([0.5, 0.6, 0.4], (2, 3))
+    return place(rng, size, np.array([0.5, 0.5]), reward, m=4, costs=(1.0, 3.0))
 
 
 # --- parts ---------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
     python benchmarks/measure_many.py [--half chosen-on] [--seeds 3] [--cases 20000] [--way both]
 
 The score after n cases is (mean gain of the first n − nothing) / (oracle − nothing), the oracle
-being the best gain when buying as the learner does. ± is half a 95 % interval over the seeds.
+being the best gain when buying as the learner does. Where information is worth nothing there is no
+score: the line says how much a case lost, in per cent of β, and is not part of the mean. ± is half
+a 95 % interval over the seeds.
 """
 
 import argparse
@@ -11,35 +13,30 @@ import time
 
 import numpy as np
 
-from askwise.environments.base import stream
-from askwise.lattice import Lattice
-from askwise.learners.additive import AdditiveEngine
+from askwise import Learner, simulate
 from learning_many import Entry, suite
 
 MOMENTS = 1_000, 5_000, 20_000, 100_000
 
 
 def measure(entry: Entry, *, sequential: bool, seed: int, cases: int) -> tuple[list[float], float]:
-    """The scores at the moments up to `cases`, and µs a decision."""
+    """The scores at the moments up to `cases`, or per cent of β lost, and µs a decision."""
     problem = entry.environment.problem
-    lattice = Lattice(problem)
-    engine = AdditiveEngine(lattice, sequential=sequential, rng=np.random.default_rng(seed))
-    gain, took, done = np.empty(cases), 0.0, 0
-    for draws in stream(entry.environment, np.random.default_rng(1000 + seed), cases):
-        n = len(draws.values)
-        state, action = np.empty(n, np.int64), np.empty(n, np.int16)
-        begin = time.perf_counter()
-        engine.run(draws.values, draws.rewards, state, action)
-        took += time.perf_counter() - begin
-        subset = np.searchsorted(lattice.layout.offsets, state, side="right") - 1
-        reward = draws.rewards[np.arange(n), action]
-        gain[done : done + n] = problem.reward_value * reward - lattice.subset_costs[subset]
-        done += n
-    best = entry.sequential if sequential else entry.simultaneous
-    scores = [
-        (gain[:n].mean() - entry.nothing) / (best - entry.nothing) for n in MOMENTS if n <= cases
-    ]
-    return scores, took / cases * 1e6
+    plan = "sequential" if sequential else "simultaneous"
+    learner = Learner(problem, plan=plan, model="additive", rng=seed)
+    begin = time.perf_counter()
+    gain = simulate(learner, entry.environment, steps=cases, rng=1000 + seed).gain
+    took = time.perf_counter() - begin
+    best, nothing = entry.best(sequential=sequential), entry.nothing
+    means = np.array([gain[:n].mean() for n in MOMENTS if n <= cases])
+    if is_worthless(entry):
+        return (100.0 * (nothing - means) / problem.reward_value).tolist(), took / cases * 1e6
+    return ((means - nothing) / (best - nothing)).tolist(), took / cases * 1e6
+
+
+def is_worthless(entry: Entry) -> bool:
+    """Whether information is worth nothing there."""
+    return entry.sequential - entry.nothing < 1e-9
 
 
 def main() -> None:
@@ -68,8 +65,10 @@ def main() -> None:
                 if given.seeds > 1
                 else scores[0] * 0
             )
-            means.append(scores.mean(axis=0))
-            cells = " ".join(f"{s:6.2f} ± {h:4.2f}" for s, h in zip(means[-1], half, strict=True))
+            mean = scores.mean(axis=0)
+            if not is_worthless(entry):
+                means.append(mean)
+            cells = " ".join(f"{s:6.2f} ± {h:4.2f}" for s, h in zip(mean, half, strict=True))
             took = np.mean([took for _, took in runs])
             print(f"{entry.name:28s} {entry.half:10s} {cells} {took:5.0f}", flush=True)
         print(f"{'mean':39s} " + " ".join(f"{s:6.2f}       " for s in np.mean(means, axis=0)))

@@ -207,7 +207,7 @@ def test_too_many_cells_are_refused():
         max_observations=2,
     )
     with pytest.raises(TooLargeError, match="have 1,024 combinations of values, more than the 512"):
-        Learner(problem)
+        Learner(problem, model="joint")
 
 
 # --- tries ----------------------------------------------------------------------------------------

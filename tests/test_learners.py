@@ -21,6 +21,13 @@ def test_conformance_with_other_options(confidence):
     )
 
 
+@pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
+@pytest.mark.parametrize("model", ["joint", "additive"])
+def test_conformance_of_the_default_learner(model, plan, check):
+    check(lambda problem, *, rng: aw.Learner(problem, plan=plan, model=model, rng=rng))
+
+
 def test_the_checks_can_fail(monkeypatch):
     """A learner that counts a case twice is found out."""
 

@@ -111,6 +111,11 @@ class Case:
             desk.rewarded(self, check_reward(reward))
             self._desk = None
 
+    @property
+    def policy(self) -> Policy | None:
+        """What it follows; None once it has acted and that was counted."""
+        return self._policy
+
     def follows(self, policy: Policy) -> bool:
         """Whether it is this very policy that it follows."""
         return self._policy is policy
@@ -158,5 +163,5 @@ class Case:
         self._looks = self._policy.looks_in_case(self.state_index, self.tag)
         if not self._looks:
             self.action_index = self._policy.action_in_case(self.state_index, self.tag)
-            self._policy = None  # a case that only awaits its reward keeps no old tables alive
             self._desk.acted(self)
+            self._policy = None  # a case that only awaits its reward keeps no old tables alive

@@ -125,6 +125,8 @@ def simulate_command(
     else:
         source = _read_table(loaded, table, dict(_pairs("--reward", reward)))
     _show(simulate(chosen, source, steps=steps, rng=seed))
+    if isinstance(chosen, learners.Learner):
+        _say(f"by the {chosen.model_name} model")
     _say("\nWhat it recommends:\n")
     _say(chosen.recommend().tree())
     if save is not None:

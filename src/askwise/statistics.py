@@ -152,14 +152,14 @@ class Statistics:
         """A simultaneous case saw `state`."""
         from askwise._kernels.counting import count_set
 
-        self._count_case()
+        self.count_case()
         subset = self.lattice.subset_of(state)
         self.make_room(1 << int(self.lattice.layout.sizes[subset]))
         count_set(self.lattice.layout, self.counters, subset, state)
 
     def count_path(self, path: Sequence[tuple[int, int]]) -> None:
         """A sequential case took these steps: (the observation bought, the state it led to)."""
-        self._count_case()
+        self.count_case()
         self.make_room(len(path))
         subset = 0
         for observation, state in path:
@@ -220,7 +220,8 @@ class Statistics:
         """r̂(a, ψ) at [ψ, a]; 0 where nothing was counted."""
         return self.reward_sums * UNIT / np.maximum(1, self.action_counts)
 
-    def _count_case(self) -> None:
+    def count_case(self) -> None:
+        """A case acted; whoever counts its looks elsewhere calls just this."""
         if self.cases >= MOST_CASES:
             raise StatisticsError(f"{MOST_CASES:,} cases are counted: no more fit")
         self.cases += 1

@@ -1,8 +1,7 @@
 """Many cases under the policy of a round, a compact tree of the states that it can reach.
 
-Whatever is random within a case is a function of its tag, 64 bits drawn when it opens: the n-th
-uniform number of a case is scramble(tag + (n + 1) · golden) / 2⁶⁴, as in splitmix64. So a case can
-be replayed, and the order in which cases are answered does not matter.
+Whatever is random within a case is a function of its tag, as in `trying.py`: a case with the same
+tag, shown the same, does the same again, in whichever loop.
 
 With probability `explore` a case tries something. A coin decides whether it first looks at a pair
 and then follows the tree as far as m looks allow, or follows the tree and then looks at single ones
@@ -12,15 +11,15 @@ acts as the tree says with what the tree asked for, but now and then at random.
 
 from typing import NamedTuple
 
-import numpy as np
-
-from askwise._kernels.additive_rows import Rows, row_of, scramble
-from askwise._kernels.jit import jit
-from askwise._kernels.lattices import child
+from askwise._kernels.counting import count_reward
+from askwise._kernels.jit import bare
+from askwise._kernels.lattices import child, union_of
+from askwise._kernels.rows import insert
+from askwise._kernels.trying import any_unknown, uniform
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
+from askwise.rows import Counters
 
-GOLDEN = 0x9E3779B97F4A7C15
 RANDOM_ACTIONS = 0.25
 """The share of the trying cases that act at random."""
 
@@ -34,9 +33,9 @@ _KIND, _DIE, _ACTION, _PAIR, _LOOKS = 0, 1, 2, 3, 8
 class Tree(NamedTuple):
     """The policy of a round."""
 
-    look: Integers
+    look: Choices
     """What to look at in each node, −1 to act; node 0 is the root."""
-    action: Integers
+    action: Choices
     """What to do in each node, if nothing more is looked at."""
     child: Integers
     """(nodes, values): the node that a value leads to."""
@@ -49,7 +48,7 @@ class Tree(NamedTuple):
 
 
 class Tallies(NamedTuple):
-    """Counters beside the rows."""
+    """Counters beside the statistics."""
 
     marginal: Integers
     """(D, values): what was seen in looks that did not depend on anything seen before."""
@@ -57,15 +56,8 @@ class Tallies(NamedTuple):
     """(D + 1): random looks at each observation, and cases that made any."""
 
 
-@jit
-def uniform(tag: np.uint64, n: int) -> float:
-    """The n-th uniform number of a case."""
-    bits = scramble(tag + np.uint64(n + 1) * np.uint64(GOLDEN))
-    return (bits >> np.uint64(11)) * 2.0**-53
-
-
-@jit
-def kind_of(tree: Tree, tag: np.uint64) -> int:
+@bare
+def kind_of(tree: Tree, tag: int) -> int:
     """What a case with this tag does."""
     luck = uniform(tag, _KIND)
     if luck >= tree.explore:
@@ -73,7 +65,7 @@ def kind_of(tree: Tree, tag: np.uint64) -> int:
     return PAIR_FIRST if luck < 0.5 * tree.explore else SINGLES_LAST
 
 
-@jit
+@bare
 def is_known(layout: Layout, subset: int, i: int) -> bool:
     """Whether i is a member of the subset."""
     known = False
@@ -82,92 +74,95 @@ def is_known(layout: Layout, subset: int, i: int) -> bool:
     return known
 
 
-@jit
-def untold_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, subset: int) -> int:
-    """What a case looks at before (or after) it follows the tree; −1 for nothing more."""
-    size = layout.sizes[subset]
-    if kind == PAIR_FIRST:
-        pair = int(uniform(tag, _PAIR) * len(tree.pairs))
-        return tree.pairs[pair, size] if size < 2 else -1
-    n = 0
-    while True:
-        i = int(uniform(tag, _LOOKS + n) * len(layout.radices))
-        if not is_known(layout, subset, i):
-            return i
-        n += 1
-
-
-@jit
-def descend(layout: Layout, tree: Tree, values: Choices, subset: int, node: int) -> int:
-    """The node that is reached by what is known already."""
+@bare
+def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int, node: int) -> int:
+    """The node that is reached from a node when case t knows its values of the subset."""
     while tree.look[node] >= 0 and is_known(layout, subset, tree.look[node]):
-        node = tree.child[node, values[tree.look[node]]]
+        node = tree.child[node, values[t, tree.look[node]]]
     return node
 
 
-@jit
-def next_look(layout: Layout, tree: Tree, tag: np.uint64, kind: int, node: int, subset: int) -> int:
+@bare
+def next_look(layout: Layout, tree: Tree, tag: int, kind: int, node: int, subset: int) -> int:
     """What a case looks at next; −1 to act."""
-    if layout.sizes[subset] == layout.members.shape[1]:
+    size = layout.sizes[subset]
+    if size == layout.members.shape[1]:
         return -1
-    if kind == PAIR_FIRST:
-        i = untold_look(layout, tree, tag, kind, subset)
-        if i >= 0:
-            return i
-    if tree.look[node] >= 0:
-        return tree.look[node]
-    return untold_look(layout, tree, tag, kind, subset) if kind == SINGLES_LAST else -1
+    if kind == PAIR_FIRST and size < 2:
+        return tree.pairs[int(uniform(tag, _PAIR) * len(tree.pairs)), size]
+    if tree.look[node] < 0 and kind == SINGLES_LAST:
+        return any_unknown(layout, subset, uniform(tag, _LOOKS + size))
+    return tree.look[node]
 
 
-@jit
-def action_of(tree: Tree, tag: np.uint64, kind: int, node: int, actions: int) -> int:
+@bare
+def set_of(layout: Layout, tree: Tree, tag: int, values: Choices) -> int:
+    """The subset that a case buys under a blind tree, in which no value changes what is bought."""
+    kind = kind_of(tree, tag)
+    subset = 0
+    node = 0
+    i = next_look(layout, tree, tag, kind, node, subset)
+    while i >= 0:
+        subset = union_of(layout, subset, i)[0]
+        node = node_after(layout, tree, values, 0, subset, node)
+        i = next_look(layout, tree, tag, kind, node, subset)
+    return subset
+
+
+@bare
+def action_of(tree: Tree, tag: int, kind: int, node: int, actions: int) -> int:
     """What a case does in the end."""
     if kind != FOLLOW and uniform(tag, _DIE) < RANDOM_ACTIONS:
         return int(uniform(tag, _ACTION) * actions)
     return tree.action[node]
 
 
-@jit
+@bare
+def decide(
+    layout: Layout, tree: Tree, tag: int, values: Choices, t: int, actions: int, tallies: Tallies
+) -> tuple[int, int]:
+    """The state that case t acts in and its action; what it looked at is tallied."""
+    kind = kind_of(tree, tag)
+    state = 0
+    subset = 0
+    node = 0
+    level = 0
+    i = next_look(layout, tree, tag, kind, node, subset)
+    while i >= 0:
+        union, first, stride, _ = child(layout, subset, state, i)
+        first_two = kind == PAIR_FIRST and level < 2
+        if first_two or tree.look[node] != i:
+            tallies.tried[i] += 1
+        if first_two or level == 0 or tree.blind:
+            tallies.marginal[i, values[t, i]] += 1
+        state = first + values[t, i] * stride
+        subset = union
+        level += 1
+        node = node_after(layout, tree, values, t, subset, node)
+        i = next_look(layout, tree, tag, kind, node, subset)
+    if kind != FOLLOW:
+        tallies.tried[len(tallies.tried) - 1] += 1
+    return state, action_of(tree, tag, kind, node, actions)
+
+
+@bare
 def run_tree(
     layout: Layout,
     tree: Tree,
-    tags: np.ndarray,
+    tags: Integers,
     values: Choices,
     rewards: Floats,
-    scale: float,
-    rows: Rows,
-    used: int,
+    unit: float,
+    counters: Counters,
     tallies: Tallies,
     out_state: Integers,
     out_action: Choices,
-) -> int:
-    """Decide and count every case, each rewarded at once; returns the number of rows then used."""
-    for t in range(len(values)):
-        kind = kind_of(tree, tags[t])
-        state = 0
-        subset = 0
-        node = 0
-        level = 0
-        i = next_look(layout, tree, tags[t], kind, node, subset)
-        while i >= 0:
-            union, first, stride, _ = child(layout, subset, state, i)
-            x = values[t, i]
-            first_two = kind == PAIR_FIRST and level < 2
-            tallies.tried[i] += first_two or tree.look[node] != i
-            if first_two or level == 0 or tree.blind:
-                tallies.marginal[i, x] += 1
-            state = first + x * stride
-            subset = union
-            level += 1
-            if kind != PAIR_FIRST or level >= 2:
-                node = descend(layout, tree, values[t], subset, node)
-            i = next_look(layout, tree, tags[t], kind, node, subset)
-        tallies.tried[-1] += kind != FOLLOW
-        action = action_of(tree, tags[t], kind, node, rewards.shape[1])
-        row = row_of(rows, used, state)
-        used += row == used
-        rows.counts[row, action] += 1
-        rows.sums[row, action] += np.int64(np.rint(rewards[t, action] * scale))
+) -> None:
+    """Decide and count one case for each tag, each rewarded at once."""
+    actions = rewards.shape[1]
+    for t in range(len(tags)):
+        state, action = decide(layout, tree, tags[t], values, t, actions, tallies)
+        row = insert(counters.rows, state)
+        count_reward(counters, row, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
-    return used

@@ -1,6 +1,7 @@
 """Walking the lattice by arithmetic."""
 
 from askwise._kernels.jit import bare
+from askwise._typing import Integers
 from askwise.lattice import Layout
 
 
@@ -77,3 +78,15 @@ def parent(
     place = state - layout.offsets[subset]
     high = place // (stride * layout.radices[layout.members[subset, slot]])
     return smaller, layout.offsets[smaller] + high * stride + place % stride
+
+
+@bare
+def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Integers) -> None:
+    """What is known in each state: (states, m) observations in order, −1 fills up, and values."""
+    for row in range(len(states)):
+        subset = subset_at(layout, states[row])
+        rest = states[row] - layout.offsets[subset]
+        for j in range(layout.members.shape[1]):
+            out_seen[row, j] = layout.members[subset, j]
+            out_value[row, j] = rest // layout.strides[subset, j]
+            rest %= layout.strides[subset, j]

@@ -35,6 +35,17 @@ def uniform(tag: int, place: int) -> float:
 
 
 @bare
+def any_unknown(layout: Layout, subset: int, luck: float) -> int:
+    """An observation that the subset does not have, each as likely; there must be one."""
+    size = layout.sizes[subset]
+    chosen = int(luck * (len(layout.radices) - size))
+    for j in range(size):  # members ascend: step over those that are known
+        if layout.members[subset, j] <= chosen:
+            chosen += 1
+    return chosen
+
+
+@bare
 def look_of(
     layout: Layout,
     subset: int,
@@ -56,12 +67,7 @@ def look_of(
         return -1
     if 2.0 * u < chance[state] and favourite[state] >= 0:
         return favourite[state]
-    size = layout.sizes[subset]
-    chosen = int(uniform(tag, 4 * state + WHICH) * (len(layout.radices) - size))
-    for j in range(size):  # members ascend: step over those that are known
-        if layout.members[subset, j] <= chosen:
-            chosen += 1
-    return chosen
+    return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
 
 
 @bare

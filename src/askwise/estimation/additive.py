@@ -7,25 +7,28 @@ adds nothing. A sweep of Gibbs steps (`_kernels.additive_sweep`) draws which are
 that was met; those go on a shortlist, and a small joint model of the shortlist
 (`estimation.shortlist`) is handed to the planners.
 
-The state is: the rewards by state met, the values seen in blind looks, the random looks made, all
-whole numbers; and where the Gibbs steps stand, which is only a place to go on from.
+It learns from the rewards by state, which are in the statistics; from the values seen in blind
+looks, which it tallies beside them; and it keeps where the Gibbs steps stand, to go on from there.
 """
 
+from __future__ import annotations
+
+import copy
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askwise._kernels.additive_cases import Tallies
-from askwise._kernels.additive_groups import Belief, Data, Effects
-from askwise._kernels.additive_rows import Rows, decode, row_of
-from askwise._kernels.additive_sweep import sweep_mains, sweep_pairs
 from askwise._typing import Floats, Integers
+from askwise.errors import StatisticsError
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
 from askwise.lattice import Lattice, count_states
 from askwise.problem import Problem
-from askwise.statistics import UNIT
+from askwise.statistics import UNIT, Statistics
+
+if TYPE_CHECKING:  # the kernels' modules import Numba
+    from askwise._kernels.additive_groups import Belief, Data
 
 EXPECTED = 4.0
 """How many observations are expected to matter."""
@@ -64,33 +67,39 @@ LISTED = 64
 """How many pairs are drawn to be tried in a round."""
 
 
-class World(NamedTuple):
-    """A draw: a small problem, what is believed of it, and what is worth trying."""
+class Screened(NamedTuple):
+    """What one sweep over everything left: a small problem, and what is worth trying."""
 
+    data: Data
     few: Shortlist
-    estimates: Estimates
+    beliefs: Beliefs
     pairs: Integers
     """(n, 2): pairs to try."""
 
+    def world(self, rng: np.random.Generator, *, spread: float) -> Estimates:
+        """A world of the few: a draw whose doubt is scaled by `spread`."""
+        return small_world(self.few, self.beliefs, self.data, rng, spread=spread)
+
 
 class AdditiveModel:
-    """What is known of a problem with many observations."""
+    """What is known of a problem with many observations, beside its statistics."""
 
     def __init__(self, lattice: Lattice) -> None:
+        from askwise._kernels.additive_cases import Tallies
+        from askwise._kernels.additive_groups import Effects
+
         radices = lattice.layout.radices
         size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
         self.lattice = lattice
-        self.used = 0
-        self.rows = _empty_rows(1024, actions)
-        self._seen: Integers = np.empty((0, lattice.m), np.int64)
-        self._value: Integers = np.empty((0, lattice.m), np.int64)
         self.tallies = Tallies(np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64))
         self._possible = np.arange(values) < radices[:, None]
         self._basis = np.zeros((size, values, max(1, values - 1)))
         for i, n in enumerate(radices.tolist()):
             self._basis[i, :n, : n - 1] = contrasts(n)
         self.inside: Integers = np.zeros(size, np.int64)
+        """1 for each observation that is in."""
         self.owner: Integers = np.full(MOST_PAIRS, -1)
+        """i · D + j of the pair in each slot, −1 for none."""
         self.effects = Effects(
             np.full(actions, 0.5),
             np.zeros((size, values, actions)),
@@ -99,26 +108,44 @@ class AdditiveModel:
         )
         self._shortlists: dict[tuple[int, ...], Shortlist] = {}
 
-    # --- counting --------------------------------------------------------------------------------
+    # --- what it keeps ---------------------------------------------------------------------------
 
-    def reserve(self, cases: int) -> None:
-        """Make room for so many more cases."""
-        needed = self.used + cases
-        if 2 * needed > len(self.rows.slots):
-            grown = _empty_rows(2 * needed, self.rows.counts.shape[1])
-            for row in range(self.used):
-                row_of(grown, row, self.rows.state[row])
-            grown.counts[: self.used] = self.rows.counts[: self.used]
-            grown.sums[: self.used] = self.rows.sums[: self.used]
-            self.rows = grown
+    def arrays(self) -> dict[str, Floats | Integers]:
+        """All that it goes on from; the places of pairs follow from their owners."""
+        return {
+            "marginal": self.tallies.marginal,
+            "tried": self.tallies.tried,
+            "inside": self.inside,
+            "owner": self.owner,
+            "base_effects": self.effects.base,
+            "main_effects": self.effects.main,
+            "pair_effects": self.effects.pair,
+        }
 
-    def count_reward(self, state: int, action: int, reward: float) -> None:
-        """`action`, taken when just `state` was known, earned `reward`."""
-        self.reserve(1)
-        row = row_of(self.rows, self.used, state)
-        self.used += row == self.used
-        self.rows.counts[row, action] += 1
-        self.rows.sums[row, action] += round(reward / UNIT)
+    def restored(self) -> None:
+        """The arrays were overwritten by saved ones: see that they can be, and find the pairs."""
+        size = len(self.inside)
+        if min(array.min() for array in self.tallies) < 0:
+            raise StatisticsError("a tally is negative")
+        if (self.tallies.marginal[~self._possible] != 0).any():
+            raise StatisticsError("a value was tallied that there is not")
+        if not np.isin(self.inside, (0, 1)).all():
+            raise StatisticsError("an observation is neither in nor out")
+        pairs = self.owner[self.owner >= 0]
+        first, second = pairs // size, pairs % size
+        apart = len(np.unique(pairs)) == len(pairs)
+        if self.owner.min() < -1 or not (apart and (first < second).all() and (first < size).all()):
+            raise StatisticsError("what owns a pair's effects is not a pair")
+        self.effects.slot[:] = -1
+        self.effects.slot[first, second] = np.flatnonzero(self.owner >= 0)
+
+    def apart(self) -> AdditiveModel:
+        """The same model; what happens to one does not change the other."""
+        other = copy.copy(self)
+        other.inside, other.owner = self.inside.copy(), self.owner.copy()
+        other.effects = type(self.effects)._make(array.copy() for array in self.effects)
+        other._shortlists = {}
+        return other
 
     @property
     def spent(self) -> float:
@@ -127,26 +154,28 @@ class AdditiveModel:
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def data(self) -> Data:
-        """The rows in the order of their states."""
-        known = len(self._seen)
-        if known < self.used:
-            room = np.zeros((self.used - known, self.lattice.m), np.int64)
-            self._seen = np.concatenate([self._seen, room])
-            self._value = np.concatenate([self._value, room])
-            layout = self.lattice.layout
-            decode(layout, self.rows.state, known, self.used, self._seen, self._value)
-        order = np.argsort(self.rows.state[: self.used])
-        return Data(
-            self._seen[order],
-            self._value[order],
-            self.rows.counts[order].astype(np.float64),
-            np.asarray(self.rows.sums[order] * UNIT, np.float64),
-        )
+    def data(self, statistics: Statistics) -> Data:
+        """The rewards by state, in the order of the states: whatever the order of arrival."""
+        from askwise._kernels.additive_groups import Data
+        from askwise._kernels.lattices import decode
 
-    def draw(self, rng: np.random.Generator, *, spread: float) -> World:
-        """Screen everything, shortlist what was drawn, and draw a small world of it."""
-        data = self.data()
+        visited = statistics.visited
+        rows = np.flatnonzero(statistics.action_counts[:visited].any(axis=1))
+        states = statistics.states[rows]
+        order = np.argsort(states)
+        states, rows = states[order], rows[order]
+        seen: Integers = np.empty((len(states), self.lattice.m), np.int64)
+        value = np.empty_like(seen)
+        decode(self.lattice.layout, states, seen, value)
+        counts = statistics.action_counts[rows].astype(np.float64)
+        sums: Floats = np.asarray(statistics.reward_sums[rows] * UNIT, np.float64)
+        return Data(seen, value, counts, sums)
+
+    def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened:
+        """Sweep over everything, and shortlist what was drawn."""
+        from askwise._kernels.additive_sweep import sweep_mains, sweep_pairs
+
+        data = self.data(statistics)
         belief = self.belief(data)
         size = len(self.inside)
         residual = np.empty_like(data.sums)
@@ -165,11 +194,12 @@ class AdditiveModel:
             MAIN_SPREAD**2 * chance(odds[chosen]),
             PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        estimates = small_world(few, beliefs, data, rng, spread=spread)
         above = np.triu_indices(size, 1)
-        tried = pick(rng, pair_evidence[above], pair_odds[above])
-        pairs = np.stack(above, axis=1)[tried] if size > 1 else np.zeros((1, 2), np.int64)
-        return World(few, estimates, pairs)
+        if size > 1:
+            pairs = np.stack(above, axis=1)[pick(rng, pair_evidence[above], pair_odds[above])]
+        else:
+            pairs = np.zeros((1, 2), np.int64)
+        return Screened(data, few, beliefs, pairs)
 
     def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
         """The likeliest of what may matter, as far as its table stays small."""
@@ -190,6 +220,8 @@ class AdditiveModel:
 
     def belief(self, data: Data) -> Belief:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
+        from askwise._kernels.additive_groups import Belief
+
         size = len(self.inside)
         marginals = (self.tallies.marginal + 1.0) * self._possible
         marginals /= marginals.sum(axis=1, keepdims=True)
@@ -259,14 +291,3 @@ def contrasts(values: int) -> Floats:
         basis[k, k - 1] = -float(k)
         basis[:, k - 1] /= np.sqrt(k * (k + 1.0))
     return basis
-
-
-def _empty_rows(least: int, actions: int) -> Rows:
-    length = 1 << max(10, (2 * least - 1).bit_length())
-    half = length // 2
-    return Rows(
-        np.zeros(half, np.int64),
-        np.zeros((half, actions), np.int64),
-        np.zeros((half, actions), np.int64),
-        np.full(length, -1, np.int64),
-    )

@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from askwise._typing import Floats, Integers
-from askwise.errors import TooLargeError
+from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import agreement, inverse_covariance
 from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
@@ -56,7 +56,8 @@ class JointModel:
         if cells > MOST_CELLS:
             raise TooLargeError(
                 f"the observations have {cells:,} combinations of values, more than the "
-                f"{MOST_CELLS:,} for which all of them are modelled together"
+                f"{MOST_CELLS:,} for which all of them are modelled together: "
+                "use model='additive' or 'auto', or fewer observations or values"
             )
         radices = lattice.layout.radices
         self.lattice = lattice
@@ -101,6 +102,11 @@ class JointModel:
             self._factor,
             self._mean,
         )
+
+    def restored(self) -> None:
+        """The population was overwritten by a saved one: see that it can be one."""
+        if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
+            raise StatisticsError("the population is not one")
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""

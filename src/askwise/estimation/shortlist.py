@@ -13,15 +13,19 @@ Where a state was met often, what it earned there corrects what the features can
     r̂(a, ψ) = (κ r(a, ψ) + Σr(a, ψ)) / (κ + N(a, ψ)).
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askwise._kernels.additive_groups import Data
 from askwise._typing import Floats, Integers
 from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
 from askwise.radii import Radii
+
+if TYPE_CHECKING:  # the kernels' modules import Numba
+    from askwise._kernels.additive_groups import Data
 
 PRIOR_CASES = 100.0
 """What the product of the marginals counts for in p(φ)."""

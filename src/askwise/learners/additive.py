@@ -1,21 +1,25 @@
-"""The engine for many observations: draw a world, plan for its shortlist, run a round.
+"""A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
 
 The price of trying. Random looks are paid from an allowance of `ALLOWANCE · β · t^(2/3)` up to case
-t, cut off at `explore_budget` if that is given; their share of the cases follows from it. Once a
-budget is used up, plans are made from the mean of what is believed instead of from draws.
+t; their share of the cases follows from it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from askwise._kernels.additive_cases import Tree, run_tree
 from askwise._typing import Choices, Floats, Integers
-from askwise.estimation.additive import AdditiveModel
+from askwise.cases import Case
+from askwise.estimation.additive import AdditiveModel, Screened
+from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
+from askwise.learners.budget import affordable_cases
+from askwise.learners.compact import TreePolicy, tree_policy
+from askwise.learners.plans import WayToBuy
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.planning.compact import compact_tree, follow_set
-from askwise.statistics import UNIT
+from askwise.policy import START, Policy
+from askwise.statistics import Statistics
 
 ALLOWANCE = 0.25
 MOST_TRYING = 0.5
@@ -31,83 +35,112 @@ ROUNDS = 50
 SHORTEST = 10
 
 
-class AdditiveEngine:
-    """Decides and counts cases in batches."""
+class AdditiveMind:
+    """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
-    def __init__(
-        self,
-        lattice: Lattice,
-        *,
-        sequential: bool,
-        rng: np.random.Generator,
-        explore_budget: float | None = None,
-    ) -> None:
-        self.model = AdditiveModel(lattice)
-        self.sequential = sequential
-        self.rng = rng
+    name = "additive"
+
+    def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
+        self.lattice = lattice
+        self.way = way
         self.explore_budget = explore_budget
-        self.cases = 0
+        self.model = AdditiveModel(lattice)
 
-    @property
-    def round_length(self) -> int:
-        """How many cases the next round lasts."""
-        return max(SHORTEST, self.cases // ROUNDS)
+    # --- planning --------------------------------------------------------------------------------
 
-    def plan(self) -> Tree:
-        """The policy of the next round."""
-        explore, spent_up = self.trying()
-        model = self.model
-        lattice = model.lattice
-        world = model.draw(self.rng, spread=0.0 if spent_up else SPREAD)
-        small, estimates = world.few.lattice, world.estimates
-        if self.sequential:
-            every_slot: Floats = np.repeat(estimates.weight[:, None], small.m, axis=1)
-            following = plan_sequential(small, estimates._replace(weight=every_slot)).next
-        else:
-            following = follow_set(small, plan_simultaneous(small, estimates).subset)
-        tree = compact_tree(
-            small, world.few.observations, following, estimates.action, lattice.most_outcomes
-        )
-        return Tree(*tree, world.pairs, explore, not self.sequential)
-
-    def trying(self) -> tuple[float, bool]:
-        """The share of the next round's cases that try something, and whether the budget is up."""
-        problem = self.model.lattice.problem
-        beta, end = problem.reward_value, self.cases + self.round_length
-        allowed = ALLOWANCE * beta * end ** (2 / 3)
-        roughly = ACTING_ROUGHLY * beta
-        tried = int(self.model.tallies.tried[-1])
-        spent = self.model.spent + roughly * tried
+    def plan(
+        self, statistics: Statistics, opened: int, rng: np.random.Generator
+    ) -> tuple[TreePolicy, int]:
+        """The best policy of a world drawn near the mean, and how many cases it is for."""
+        screened = self.model.screen(statistics, rng)
+        length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
-            allowed = min(allowed, self.explore_budget)
-        a_case = problem.m * float(self.model.lattice.costs.mean()) + roughly
-        share = (allowed - spent) / (a_case * self.round_length)
-        spent_up = self.explore_budget is not None and spent >= self.explore_budget
-        return float(np.clip(share, 0.0, MOST_TRYING)), spent_up
+            mean = screened.world(rng, spread=0.0)
+            blind = self.lattice.problem.reward_value * float(mean.reward[START])
+            affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
+            if affordable == 0:
+                return self._careful(screened, mean, statistics), length
+            length = min(length, affordable)
+        near = screened.world(rng, spread=SPREAD)
+        explore = self.share_of_trying(opened, length)
+        return self._policy(screened, near, self._follow(screened, near), explore), length
+
+    def share_of_trying(self, opened: int, length: int) -> float:
+        """The share of the next cases that try something."""
+        problem, tallies = self.lattice.problem, self.model.tallies
+        beta = problem.reward_value
+        roughly = ACTING_ROUGHLY * beta
+        allowed = ALLOWANCE * beta * (opened + length) ** (2 / 3)
+        spent = self.model.spent + roughly * int(tallies.tried[-1])
+        a_case = problem.m * float(self.lattice.costs.mean()) + roughly
+        return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))
+
+    def recommend(self, statistics: Statistics) -> TreePolicy:
+        """The best policy by the means of what is believed, without tries; changes nothing."""
+        rng = np.random.default_rng(0)
+        screened = self.model.apart().screen(statistics, rng)
+        mean = screened.world(rng, spread=0.0)
+        return self._policy(screened, mean, self._follow(screened, mean), 0.0)
+
+    def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> TreePolicy:
+        """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
+        beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
+        best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
+        if best.value > beta * (float(mean.reward[START]) + (1 + rewarded) ** -0.5):
+            return best
+        nothing = np.full(screened.few.lattice.size, -1, np.int16)
+        return self._policy(screened, mean, nothing, 0.0)
+
+    def _follow(self, screened: Screened, world: Estimates) -> Choices:
+        """What to look at in each state of the few."""
+        small = screened.few.lattice
+        if self.way.name == "sequential":
+            every_slot: Floats = np.repeat(world.weight[:, None], small.m, axis=1)
+            return plan_sequential(small, world._replace(weight=every_slot)).next
+        return follow_set(small, plan_simultaneous(small, world).subset)
+
+    def _policy(
+        self, screened: Screened, world: Estimates, following: Choices, explore: float
+    ) -> TreePolicy:
+        from askwise._kernels.additive_cases import Tree
+
+        few, values = screened.few, int(self.lattice.layout.radices.max())
+        plan = compact_tree(few.lattice, few.observations, following, world, values)
+        blind = self.way.name == "simultaneous"
+        tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
+        return tree_policy(self.lattice, tree, plan.value)
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def new_statistics(self) -> Statistics:
+        """Counters with a row for each state that was acted in; looks are tallied apart."""
+        return Statistics(self.lattice, sparse=True)
+
+    def acted(self, statistics: Statistics, case: Case) -> None:
+        """A case knows all it wanted: tally its looks."""
+        assert isinstance(case.policy, TreePolicy)
+        case.policy.tally(case.state_index, case.tag, self.model.tallies)
+        statistics.count_case()
 
     def run(
-        self, values: Choices, rewards: Floats, out_state: Integers, out_action: Choices
-    ) -> None:
-        """Decide and count every case, each rewarded at once, replanning at each round."""
-        model = self.model
-        done = 0
-        while done < len(values):
-            tree = self.plan()
-            end = min(len(values), done + self.round_length)
-            model.reserve(end - done)
-            tags = self.rng.integers(0, 2**64, end - done, np.uint64)
-            model.used = run_tree(
-                model.lattice.layout,
-                tree,
-                tags,
-                values[done:end],
-                rewards[done:end],
-                1 / UNIT,
-                model.rows,
-                model.used,
-                model.tallies,
-                out_state[done:end],
-                out_action[done:end],
-            )
-            self.cases += end - done
-            done = end
+        self,
+        policy: Policy,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
+    ) -> tuple[Integers, Choices]:
+        """Decide and count a case for each tag: the states acted in, and the actions."""
+        assert isinstance(policy, TreePolicy)
+        statistics.cases += len(tags)
+        return policy.run(statistics, self.model.tallies, tags, values, rewards)
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats | Integers]:
+        """What it keeps beside the statistics."""
+        return self.model.arrays()
+
+    def restored(self) -> None:
+        """The arrays were overwritten by saved ones."""
+        self.model.restored()

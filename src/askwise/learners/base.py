@@ -84,6 +84,12 @@ class BaseLearner(ABC):
         """What it keeps beside the statistics, if an algorithm needs any; saved too."""
         return {}
 
+    def restored(self) -> None:
+        """The extra arrays were overwritten by saved ones: refuse what cannot be."""
+        for name, array in self.extra_arrays().items():
+            if not np.isfinite(array).all():
+                raise StatisticsError(f"{name} holds what is not a number")
+
     @property
     def tag(self) -> int:
         """What to remember of a case that opens now."""

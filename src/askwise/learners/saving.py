@@ -7,7 +7,6 @@ were opened under, the random state. A loaded learner goes on exactly as the ori
 from __future__ import annotations
 
 import io
-import math
 import os
 import tokenize
 import zipfile
@@ -18,32 +17,25 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from askwise._documents import replace_file
 from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
-from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
-from askwise.learners.plans import row_finder
-from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.learners.saved_policies import (
+    Array,
+    SavedPolicy,
+    describe,
+    load_array,
+    rebuild,
+    tables_of,
+)
+from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics
 
 FORMAT = "askwise learner"
 VERSION = 2
-
-Array = npt.NDArray[Any]
-
-
-class _Policy(msgspec.Struct, forbid_unknown_fields=True):
-    kind: str
-    rows: int
-    """How long its tables are."""
-    subset: int = -1
-    tries: bool = False
-    """Whether it tries things beside, as in `trying.py`."""
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,7 +62,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     began: list[tuple[int, int, int]]
     opened: int
     rng: dict[str, Any]
-    policies: list[_Policy]
+    policies: list[SavedPolicy]
     """The current one first, if there is one."""
     planned: bool
     cases: list[_Case]
@@ -101,7 +93,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         began=[(s, c, n) for (s, c), (n, _) in learner._rule.counts.items()],
         opened=learner._opened,
         rng=_plain(learner.rng.bit_generator.state),
-        policies=[_describe(p, learner.statistics) for p in policies],
+        policies=[describe(p, learner.statistics) for p in policies],
         planned=learner._policy is not None,
         cases=cases,
     )
@@ -109,7 +101,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
     if learner.statistics.is_sparse:
         arrays["states"] = learner.statistics.states
     for k, policy in enumerate(policies):
-        for name, array in _tables(policy, header.policies[k].rows).items():
+        for name, array in tables_of(policy, header.policies[k].rows).items():
             arrays[f"policy{k}.{name}"] = array
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -165,11 +157,12 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     statistics = learner.statistics
     statistics.cases = header.cases_counted
     if statistics.is_sparse:
-        _restore_rows(statistics, _load(archive, "states", (header.rows,), np.int64))
+        _restore_rows(statistics, load_array(archive, "states", (header.rows,), np.int64))
     for name, array in (*statistics.arrays(), *learner.extra_arrays().items()):
-        array[...] = _load(archive, name, array.shape, array.dtype)
+        array[...] = load_array(archive, name, array.shape, array.dtype)
     _check_counters(learner)
-    policies = [_rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
+    learner.restored()
+    policies = [rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
     if header.planned:
         learner.resume(policies[0])
         assert learner._policy is not None
@@ -201,7 +194,9 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
         raise FileError(f"case {saved.id} has no action {saved.action}")
     case._desk = learner
     case._policy = None if saved.policy is None else policies[saved.policy]
-    case._looks = () if case._policy is None else case._policy.looks(case.state_index)
+    case._looks = ()
+    if case._policy is not None:
+        case._looks = case._policy.looks_in_case(case.state_index, case.tag)
     case._lattice = learner.lattice
     return case
 
@@ -227,106 +222,6 @@ def _restore_rows(statistics: Statistics, states: Array) -> None:
     if known.min() < 0 or known.max() >= statistics.lattice.size:
         raise FileError("a state is not one of the problem's")
     statistics.give_rows(known)
-
-
-def _describe(policy: Policy, statistics: Statistics) -> _Policy:
-    rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
-    tries = isinstance(policy, TryingPolicy)
-    if isinstance(policy, SimultaneousPolicy):
-        return _Policy("simultaneous", rows, policy.subset, tries)
-    return _Policy("sequential", rows, tries=tries)
-
-
-def _tables(policy: Policy, rows: int) -> dict[str, Array]:
-    tables: dict[str, Array] = {"actions": policy.actions[:rows]}
-    if isinstance(policy, SequentialPolicy):
-        tables |= {"values": policy.values[:rows], "following": policy.following[:rows]}
-    else:
-        tables |= {"values": policy.values}
-    if isinstance(policy, TryingPolicy):
-        tables |= policy.tries._asdict()
-    return tables
-
-
-def _rebuild(archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy) -> Policy:
-    policy = _rebuild_plain(archive, learner, prefix, saved)
-    return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
-
-
-def _rebuild_plain(
-    archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: _Policy
-) -> Policy:
-    lattice, statistics = learner.lattice, learner.statistics
-    rows, row_of = (saved.rows,), row_finder(statistics)
-    if not 0 < saved.rows <= statistics.visited:
-        raise FileError(f"a policy has {saved.rows} rows")
-    actions = _load(archive, f"{prefix}.actions", rows, np.int16)
-    _check_choices("actions", actions, 0, len(lattice.problem.actions))
-    if saved.kind == "simultaneous":
-        if not 0 <= saved.subset < lattice.subsets:
-            raise FileError(f"there is no subset {saved.subset}")
-        values = _load(archive, f"{prefix}.values", (lattice.subsets,), np.float64)
-        return SimultaneousPolicy(lattice, saved.subset, actions, values, row_of)
-    if saved.kind == "sequential":
-        values = _load(archive, f"{prefix}.values", rows, np.float64)
-        following = _load(archive, f"{prefix}.following", rows, np.int16)
-        _check_choices("following", following, -1, len(lattice.problem.observations))
-        _check_looks(lattice, statistics.states[: saved.rows], following)
-        return SequentialPolicy(lattice, following, actions, values, row_of)
-    raise FileError(f"unknown kind of policy {saved.kind!r}")
-
-
-def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
-    lattice, sequential = policy.lattice, isinstance(policy, SequentialPolicy)
-    like = empty_tries(lattice, one_by_one=sequential)._asdict()
-    tries = Tries(**{n: _load(archive, f"{prefix}.{n}", a.shape, a.dtype) for n, a in like.items()})
-    if not all(((x >= 0) & (x <= 1)).all() for x in (tries.chance, tries.dare)):  # NaN is not
-        raise FileError("a policy's chances are not all from 0 to 1")
-    _check_choices("daring", tries.daring, 0, len(lattice.problem.actions))
-    if sequential:
-        states = np.arange(lattice.size)
-        _check_choices("favourite", tries.favourite, -1, len(lattice.problem.observations))
-        _check_looks(lattice, states, tries.favourite)
-        anything = len(lattice.problem.observations)  # a look at what no state knows
-        _check_looks(lattice, states, np.where(tries.chance > 0, anything, -1))
-    else:
-        _check_choices("favourite", tries.favourite, 0, lattice.subsets)
-    return with_tries(policy, tries)
-
-
-def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
-    if choices.min() < low or choices.max() >= high:
-        raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
-
-
-def _check_looks(lattice: Lattice, states: Array, following: Array) -> None:
-    """A look at what is known already, or beyond m, would lead the kernels out of the lattice."""
-    subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
-    known = (lattice.layout.members[subset] == following[:, None]).any(axis=1)
-    cannot_look = known | (lattice.layout.sizes[subset] == lattice.m) | (states < 0)
-    if ((following >= 0) & cannot_look).any():
-        raise FileError("a policy looks at what is known already, or at more than it may")
-
-
-def _load(
-    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike
-) -> Array:
-    """The array of that name, which must have this shape and type."""
-    expected = np.dtype(dtype)
-    with archive.open(f"{name}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        if version != (1, 0):
-            raise FileError(f"{name} is in an unknown array format")
-        found_shape, _, found = np.lib.format.read_array_header_1_0(file)
-        if found_shape != shape or found != expected:
-            raise FileError(
-                f"{name} is {found} of shape {found_shape}, expected {expected} of shape {shape}"
-            )
-        size = math.prod(shape) * expected.itemsize
-        content = file.read(size)
-        if len(content) != size or file.read(1):
-            raise FileError(f"{name} is not as long as it says")
-    return np.frombuffer(bytearray(content), expected).reshape(shape)
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""What trying may cost: `explore_budget`, in the currency of the costs.
+
+Lost so far is what acting blindly would have earned, less what was earned. It is compared with the
+best action taken blindly by today's estimate.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+import numpy as np
+
+from askwise.errors import OptionError
+from askwise.statistics import UNIT, Statistics
+
+
+def check_budget(budget: object) -> float | None:
+    """The budget as a float, None for no limit, or an error that names it."""
+    if budget is None:
+        return None
+    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
+        amount = float(budget)
+        if 0 <= amount < math.inf:
+            return amount
+    raise OptionError(
+        f"explore_budget must be a finite number of at least 0 or None, got {budget!r}"
+    )
+
+
+def affordable_cases(statistics: Statistics, opened: int, blind_gain: float, budget: float) -> int:
+    """How many cases can still be lost entirely, dearest looks included, within the budget.
+
+    `opened` cases were opened; of those whose reward is still to come the worst is assumed.
+    """
+    lattice, costs = statistics.lattice, statistics.lattice.subset_costs
+    acted = statistics.action_counts[: statistics.visited].sum(axis=1)
+    rewarded = int(acted.sum())
+    subset = np.searchsorted(lattice.layout.offsets, statistics.states, side="right") - 1
+    spent = float(costs[subset] @ acted)
+    earned = lattice.problem.reward_value * float(statistics.reward_sums.sum()) * UNIT
+    lost = rewarded * blind_gain - (earned - spent)
+    worst = blind_gain + float(costs.max())
+    left = budget - lost - (opened - rewarded) * worst
+    return max(0, int(left / worst)) if worst > 0 else 1 << 62

@@ -1,0 +1,147 @@
+"""A mind for problems with a few hundred full states: one joint model of them all.
+
+At the beginning of a round it draws two worlds from what it believes (`estimation/joint.py`). It
+plans for the first, drawn near the mean. Where that plan would act, it looks once more with a
+chance of 2/√(1 + n), n cases having come to that state: half of the time at what is most telling in
+the second world, whatever the price, else at anything. With a chance of 1/√(1 + n), n cases having
+acted there, it does what is best in the second world.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from askwise._typing import Choices, Floats, Integers
+from askwise.cases import Case
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.joint import JointModel
+from askwise.estimation.optimistic import practical_radii
+from askwise.lattice import Lattice
+from askwise.learners.budget import affordable_cases
+from askwise.learners.plans import WayToBuy
+from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
+from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.policy import START, Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.problem import Observation, Problem
+from askwise.statistics import Statistics
+
+SPREAD = 0.5
+"""How far the world that is planned for is drawn from the mean: ½ of the posterior's spread."""
+CURIOSITY = 2.0
+DARING = 1.0
+"""The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""
+SHARE = 100
+"""A round is as long as this part of all cases before it."""
+
+
+class JointMind:
+    """Every case counts for every state that it is evidence for."""
+
+    name = "joint"
+
+    def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
+        self.lattice = lattice
+        self.way = way
+        self.explore_budget = explore_budget
+        self.model = JointModel(lattice)
+        self._priceless = Lattice(_free_of_charge(lattice.problem))
+
+    # --- planning --------------------------------------------------------------------------------
+
+    def plan(
+        self, statistics: Statistics, opened: int, rng: np.random.Generator
+    ) -> tuple[TryingPolicy, int]:
+        """The best policy of a world drawn near the mean, and how many cases it is for."""
+        self.model.update(statistics)
+        slots = self.way.name == "sequential"
+        near = self.model.draw(rng, SPREAD, slots=slots)
+        wide = self.model.draw(rng, 1.0, slots=slots)
+        length = max(1, opened // SHARE)
+        if self.explore_budget is not None:
+            blind = self._blind_gain()
+            affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
+            if affordable == 0:
+                return no_tries(self._careful_policy(statistics, near)), length
+            length = min(length, affordable)
+        tries = self._tries(statistics, wide)
+        return with_tries(self.way.policy(self.lattice, near), tries), length
+
+    def recommend(self, statistics: Statistics) -> Policy:
+        """The best policy by cautious estimates among what was tried; changes nothing."""
+        radii = practical_radii(width=1.0).at(statistics.cases + 1)
+        return self.way.cautious_policy(statistics, radii)
+
+    def _tries(self, statistics: Statistics, wide: Estimates) -> Tries:
+        """What is most telling in the wide world whatever the price, and what is best there."""
+        acted = statistics.action_counts.sum(axis=1)
+        if self.way.name == "sequential":
+            came = statistics.transitions.sum(axis=1)
+            came[START] = statistics.cases
+            chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + came))
+            full = self.lattice.layout.offsets[self.lattice.layout.levels[self.lattice.m]]
+            chance[full:] = 0.0
+            favourite = plan_sequential(self._priceless, wide).next.astype(np.int64)
+        else:
+            chance = np.array([min(1.0, CURIOSITY / math.sqrt(1 + statistics.cases))])
+            favourite = np.array([plan_simultaneous(self._priceless, wide).subset])
+        dare = np.minimum(1.0, DARING / np.sqrt(1 + acted))
+        return Tries(favourite, chance, wide.action, dare)
+
+    def _blind_gain(self) -> float:
+        """β max_a E[r(a, ∅)]: the best gain without information, by today's estimate."""
+        return self.lattice.problem.reward_value * float(self.model.mean_rewards()[START].max())
+
+    def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
+        """What pays by cautious estimates; else buy nothing, and learn which action is best."""
+        careful = self.recommend(statistics)
+        if careful.value > self._blind_gain():
+            return careful
+        if self.way.name == "simultaneous":
+            return SimultaneousPolicy(self.lattice, 0, near.action, np.zeros(self.lattice.subsets))
+        nothing = np.full(self.lattice.size, -1, np.int16)
+        return SequentialPolicy(self.lattice, nothing, near.action, np.zeros(self.lattice.size))
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def new_statistics(self) -> Statistics:
+        """Counters with a row for every state."""
+        return Statistics(self.lattice)
+
+    def acted(self, statistics: Statistics, case: Case) -> None:
+        """A case knows all it wanted: count what it saw."""
+        self.way.count(statistics, case)
+
+    def run(
+        self,
+        policy: Policy,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
+    ) -> tuple[Integers, Choices]:
+        """Decide and count a case for each tag: the states acted in, and the actions."""
+        assert isinstance(policy, TryingPolicy)
+        statistics.cases += len(tags)
+        return policy.run(statistics, tags, values, rewards)
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats | Integers]:
+        """Where the estimates stand, from which the next ones go on."""
+        return {"population": self.model.population}
+
+    def restored(self) -> None:
+        """The arrays were overwritten by saved ones."""
+        self.model.restored()
+
+
+def _free_of_charge(problem: Problem) -> Problem:
+    """The same problem, all of it for nothing."""
+    return Problem(
+        observations=[Observation(o.name, values=o.values, cost=0) for o in problem.observations],
+        actions=problem.actions,
+        max_observations=problem.max_observations,
+        reward_value=problem.reward_value,
+    )

@@ -1,0 +1,198 @@
+"""A policy in a learner's file: what is written of it, and what is believed of what is read.
+
+A look at what is known already, at more than m, or a node that is not there would lead the kernels
+out of their tables: whoever made the file, it is checked before anything follows it.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from askwise.errors import FileError
+from askwise.lattice import Lattice
+from askwise.learners.base import BaseLearner
+from askwise.learners.compact import TreePolicy, tree_policy
+from askwise.learners.plans import row_finder
+from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
+from askwise.planning.compact import children_of
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.statistics import Statistics
+
+Array = npt.NDArray[Any]
+
+
+class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
+    """What stands of a policy in the header; its tables are arrays of the file."""
+
+    kind: str
+    rows: int
+    """How long its tables are."""
+    subset: int = -1
+    tries: bool = False
+    """Whether it tries things beside, as in `trying.py`."""
+    pairs: int = 0
+    explore: float = 0.0
+    """Of a tree, as in `compact.py`: how many pairs it may try, and how often it tries anything."""
+
+
+def describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
+    """What to write of it in the header."""
+    if isinstance(policy, TreePolicy):
+        tree = policy.compact
+        kind = "simultaneous tree" if tree.blind else "sequential tree"
+        return SavedPolicy(kind, len(tree.look), pairs=len(tree.pairs), explore=tree.explore)
+    rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
+    tries = isinstance(policy, TryingPolicy)
+    if isinstance(policy, SimultaneousPolicy):
+        return SavedPolicy("simultaneous", rows, policy.subset, tries)
+    return SavedPolicy("sequential", rows, tries=tries)
+
+
+def tables_of(policy: Policy, rows: int) -> dict[str, Array]:
+    """Its tables by name, as far as they are used."""
+    tables: dict[str, Array] = {"actions": policy.actions[:rows]}
+    if isinstance(policy, TreePolicy):
+        tables |= {"look": policy.compact.look, "pairs": policy.compact.pairs}
+        return tables | {"values": policy.values}
+    if isinstance(policy, SequentialPolicy):
+        tables |= {"values": policy.values[:rows], "following": policy.following[:rows]}
+    else:
+        tables |= {"values": policy.values}
+    if isinstance(policy, TryingPolicy):
+        tables |= policy.tries._asdict()
+    return tables
+
+
+def rebuild(
+    archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: SavedPolicy
+) -> Policy:
+    """The policy that was saved, checked."""
+    if saved.kind in ("sequential tree", "simultaneous tree"):
+        return _rebuild_tree(archive, learner.lattice, prefix, saved)
+    policy = _rebuild_plain(archive, learner, prefix, saved)
+    return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
+
+
+def _rebuild_plain(
+    archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: SavedPolicy
+) -> Policy:
+    lattice, statistics = learner.lattice, learner.statistics
+    rows, row_of = (saved.rows,), row_finder(statistics)
+    if not 0 < saved.rows <= statistics.visited:
+        raise FileError(f"a policy has {saved.rows} rows")
+    actions = load_array(archive, f"{prefix}.actions", rows, np.int16)
+    _check_choices("actions", actions, 0, len(lattice.problem.actions))
+    if saved.kind == "simultaneous":
+        if not 0 <= saved.subset < lattice.subsets:
+            raise FileError(f"there is no subset {saved.subset}")
+        values = load_array(archive, f"{prefix}.values", (lattice.subsets,), np.float64)
+        return SimultaneousPolicy(lattice, saved.subset, actions, values, row_of)
+    if saved.kind == "sequential":
+        values = load_array(archive, f"{prefix}.values", rows, np.float64)
+        following = load_array(archive, f"{prefix}.following", rows, np.int16)
+        _check_choices("following", following, -1, len(lattice.problem.observations))
+        _check_looks(lattice, statistics.states[: saved.rows], following)
+        return SequentialPolicy(lattice, following, actions, values, row_of)
+    raise FileError(f"unknown kind of policy {saved.kind!r}")
+
+
+def _rebuild_tree(
+    archive: zipfile.ZipFile, lattice: Lattice, prefix: str, saved: SavedPolicy
+) -> TreePolicy:
+    from askwise._kernels.additive_cases import Tree
+
+    if saved.rows < 1 or saved.pairs < 1:
+        raise FileError(f"a policy has {saved.rows} nodes and {saved.pairs} pairs")
+    nodes = (saved.rows,)
+    look = load_array(archive, f"{prefix}.look", nodes, np.int16)
+    actions = load_array(archive, f"{prefix}.actions", nodes, np.int16)
+    values = load_array(archive, f"{prefix}.values", nodes, np.float64)
+    pairs = load_array(archive, f"{prefix}.pairs", (saved.pairs, 2), np.int64)
+    observations = len(lattice.problem.observations)
+    _check_choices("look", look, -1, observations)
+    _check_choices("actions", actions, 0, len(lattice.problem.actions))
+    _check_choices("pairs", pairs, 0, observations)
+    if observations > 1 and (pairs[:, 0] >= pairs[:, 1]).any():
+        raise FileError("a policy tries what is not a pair")
+    if not 0 <= saved.explore <= 1:
+        raise FileError(f"a policy tries things in a share of {saved.explore} of the cases")
+    blind = saved.kind == "simultaneous tree"
+    child = children_of(look, lattice.layout.radices)
+    _check_tree(look, child, lattice.m, blind=blind)
+    return tree_policy(lattice, Tree(look, actions, child, pairs, saved.explore, blind), values)
+
+
+def _check_tree(look: Array, child: Array, m: int, *, blind: bool) -> None:
+    if child.max(initial=0) != len(look) - 1:
+        raise FileError("a policy's tree has not as many nodes as it should have")
+    known: list[tuple[int, ...]] = [()] * len(look)
+    sets: dict[int, int] = {}
+    for node, i in enumerate(look.tolist()):  # parents come first
+        before = known[node]
+        if i >= 0 and (i in before or len(before) == m):
+            raise FileError("a policy looks at what is known already, or at more than it may")
+        if blind and sets.setdefault(len(before), i) != i:
+            raise FileError("a policy that buys a set does not buy the same whatever it shows")
+        for after in child[node][child[node] >= 0].tolist():
+            known[after] = (*before, i)
+
+
+def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
+    lattice, sequential = policy.lattice, isinstance(policy, SequentialPolicy)
+    like = empty_tries(lattice, one_by_one=sequential)._asdict()
+    tries = Tries(
+        **{n: load_array(archive, f"{prefix}.{n}", a.shape, a.dtype) for n, a in like.items()}
+    )
+    if not all(((x >= 0) & (x <= 1)).all() for x in (tries.chance, tries.dare)):  # NaN is not
+        raise FileError("a policy's chances are not all from 0 to 1")
+    _check_choices("daring", tries.daring, 0, len(lattice.problem.actions))
+    if sequential:
+        states = np.arange(lattice.size)
+        _check_choices("favourite", tries.favourite, -1, len(lattice.problem.observations))
+        _check_looks(lattice, states, tries.favourite)
+        anything = len(lattice.problem.observations)  # a look at what no state knows
+        _check_looks(lattice, states, np.where(tries.chance > 0, anything, -1))
+    else:
+        _check_choices("favourite", tries.favourite, 0, lattice.subsets)
+    return with_tries(policy, tries)
+
+
+def _check_choices(name: str, choices: Array, low: int, high: int) -> None:
+    if choices.min() < low or choices.max() >= high:
+        raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
+
+
+def _check_looks(lattice: Lattice, states: Array, following: Array) -> None:
+    """A look at what is known already, or beyond m, would lead the kernels out of the lattice."""
+    subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
+    known = (lattice.layout.members[subset] == following[:, None]).any(axis=1)
+    cannot_look = known | (lattice.layout.sizes[subset] == lattice.m) | (states < 0)
+    if ((following >= 0) & cannot_look).any():
+        raise FileError("a policy looks at what is known already, or at more than it may")
+
+
+def load_array(
+    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike
+) -> Array:
+    """The array of that name, which must have this shape and type."""
+    expected = np.dtype(dtype)
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise FileError(f"{name} is in an unknown array format")
+        found_shape, _, found = np.lib.format.read_array_header_1_0(file)
+        if found_shape != shape or found != expected:
+            raise FileError(
+                f"{name} is {found} of shape {found_shape}, expected {expected} of shape {shape}"
+            )
+        size = math.prod(shape) * expected.itemsize
+        content = file.read(size)
+        if len(content) != size or file.read(1):
+            raise FileError(f"{name} is not as long as it says")
+    return np.frombuffer(bytearray(content), expected).reshape(shape)
