@@ -8,7 +8,9 @@ and what counts is the regret a case.
 
 Every entry belongs to one half. Constants of a learner are chosen on the "chosen-on" half only; the
 "kept-aside" half has an entry of the same character for each and is only reported on. The halves
-were assigned before anything was measured. Everything here is drawn with fixed seeds.
+were assigned before anything was measured. Reports were looked at more than once while the learner
+grew, so there is a third part, "untouched": declared before that learner was tuned, and measured
+once, when it was done. Everything here is drawn with fixed seeds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,9 +27,10 @@ REWARD_VALUE = 100.0
 WORTHLESS = 0.01
 """Information worth less than this part of β is worth nothing."""
 
-Half = Literal["chosen-on", "kept-aside"]
+Half = Literal["chosen-on", "kept-aside", "untouched"]
 CHOSEN: Half = "chosen-on"
 ASIDE: Half = "kept-aside"
+UNTOUCHED: Half = "untouched"
 
 
 class Graded:
@@ -97,7 +100,7 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """All of them: a pair of each character, one in each half."""
+    """All of them: a pair of each character, one in each half, and some more of both."""
     return [
         Entry("clinic at 5", CHOSEN, breast_cancer(5.0)),
         Entry("clinic at 20", CHOSEN, breast_cancer(20.0)),
@@ -129,6 +132,18 @@ def entries() -> list[Entry]:
         Entry("random 5×4", ASIDE, anything(4, (5, 4), actions=3, m=2)),
         Entry("network", CHOSEN, network(21, (2, 3, 2, 2, 3), actions=3, cost=3.0)),
         Entry("network, larger", ASIDE, network(22, (3, 2, 3, 2, 2, 2), actions=4, cost=2.0)),
+        Entry("clinic at 16", UNTOUCHED, breast_cancer(16.0)),
+        Entry("parity of two among five", UNTOUCHED, parity(relevant=2, others=3, cost=6.0)),
+        Entry("triage, cheaper", UNTOUCHED, triage(wards=3, cheap=3.0, dear=4.0)),
+        Entry("decisive, four decoys", UNTOUCHED, decisive(cost=25.0, decoys=4)),
+        Entry("looks worth nothing", UNTOUCHED, worthless(cost=2.0, accuracy=0.54)),
+        Entry("six weaker binaries", UNTOUCHED, weak(binaries=6, cost=1.0, pull=0.7)),
+        Entry(
+            "graded, other", UNTOUCHED, graded(seed=32, values=(3, 4, 2), actions=3, cost=2.0), 0.6
+        ),
+        Entry("six actions", UNTOUCHED, diagnosis(actions=6, accuracy=0.8, cost=3.0)),
+        Entry("random 3×4×4", UNTOUCHED, anything(32, (3, 4, 4), actions=3, m=2)),
+        Entry("network, other", UNTOUCHED, network(33, (2, 2, 3, 3, 2), actions=3, cost=4.0)),
     ]
 
 
