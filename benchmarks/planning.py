@@ -147,7 +147,7 @@ def planner(name: str, statistics: Statistics) -> tuple[Callable, np.ndarray]:
     simultaneous = name == "simultaneous"
     weight = statistics.visits if simultaneous else statistics.transitions
     plan = plan_simultaneous if simultaneous else plan_sequential
-    radii = practical_radii(T, width=1.0)
+    radii = practical_radii(width=1.0).at(T)
     return lambda: plan(statistics.lattice, optimistic_estimates(statistics, weight, radii)), weight
 
 
@@ -169,7 +169,7 @@ def against_solvers(name: str) -> list[Row]:
     statistics = filled([4, 2, 3, 5], 3)
     lattice = statistics.lattice
     plan, weight = planner(name, statistics)
-    estimates = optimistic_estimates(statistics, weight, practical_radii(T, width=1.0))
+    estimates = optimistic_estimates(statistics, weight, practical_radii(width=1.0).at(T))
     looks = all_looks(lattice)
     programs = lattice.subsets if name == "simultaneous" else len(looks)
     cvxpy = Cvxpy()
