@@ -207,7 +207,7 @@ def test_an_address_needs_a_cluster(backend):
 
 def test_an_unknown_learner_is_refused(tmp_path):
     job = Job(learner="oracle", cost=1.0, seed=0, steps=100)
-    with pytest.raises(OptionError, match="unknown learner 'oracle', expected one of: sim-oos, "):
+    with pytest.raises(OptionError, match="unknown learner 'oracle', expected one of: learner, "):
         run_sweep([job], keep=tmp_path / "cells.jsonl")
     assert not (tmp_path / "cells.jsonl").exists()
 

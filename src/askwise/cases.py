@@ -40,6 +40,7 @@ class Case:
         "state_index",
         "subset",
         "tag",
+        "wanted",
     )
 
     def __init__(self, id: int, policy: Policy, desk: Desk, tag: int = 0) -> None:
@@ -56,15 +57,11 @@ class Case:
         """What the learner wants to remember of the case until its reward comes."""
         self._desk: Desk | None = desk
         self._policy: Policy | None = policy
+        self.wanted: tuple[str, ...] = ()
+        """The names to buy now: a whole set, or one; none once the action is chosen."""
         self._looks: tuple[int, ...] = ()
         self._lattice = policy.lattice
         self._go_on()
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """The names to buy now: a whole set, or one; none once the action is chosen."""
-        names = self._lattice.names
-        return tuple([names[i] for i in self._looks])
 
     @property
     def action(self) -> str | None:
@@ -89,20 +86,21 @@ class Case:
 
     def observe(self, values: Mapping[str, Value]) -> None:
         """What was bought showed these values: all that was wanted, or a part of it."""
-        desk = self._open_desk()
+        desk = self._desk or self._open_desk()
         with desk.lock:
+            lattice = self._lattice
             for i, digit in self._checked(values):
-                step = self._lattice.step(self.subset, i)
-                self.state_index = step.child(self.state_index, digit)
+                step = lattice.step(self.subset, i)
+                self.state_index = state = step.child(self.state_index, digit)
                 self.subset = step[0]
-                self.path.append((i, self.state_index))
+                self.path.append((i, state))
             self._go_on()
 
     def reward(self, reward: float) -> None:
         """How well it went, from 0 to 1: now or much later, in any order among cases."""
-        desk = self._open_desk()
+        desk = self._desk or self._open_desk()
         with desk.lock:
-            if self.is_rewarded:  # by another thread, while this one waited
+            if self._desk is None:  # by another thread, while this one waited
                 raise CaseError(f"case {self.id} has its reward already")
             if self.action_index < 0:
                 raise CaseError(
@@ -140,9 +138,9 @@ class Case:
             raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
         if not values:
             raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
-        seen = []
+        seen, lattice = [], self._lattice
         for name, value in values.items():
-            i = self._lattice.position(name)
+            i = lattice.position(name)
             if i not in self._looks:
                 known = self._lattice.members(self.subset)
                 why = "is known already" if i in known else "is not wanted"
@@ -150,7 +148,7 @@ class Case:
                     f"observation {name!r} {why} in case {self.id}, it wants: "
                     f"{self._wanted_names()}"
                 )
-            seen.append((i, self._lattice.digit(i, value)))
+            seen.append((i, lattice.digit(i, value)))
         return seen
 
     def _wanted_names(self) -> str:
@@ -161,6 +159,7 @@ class Case:
         assert self._policy is not None
         assert self._desk is not None
         self._looks = self._policy.looks_in_case(self.state_index, self.tag)
+        self.wanted = self._lattice.names_of(self._looks)
         if not self._looks:
             self.action_index = self._policy.action_in_case(self.state_index, self.tag)
             self._desk.acted(self)

@@ -104,7 +104,7 @@ class Lattice:
                 "max_observations, or the number of observations or of their values"
             )
         self.layout = _build(np.array(radices, np.int64), self.m)
-        self.names = tuple(o.name for o in problem.observations)
+        self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._positions = {o.name: i for i, o in enumerate(problem.observations)}
         self._steps: dict[tuple[int, int], Step] = {}
         self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
@@ -127,6 +127,14 @@ class Lattice:
         except (KeyError, TypeError):
             known = ", ".join(self._positions)
             raise CaseError(f"unknown observation {name!r}, expected one of: {known}") from None
+
+    def names_of(self, observations: tuple[int, ...]) -> tuple[str, ...]:
+        """The names of these observations."""
+        names = self._names.get(observations)
+        if names is None:
+            names = tuple(self.problem.observations[i].name for i in observations)
+            self._names[observations] = names
+        return names
 
     def digit(self, observation: int, value: Value) -> int:
         """The value of that observation, as its place among its values."""

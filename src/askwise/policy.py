@@ -87,7 +87,7 @@ class Policy(ABC):
 
     def act(self, state: int) -> int:
         """h(ψ): what to do when nothing more is bought."""
-        return int(self.actions[self.row(state)])
+        return self.actions.item(self.row(state))
 
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
@@ -230,7 +230,12 @@ class SequentialPolicy(Policy):
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        i = int(self.following[state if self.row_of is None else self.row(state)])
+        i = self.following.item(state if self.row_of is None else self.row(state))
+        return () if i < 0 else (i,)
+
+    def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
+        """The same: it tries nothing."""
+        i = self.following.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
 
     def nodes(self, state: int = START) -> Node:

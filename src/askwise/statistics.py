@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,8 @@ class Statistics:
                 f"{len(lattice.problem.observations)} observations with "
                 f"max_observations={lattice.m} make {lattice.size:,} states, more than the "
                 f"{MOST_STATES:,} that can be counted one by one: lower max_observations, or the "
-                "number of observations or of their values, or use a learner that counts only "
-                "what it visits, such as SeqOOS or SimOOS"
+                "number of observations or of their values, or count only what is visited, as "
+                "SeqOOS and SimOOS do without storage='dense'"
             )
         actions = len(lattice.problem.actions)
         self.lattice = lattice
@@ -114,6 +115,15 @@ class Statistics:
 
         return int(find(self.rows, state))
 
+    def _rows_of(self, states: Integers) -> Integers:
+        if not self.is_sparse:
+            return states
+        from askwise._kernels.rows import find_all
+
+        rows = np.empty_like(states)
+        find_all(self.rows, states, rows)
+        return rows
+
     def state(self, row: int) -> int:
         """The state of a row."""
         return int(self.rows.states[row]) if self.is_sparse else row
@@ -148,13 +158,15 @@ class Statistics:
 
     # --- counting ------------------------------------------------------------------------------
 
-    def count_set(self, state: int) -> None:
-        """A simultaneous case saw `state`."""
+    def count_set(self, state: int, subset: int | None = None) -> None:
+        """A simultaneous case saw `state`, of the given subset if that is known."""
         from askwise._kernels.counting import count_set
 
         self.count_case()
-        subset = self.lattice.subset_of(state)
-        self.make_room(1 << int(self.lattice.layout.sizes[subset]))
+        if subset is None:
+            subset = self.lattice.subset_of(state)
+        if self.is_sparse:
+            self.make_room(1 << int(self.lattice.layout.sizes[subset]))
         count_set(self.lattice.layout, self.counters, subset, state)
 
     def count_path(self, path: Sequence[tuple[int, int]]) -> None:
@@ -267,9 +279,7 @@ class Statistics:
         self.cases += other.cases
         subset_visits, states, *counted = other._counted()
         self.give_rows(states)
-        rows = states
-        if self.is_sparse:
-            rows = np.array([self.row(state) for state in states.tolist()], np.int64)
+        rows = self._rows_of(states)
         self.subset_visits += subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
@@ -295,6 +305,26 @@ class Statistics:
         return [self.subset_visits, states[order], *(array[rows[order]] for array in by_row)]
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: what was counted, and where."""
+        lattice = self.lattice
+        return {
+            "lattice": (lattice.problem, lattice.m),
+            "sparse": self.is_sparse,
+            "cases": self.cases,
+            "states": self.states,
+            "arrays": dict(self.arrays()),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        problem, m = state["lattice"]
+        lattice = Lattice(problem, max_observations=m)
+        self.__init__(lattice, sparse=state["sparse"])  # type: ignore[misc]
+        self.cases = state["cases"]
+        self.give_rows(state["states"][1:])
+        for name, array in self.arrays():
+            array[...] = state["arrays"][name]
 
     def __repr__(self) -> str:
         rewards = int(self.action_counts.sum())

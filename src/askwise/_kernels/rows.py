@@ -65,6 +65,13 @@ def insert_all(rows: Rows, states: Integers) -> None:
 
 
 @bare
+def find_all(rows: Rows, states: Integers, out: Integers) -> None:
+    """The row of each of these states."""
+    for place in range(len(states)):
+        out[place] = find(rows, states[place])
+
+
+@bare
 def state_of(rows: Rows, row: int) -> int:
     """The state of a row."""
     return row if len(rows.table) == 0 else rows.states[row]

@@ -129,6 +129,8 @@ class BaseLearner(ABC):
 
     def merge(self, statistics: Statistics) -> None:
         """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
+        if not isinstance(statistics, Statistics):
+            raise StatisticsError(f"expected Statistics, got {statistics!r}")
         with self.lock:
             if self.extra_arrays():
                 raise StatisticsError(f"{self.name} learns from more than statistics hold")

@@ -82,7 +82,7 @@ class Simultaneous:
 
     def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """N(ψ) of all substates. Looks end no round."""
-        statistics.count_set(case.state_index)
+        statistics.count_set(case.state_index, case.subset)
         return []
 
     def weight(self, statistics: Statistics) -> Integers:

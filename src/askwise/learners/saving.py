@@ -197,6 +197,7 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case._looks = ()
     if case._policy is not None:
         case._looks = case._policy.looks_in_case(case.state_index, case.tag)
+    case.wanted = learner.lattice.names_of(case._looks)
     case._lattice = learner.lattice
     return case
 

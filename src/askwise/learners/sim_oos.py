@@ -14,6 +14,7 @@ class SimOOS(OptimisticLearner):
     width: widens (> 1) or narrows (< 1) the practical radii.
     delta: the theorem holds with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
+    storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
 
     >>> from askwise import Observation, Problem, SimOOS
     >>> learner = SimOOS(Problem(
