@@ -26,10 +26,10 @@ APART = 0.062
 
 
 def draw(rows: Iterable[Any], path: Path) -> None:
-    """Mean score of the populations that nothing was chosen on, for each suite one panel."""
+    """Mean score of the populations that were kept aside, for each suite one panel."""
     scores: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row.half != "chosen-on" and not row.is_regret and row.contestant in SHOWN:
+        if row.half == "kept-aside" and not row.is_regret and row.contestant in SHOWN:
             scores[row.suite, row.contestant][row.cases].append(row.result)
     suites = [suite for suite in TITLES if any(key[0] == suite for key in scores)]
     with style(text=False):
