@@ -487,7 +487,7 @@ def test_what_is_no_statistics_is_refused():
     learner = aw.SeqOOS(model_of(9).problem)
     before = learner.statistics.copy()
     for thing in (None, 3, [before]):
-        with pytest.raises(TypeError):
+        with pytest.raises(StatisticsError, match="expected Statistics, got"):
             learner.merge(thing)
     assert learner.statistics == before
 

@@ -659,7 +659,7 @@ def test_too_many_states_to_have_a_row_each(make):
         make(problem)
     assert str(error.value).startswith(
         "8 observations with max_observations=8 make 100,000,000 states, more than the 20,000,000 "
-        f"that can be counted one by one: {LOWER}, or use a learner that counts only what it visits"
+        f"that can be counted one by one: {LOWER}, or count only what is visited"
     )
     for kind in KINDS:
         assert kind(problem).statistics.is_sparse
