@@ -35,6 +35,7 @@ import learning_many
 import learning_small
 from askwise import LEARNERS
 from askwise.environments import Environment
+from askwise.errors import TooLargeError
 from askwise.simulation import simulate
 
 MOMENTS = 1_000, 5_000, 20_000, 50_000, 100_000
@@ -130,7 +131,10 @@ def _oracles(entry: Any) -> dict[str, float]:
 def run(place: Place, contestant: Contestant, seed: int, cases: int) -> list[Row]:
     """The results of one run at every moment."""
     problem = place.environment.problem
-    learner = LEARNERS[contestant.learner](problem, rng=seed, **contestant.options)
+    try:
+        learner = LEARNERS[contestant.learner](problem, rng=seed, **contestant.options)
+    except TooLargeError:
+        return []  # it has nothing to say of this one
     began = time.process_time()
     gain = simulate(learner, place.environment, steps=cases, rng=seed).gain
     micros = (time.process_time() - began) / cases * 1e6
