@@ -204,6 +204,9 @@ def test_a_case_is_found_again_by_its_number(tmp_path):
         case.reward(1.0)
 
 
+MORE = {"start": 0, "default": None}
+
+
 def test_load_refuses_other_files(tmp_path):
     import json
     import zipfile
@@ -234,7 +237,7 @@ def test_load_refuses_other_files(tmp_path):
     assert aw.load(altered(nothing)).statistics == learner.statistics
     for change, message in [
         (lambda h: h.update(format="other"), "not a saved learner"),
-        (lambda h: h.update(version=99), "saved in format 99, expected 2"),
+        (lambda h: h.update(version=99), "saved in format 99, expected 3"),
         (lambda h: h.update(learner="nobody"), "unknown learner 'nobody'"),
         (lambda h: h["problem"].update(actions=["a", "b"]), "is int64 of shape"),
         (lambda h: h["problem"].update(actions=[]), "actions is empty"),
@@ -246,7 +249,7 @@ def test_load_refuses_other_files(tmp_path):
         (lambda h: h.update(policies=[]), "damaged"),
         (
             lambda h: h.update(
-                cases=[{"id": 9, "path": [[0, 999]], "action": 0, "tag": 0, "policy": None}]
+                cases=[{"id": 9, "path": [[0, 999]], "action": 0, "tag": 0, "policy": None} | MORE]
             ),
             "state 999",
         ),

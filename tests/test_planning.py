@@ -65,8 +65,8 @@ def test_plans_equal_linear_programming(batch):
         np.testing.assert_allclose(
             plan.values / problem.reward_value, expected / problem.reward_value, atol=1e-9
         )
-        assert plan.values[plan.subset] == plan.values.max()
-        assert plan.subset == np.argmax(plan.values)
+        assert plan.values[plan.sets[0]] == plan.values.max()
+        assert plan.sets[0] == np.argmax(plan.values)
 
         plan = plan_sequential(lattice, Estimates(reward, action, steps, radii))
         weight = {
@@ -157,11 +157,11 @@ def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
     visits, steps = np.ones(lattice.size, np.int64), np.ones((lattice.size, 3), np.int64)
     action = np.zeros(lattice.size, np.int16)
     radii = Radii(outcomes=0.3)
-    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == 0
+    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).sets[0] == 0
     assert (plan_sequential(lattice, Estimates(reward, action, steps, radii)).next == -1).all()
     reward[0] = 0.4  # now any one look is better than none, and all are equal
     first = lattice.subset((0,))
-    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).subset == first
+    assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).sets[0] == first
     assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).next[0] == 0
 
 

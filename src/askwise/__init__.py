@@ -24,7 +24,7 @@ from askwise.learners import (
 )
 from askwise.models import Model
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.problem import Observation, Problem
+from askwise.problem import Observation, Panel, Problem
 from askwise.simulation import Run, simulate
 from askwise.statistics import Statistics
 
@@ -47,6 +47,7 @@ __all__ = [
     "Model",
     "NoInformation",
     "Observation",
+    "Panel",
     "Policy",
     "PolicyUCB",
     "Problem",

@@ -1,4 +1,4 @@
-"""The life of a case: open → observing → acted → rewarded."""
+"""The life of a case: open → observing → acted → rewarded; or cancelled before that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from askwise.errors import CaseError
-from askwise.policy import START, Policy
+from askwise.lattice import Lattice
+from askwise.policy import Policy
 from askwise.problem import Value
 from askwise.statistics import check_reward
 
@@ -22,8 +23,11 @@ class Desk(Protocol):
     def acted(self, case: Case) -> None:
         """All that was wanted is known, and the action is chosen."""
 
-    def rewarded(self, case: Case, reward: float) -> None:
-        """The reward has come."""
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
+        """The reward has come; it replaces the one before, if there was one."""
+
+    def cancelled(self, case: Case) -> None:
+        """There will be no action, or no reward."""
 
 
 class Case:
@@ -35,33 +39,53 @@ class Case:
         "_looks",
         "_policy",
         "action_index",
+        "earned",
         "id",
+        "is_by_default",
+        "is_cancelled",
         "path",
+        "start",
         "state_index",
         "subset",
         "tag",
         "wanted",
     )
 
-    def __init__(self, id: int, policy: Policy, desk: Desk, tag: int = 0) -> None:
+    def __init__(
+        self, id: int, policy: Policy, desk: Desk, tag: int = 0, start: int = 0, subset: int = 0
+    ) -> None:
         self.id = id
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
-        self.state_index = START
+        self.start = start
+        """What was known when it was opened, as an integer of the lattice."""
+        self.state_index = start
         """What is known, as an integer of the lattice."""
-        self.subset = 0
-        """The subset that this is a state of: what was bought."""
+        self.subset = subset
+        """The subset that this is a state of: what was bought, or on file."""
         self.path: list[tuple[int, int]] = []
         """What was bought, in order: (observation, the state it led to)."""
         self.action_index = -1
         self.tag = tag
         """What the learner wants to remember of the case until its reward comes."""
-        self._desk: Desk | None = desk
+        self.earned: float | None = None
+        """Its reward, once it has come."""
+        self.is_by_default = False
+        """Whether that was put in its place because none came."""
+        self.is_cancelled = False
+        self._desk = desk
         self._policy: Policy | None = policy
         self.wanted: tuple[str, ...] = ()
         """The names to buy now: a whole set, or one; none once the action is chosen."""
         self._looks: tuple[int, ...] = ()
         self._lattice = policy.lattice
-        self._go_on()
+        self._go_on(policy)
+
+    # --- what it knows ---------------------------------------------------------------------------
+
+    @property
+    def lattice(self) -> Lattice:
+        """The states that it can be in."""
+        return self._lattice
 
     @property
     def action(self) -> str | None:
@@ -70,44 +94,78 @@ class Case:
         return None if self.action_index < 0 else actions[self.action_index]
 
     @property
-    def state(self) -> dict[str, Value]:
-        """What is known."""
+    def state(self) -> dict[str, Value | None]:
+        """What is known: what was given or on file, and what was bought; None is a failure."""
         return self._lattice.state(self.state_index)
 
     @property
     def cost(self) -> float:
-        """What was spent on observations so far."""
-        return float(self._lattice.subset_costs[self.subset])
+        """What was spent on observations so far; what was on file is free."""
+        lattice = self._lattice
+        if self.start < lattice.contexts:
+            if lattice.tariff.is_plain:
+                return float(lattice.subset_costs[self.subset])
+            return lattice.spent(self.state_index)
+        bought = {i for i, _ in self.path}
+        return lattice.tariff.cost_of([i for i in lattice.charged(self.state_index) if i in bought])
 
     @property
     def is_rewarded(self) -> bool:
         """Whether its reward has come."""
-        return self._desk is None
+        return self.earned is not None and not self.is_by_default
 
-    def observe(self, values: Mapping[str, Value]) -> None:
+    # --- what happens to it ----------------------------------------------------------------------
+
+    def observe(self, values: Mapping[str, Value | None]) -> None:
         """What was bought showed these values: all that was wanted, or a part of it."""
-        desk = self._desk or self._open_desk()
-        with desk.lock:
-            lattice = self._lattice
+        with self._desk.lock:
+            state, subset, step = self.state_index, self.subset, self._lattice.step
             for i, digit in self._checked(values):
-                step = lattice.step(self.subset, i)
-                self.state_index = state = step.child(self.state_index, digit)
-                self.subset = step[0]
+                subset, _, stride, radix, start, above = step(subset, i)
+                place = state - start
+                state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
-            self._go_on()
+            self.state_index, self.subset = state, subset
+            assert self._policy is not None
+            self._go_on(self._policy)
 
-    def reward(self, reward: float) -> None:
-        """How well it went, from 0 to 1: now or much later, in any order among cases."""
-        desk = self._desk or self._open_desk()
-        with desk.lock:
-            if self._desk is None:  # by another thread, while this one waited
-                raise CaseError(f"case {self.id} has its reward already")
-            if self.action_index < 0:
+    def unavailable(self, name: str) -> None:
+        """What was wanted could not be had: a look that failed, one more outcome of it."""
+        self.observe({name: None})
+
+    def reward(self, reward: float, *, replaces: bool = False) -> None:
+        """How well it went, from 0 to 1: now or much later, in any order among cases.
+
+        A reward that was put in by default gives way. Another one stays, unless this `replaces` it.
+        """
+        with self._desk.lock:
+            self._check_acted()
+            if self.earned is not None and not self.is_by_default and not replaces:
                 raise CaseError(
-                    f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
+                    f"case {self.id} has its reward already; reward(…, replaces=True) corrects it"
                 )
-            desk.rewarded(self, check_reward(reward))
-            self._desk = None
+            self._count_reward(check_reward(reward), by_default=False)
+
+    def reward_by_default(self, reward: float) -> None:
+        """No reward came in time: count this one until it does. It never replaces a real one."""
+        with self._desk.lock:
+            self._check_acted()
+            reward = check_reward(reward)
+            if not self.is_rewarded:
+                self._count_reward(reward, by_default=True)
+
+    def cancel(self) -> None:
+        """It is abandoned: no action will be taken, or no reward will ever be known."""
+        with self._desk.lock:
+            if self.is_cancelled or self.earned is not None:
+                what = "is cancelled" if self.is_cancelled else "has its reward"
+                raise CaseError(f"case {self.id} {what} already")
+            self._desk.cancelled(self)
+            self.is_cancelled = True
+            self.wanted = self._looks = ()
+            self._policy = None
+
+    # --- for the learner -------------------------------------------------------------------------
 
     @property
     def policy(self) -> Policy | None:
@@ -124,43 +182,69 @@ class Case:
 
     def __repr__(self) -> str:
         doing = f"wants {self._wanted_names()}" if self.wanted else f"does {self.action!r}"
+        if self.is_cancelled:
+            doing = "is cancelled"
         return f"<Case {self.id}: knows {self.state}, {doing}>"
 
-    def _open_desk(self) -> Desk:
-        if self._desk is None:
-            raise CaseError(f"case {self.id} has its reward already")
-        return self._desk
+    def _count_reward(self, reward: float, *, by_default: bool) -> None:
+        before = self.earned, self.is_by_default
+        self.earned, self.is_by_default = reward, by_default
+        try:
+            self._desk.rewarded(self, reward, before[0])
+        except BaseException:
+            self.earned, self.is_by_default = before
+            raise
 
-    def _checked(self, values: Mapping[str, Value]) -> list[tuple[int, int]]:
+    def _check_acted(self) -> None:
+        if self.is_cancelled:
+            raise CaseError(f"case {self.id} is cancelled")
+        if self.action_index < 0:
+            raise CaseError(
+                f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
+            )
+
+    def _checked(self, values: Mapping[str, Value | None]) -> list[tuple[int, int]]:
         """The values as integers, or an error before anything has changed."""
+        lattice, looks = self._lattice, self._looks
+        positions, digits = lattice.positions, lattice.digits_of
         if type(values) is not dict and not isinstance(values, Mapping):
             kind = type(values).__name__
             raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
         if not values:
             raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
-        seen, lattice = [], self._lattice
+        seen = []
         for name, value in values.items():
+            i = positions.get(name, -1)
+            digit = digits[i].get(value) if type(value) is str and i in looks else None
+            if digit is not None:  # the usual case, fast
+                seen.append((i, digit))
+                continue
             i = lattice.position(name)
-            if i not in self._looks:
-                known = self._lattice.members(self.subset)
-                why = "is known already" if i in known else "is not wanted"
+            if i not in looks:
                 raise CaseError(
-                    f"observation {name!r} {why} in case {self.id}, it wants: "
+                    f"observation {name!r} {self._why_not(i)} in case {self.id}, it wants: "
                     f"{self._wanted_names()}"
                 )
             seen.append((i, lattice.digit(i, value)))
         return seen
 
+    def _why_not(self, i: int) -> str:
+        if i >= self._lattice.buyable:
+            return "is given"
+        known = self._lattice.members(self.subset)
+        return "is known already" if i in known else "is not wanted"
+
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
-    def _go_on(self) -> None:
+    def _go_on(self, policy: Policy) -> None:
         """See what is wanted now; act if nothing is."""
-        assert self._policy is not None
-        assert self._desk is not None
-        self._looks = self._policy.looks_in_case(self.state_index, self.tag)
-        self.wanted = self._lattice.names_of(self._looks)
-        if not self._looks:
-            self.action_index = self._policy.action_in_case(self.state_index, self.tag)
-            self._desk.acted(self)
-            self._policy = None  # a case that only awaits its reward keeps no old tables alive
+        looks = policy.looks_in_case(self.state_index, self.tag)
+        self._looks = looks
+        if looks:
+            self.wanted = self._lattice.names_of(looks)
+            return
+        self.wanted = ()
+        self.action_index = policy.action_in_case(self.state_index, self.tag)
+        self._desk.acted(self)
+        self._policy = None  # a case that only awaits its reward keeps no old tables alive

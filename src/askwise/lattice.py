@@ -9,6 +9,9 @@ values of its members in the order of declaration (mixed radix, the first member
 Array order is therefore tie order: fewer observations first, then the order of declaration. A
 child is arithmetic on its parent's index, so there is no table of children; what is stored grows
 with the number of subsets, not of states.
+
+Observations that are given are the leading digits of every state, of the empty subset's too: a
+case begins in one of as many states as there are contexts, combinations of given values.
 """
 
 import math
@@ -18,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._typing import Choices, Floats, Integers
 from askwise.errors import CaseError, TooLargeError
+from askwise.prices import Tariff, tariff_of
 from askwise.problem import Problem, Value
 
 MOST_SUBSETS = 5_000_000
@@ -31,7 +35,7 @@ class Layout(NamedTuple):
     """The lattice as the kernels take it."""
 
     radices: Integers
-    """X_i, the number of values of each observation."""
+    """X_i, the number of outcomes of each observation that can be bought."""
     members: Integers
     """(subsets, m): the observations of each subset, in order; −1 fills up."""
     sizes: Integers
@@ -44,6 +48,25 @@ class Layout(NamedTuple):
     """(m + 2): where the subsets of each size begin."""
     binomials: Integers
     """(D + 1, m + 1): n choose k, for ranking a subset."""
+    given: Integers
+    """How far apart two values of each given observation are among the contexts."""
+    parcels: Integers
+    """(subsets · contexts + 1): where the states of each subset in each context begin."""
+
+
+class Parts(NamedTuple):
+    """The substates of the states of a subset, by arithmetic, in one context."""
+
+    strides: Integers
+    """How far apart two values of each member are,"""
+    radices: Integers
+    """and how many it has."""
+    numbers: Integers
+    """Every part of the subset, itself last."""
+    firsts: Integers
+    """Where the states of each part begin."""
+    steps: Integers
+    """(parts, members): how far apart two values of a member are there; 0 if it is left out."""
 
 
 class Step(NamedTuple):
@@ -85,29 +108,44 @@ class Lattice:
     """
 
     def __init__(self, problem: Problem, *, max_observations: int | None = None) -> None:
-        radices = [len(o.values) for o in problem.observations]
+        places = range(len(problem.observations))
+        self.order = sorted(places, key=lambda i: problem.observations[i].given)
+        """The places in the problem of the lattice's observations: those that are given go last."""
+        self.observations = tuple(problem.observations[i] for i in self.order)
+        """What can be bought, in the order of declaration, then what is given."""
+        self.buyable = sum(not o.given for o in self.observations)
+        """How many of them can be bought."""
+        outcomes = [len(o.outcomes) for o in self.observations]
+        radices, given = outcomes[: self.buyable], outcomes[self.buyable :]
+        self.outcomes: Integers = np.array(outcomes, np.int64)
+        """How many outcomes each observation has, those that are given last."""
         self.problem = problem
         self.m = problem.m if max_observations is None else max_observations
-        """The most observations in a state; the problem's, unless given."""
-        self.size = count_states(radices, self.m)
+        """The most observations in a state, beside those given; the problem's, unless given."""
+        self.contexts = math.prod(given)
+        """In how many states a case can begin."""
+        self.size = self.contexts * count_states(radices, self.m)
         """Ψ_tot, the empty state included."""
-        subsets = count_states([1] * len(radices), self.m)
+        subsets = count_states([1] * len(radices), self.m) * self.contexts
         if subsets > MOST_SUBSETS or self.size > MOST_STATES:
             most = (
                 f"subsets, more than the {MOST_SUBSETS:,} that are supported: lower "
                 if subsets > MOST_SUBSETS
                 else f"subsets, more than the {MOST_STATES:,} states that can be numbered: lower "
             )
+            times = f" for {self.contexts:,} contexts" if given else ""
             raise TooLargeError(
                 f"{len(radices)} observations with max_observations={self.m} make "
                 f"{self.size:,} states in {subsets:,} {most}"
-                "max_observations, or the number of observations or of their values"
+                f"max_observations, or the number of observations or of their values{times}"
             )
-        self.layout = _build(np.array(radices, np.int64), self.m)
+        self.layout = _build(np.array(radices, np.int64), self.m, np.array(given, np.int64))
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
-        self._positions = {o.name: i for i, o in enumerate(problem.observations)}
+        self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
+        self._members: dict[int, tuple[int, ...]] = {}
+        self._parts: dict[int, Parts] = {}
         self._steps: dict[tuple[int, int], Step] = {}
-        self._digits = [{v: x for x, v in enumerate(o.values)} for o in problem.observations]
+        self.digits_of = [{v: x for x, v in enumerate(o.outcomes)} for o in self.observations]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lattice) and (self.problem, self.m) == (other.problem, other.m)
@@ -123,29 +161,36 @@ class Lattice:
     def position(self, name: str) -> int:
         """The observation of that name, as its place in the problem."""
         try:
-            return self._positions[name]
+            return self.positions[name]
         except (KeyError, TypeError):
-            known = ", ".join(self._positions)
+            known = ", ".join(self.positions)
             raise CaseError(f"unknown observation {name!r}, expected one of: {known}") from None
+
+    def to_buy(self, name: str) -> int:
+        """The observation of that name, which must be one that can be bought."""
+        i = self.position(name)
+        if i >= self.buyable:
+            raise CaseError(f"observation {name!r} is given: it is not bought")
+        return i
 
     def names_of(self, observations: tuple[int, ...]) -> tuple[str, ...]:
         """The names of these observations."""
         names = self._names.get(observations)
         if names is None:
-            names = tuple(self.problem.observations[i].name for i in observations)
+            names = tuple(self.observations[i].name for i in observations)
             self._names[observations] = names
         return names
 
-    def digit(self, observation: int, value: Value) -> int:
-        """The value of that observation, as its place among its values."""
+    def digit(self, observation: int, value: Value | None) -> int:
+        """The value of that observation, as its place among its outcomes; None is a failure."""
         # True == 1 and 1.0 == 1, but neither was declared.
         if type(value) in (str, int) or (
-            isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+            isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
         ):
-            digit = self._digits[observation].get(value)
+            digit = self.digits_of[observation].get(value)
             if digit is not None:
                 return digit
-        declared = self.problem.observations[observation]
+        declared = self.observations[observation]
         known = ", ".join(map(repr, declared.values))
         raise CaseError(
             f"observation {declared.name!r} has no value {value!r}, expected one of: {known}"
@@ -158,19 +203,26 @@ class Lattice:
             raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
         return actions.index(name)
 
-    def index(self, state: Mapping[str, Value]) -> int:
-        """The integer of a readable state."""
+    def index(self, state: Mapping[str, Value | None]) -> int:
+        """The integer of a readable state, in which all that is given has a value."""
         if not isinstance(state, Mapping):
             raise CaseError(f"a state is {{name: value}}, got {state!r}")
         digits = {self.position(n): self.digit(self.position(n), v) for n, v in state.items()}
-        if len(digits) > self.m:
-            raise CaseError(f"a state of {len(digits)} observations, expected at most {self.m}")
+        for i in range(self.buyable, len(self.observations)):
+            if i not in digits:
+                raise CaseError(
+                    f"observation {self.observations[i].name!r} is given: it is missing"
+                )
+        bought = len(digits) - (len(self.observations) - self.buyable)
+        if bought > self.m:
+            raise CaseError(f"a state of {bought} observations, expected at most {self.m}")
         return self.index_of(digits)
 
-    def state(self, index: int) -> dict[str, Value]:
-        """The readable state of an integer."""
-        observations = self.problem.observations
-        return {observations[i].name: observations[i].values[x] for i, x in self.digits(index)}
+    def state(self, index: int) -> dict[str, Value | None]:
+        """The readable state of an integer: what is given first, then what was looked at."""
+        pairs, bought = self.digits(index), len(self.domain(index))
+        known = [*pairs[bought:], *pairs[:bought]]
+        return {self.observations[i].name: self.observations[i].outcomes[x] for i, x in known}
 
     # --- states and subsets as integers --------------------------------------------------------
 
@@ -180,23 +232,87 @@ class Lattice:
         return len(self.layout.sizes)
 
     @property
+    def parcels(self) -> int:
+        """The number of subsets in all contexts."""
+        return len(self.layout.parcels) - 1
+
+    def parcel(self, subset: int, context: int) -> int:
+        """A subset in a context, as its place in `layout.parcels`."""
+        return subset * self.contexts + context
+
+    def context(self, index: int) -> int:
+        """The context of a state: the state in which its case began, if nothing was on file."""
+        subset, offsets = self.subset_of(index), self.layout.offsets
+        states = int(offsets[subset + 1] - offsets[subset]) // self.contexts
+        return (index - int(offsets[subset])) // states
+
+    @property
     def most_outcomes(self) -> int:
         """Ψ_max: the most states that one further observation can lead to."""
         return int(self.layout.radices.max()) if self.m else 1
 
     @cached_property
+    def tariff(self) -> Tariff:
+        """The prices of what can be bought."""
+        return tariff_of(self.observations[: self.buyable], self.problem.panels)
+
+    @property
     def costs(self) -> Floats:
-        """c_i of every observation."""
-        return np.array([o.cost for o in self.problem.observations])
+        """c_i of every observation that can be bought, without the fees of panels."""
+        return self.tariff.cost
 
     @cached_property
     def subset_costs(self) -> Floats:
-        """Σ_{i in I} c_i for each subset, summed in the order of declaration."""
+        """c(I) for each subset: prices summed in the order of declaration, then fees."""
+        members = self.layout.members
         costs = np.array([*self.costs, 0.0])  # −1 costs nothing
         total = np.zeros(self.subsets)
-        for member in self.layout.members.T:
+        for member in members.T:
             total += costs[member]
+        for k, fee in enumerate(self.tariff.fee.tolist()):
+            total += np.where(self.tariff.belongs(k)[members].any(axis=1), fee, 0.0)
         return total
+
+    def costs_of(self, states: Integers) -> Floats:
+        """What was spent in each of these states."""
+        subsets = np.searchsorted(self.layout.offsets, states, side="right") - 1
+        if not self.tariff.has_refunds:
+            costs: Floats = self.subset_costs[subsets]
+            return costs
+        members, places = self.layout.members[subsets], states - self.layout.offsets[subsets]
+        digits = places[:, None] // self.layout.strides[subsets] % self.layout.radices[members]
+        charged = np.where(digits == self.tariff.refunded[members], -1, members)
+        prices, total = np.array([*self.costs, 0.0]), np.zeros(len(states))
+        for member in charged.T:
+            total += prices[member]
+        for k, fee in enumerate(self.tariff.fee.tolist()):
+            total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
+        return total
+
+    def spent(self, index: int) -> float:
+        """What was spent in a state."""
+        if not self.tariff.has_refunds:
+            return float(self.subset_costs[self.subset_of(index)])
+        return self.tariff.cost_of(self.charged(index))
+
+    def charged(self, index: int) -> list[int]:
+        """What was bought in a state and not refunded, in ascending order."""
+        refunded = self.tariff.refunded
+        return [i for i, x in self.digits(index) if i < self.buyable and x != refunded[i]]
+
+    def price(self, index: int, looks: tuple[int, ...]) -> float:
+        """What these looks cost together in a state."""
+        if self.tariff.is_plain:
+            return sum(self.observations[i].cost for i in looks)
+        before = self.charged(index)
+        return self.tariff.cost_of(sorted((*before, *looks))) - self.tariff.cost_of(before)
+
+    @cached_property
+    def refunds(self) -> Floats:
+        """What is given back in each state: c(I) less what was spent there."""
+        subsets = np.repeat(np.arange(self.subsets), np.diff(self.layout.offsets))
+        back: Floats = self.subset_costs[subsets] - self.costs_of(np.arange(self.size))
+        return back
 
     def subset(self, observations: tuple[int, ...]) -> int:
         """The subset of these observations (in ascending order)."""
@@ -212,7 +328,11 @@ class Lattice:
 
     def members(self, subset: int) -> tuple[int, ...]:
         """The observations of a subset, in ascending order."""
-        return tuple(self.layout.members[subset, : self.layout.sizes[subset]].tolist())
+        members = self._members.get(subset)
+        if members is None:
+            members = tuple(self.layout.members[subset, : self.layout.sizes[subset]].tolist())
+            self._members[subset] = members
+        return members
 
     def parts(self, subset: int) -> list[int]:
         """Every subset of a subset, itself and the empty one included."""
@@ -222,32 +342,68 @@ class Lattice:
             for chosen in range(1 << len(members))
         ]
 
+    def parts_of(self, subset: int) -> Parts:
+        """What it takes to find the substates of a subset's states."""
+        found = self._parts.get(subset)
+        if found is None:
+            layout, members, parts = self.layout, self.members(subset), self.parts(subset)
+            steps = np.zeros((len(parts), len(members)), np.int64)
+            for row, part in enumerate(parts):
+                for slot, i in enumerate(self.members(part)):
+                    steps[row, members.index(i)] = layout.strides[part, slot]
+            strides, numbers = layout.strides[subset, : len(members)].copy(), np.array(parts)
+            radices = layout.radices[list(members)]
+            found = Parts(strides, radices, numbers, layout.offsets[numbers], steps)
+            self._parts[subset] = found
+        return found
+
     def domain(self, index: int) -> tuple[int, ...]:
         """dom(ψ): the observations that have a value in this state."""
         return self.members(self.subset_of(index))
 
     def digits(self, index: int) -> list[tuple[int, int]]:
-        """The (observation, value) pairs of a state, as integers."""
+        """The (observation, value) pairs of a state, as integers; those that are given go last."""
         subset = self.subset_of(index)
-        rest = index - int(self.layout.offsets[subset])
+        offsets = self.layout.offsets
+        states = int(offsets[subset + 1] - offsets[subset]) // self.contexts
+        context, rest = divmod(index - int(offsets[subset]), states)
         pairs = []
         for i, stride in zip(self.members(subset), self.layout.strides[subset], strict=False):
             digit, rest = divmod(rest, int(stride))
+            pairs.append((i, digit))
+        for i, stride in enumerate(self.layout.given.tolist(), start=self.buyable):
+            digit, context = divmod(context, stride)
             pairs.append((i, digit))
         return pairs
 
     def index_of(self, digits: Mapping[int, int]) -> int:
         """The state in which each observation i has the value digits[i]."""
-        observations = tuple(sorted(digits))
+        observations = tuple(sorted(i for i in digits if i < self.buyable))
         subset = self.subset(observations)
-        strides = self.layout.strides[subset]
-        return int(self.layout.offsets[subset]) + sum(
-            digits[i] * int(strides[j]) for j, i in enumerate(observations)
+        strides, first = self.layout.strides[subset], int(self.layout.offsets[subset])
+        states = (int(self.layout.offsets[subset + 1]) - first) // self.contexts
+        context = sum(
+            digits[i] * stride
+            for i, stride in enumerate(self.layout.given.tolist(), start=self.buyable)
         )
+        place = sum(digits[i] * int(strides[j]) for j, i in enumerate(observations))
+        return int(first + context * states + place)
+
+    def starts(self, values: Choices) -> Integers:
+        """The states in which cases with these values, in the lattice's order, begin."""
+        given: Integers = values[:, self.buyable :].astype(np.int64) @ self.layout.given
+        return given
 
     def states(self, subset: int) -> range:
         """Ψ⁺(I): the states in which just the observations of the subset have a value."""
         return range(int(self.layout.offsets[subset]), int(self.layout.offsets[subset + 1]))
+
+    def states_in(self, context: int) -> tuple[Integers, Integers]:
+        """The states of a context, subset by subset, and where each subset begins among them."""
+        firsts = self.layout.parcels[context : -1 : self.contexts]
+        ends = self.layout.parcels[context + 1 :: self.contexts]
+        states = np.concatenate([np.arange(a, b) for a, b in zip(firsts, ends, strict=True)])
+        return states, np.concatenate([[0], np.cumsum(ends - firsts)])
 
     def children(self, index: int, observation: int) -> range:
         """Ψ⁺(ψ, i): the states that looking at i can lead to, one for each of its values."""
@@ -285,10 +441,10 @@ class Lattice:
 
     def substates(self, index: int) -> list[int]:
         """Every state that this one extends (ψ' ⪯ ψ), itself and the empty one included."""
-        pairs = self.digits(index)
+        pairs, size = self.digits(index), len(self.domain(index))
         return [
-            self.index_of({i: x for j, (i, x) in enumerate(pairs) if chosen >> j & 1})
-            for chosen in range(1 << len(pairs))
+            self.index_of({i: x for j, (i, x) in enumerate(pairs) if j >= size or chosen >> j & 1})
+            for chosen in range(1 << size)
         ]
 
     def is_substate(self, smaller: int, larger: int) -> bool:
@@ -309,8 +465,10 @@ def count_states(radices: list[int], m: int) -> int:
     return sum(of_size)
 
 
-def _build(radices: Integers, m: int) -> Layout:
+def _build(radices: Integers, m: int, outcomes_given: Integers) -> Layout:
     n = len(radices)
+    contexts = int(outcomes_given.prod())
+    given = contexts // np.cumprod(outcomes_given)  # the first leading
     binomials = np.array(
         [
             [min(math.comb(i, k), np.iinfo(np.int64).max) for k in range(m + 1)]
@@ -336,6 +494,10 @@ def _build(radices: Integers, m: int) -> Layout:
     strides = np.ones_like(members)
     for j in range(m - 2, -1, -1):
         strides[:, j] = strides[:, j + 1] * values[:, j + 1]
-    offsets = np.concatenate([[0], np.cumsum(values.prod(axis=1))])
+    states = values.prod(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(contexts * states)])
     levels = np.concatenate([[0], np.cumsum([len(b) for b in blocks])])
-    return Layout(radices, members, sizes, strides, offsets, levels, binomials)
+    parcels = offsets
+    if contexts > 1:
+        parcels = np.concatenate([[0], np.cumsum(np.repeat(states, contexts))])
+    return Layout(radices, members, sizes, strides, offsets, levels, binomials, given, parcels)

@@ -15,7 +15,8 @@ class Model:
     """A joint distribution over all observations, with the mean reward of each action.
 
     `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), values and actions
-    in the order of declaration. Both may be flattened over the full states.
+    in the order of declaration; where an observation can fail, that is its last value. Both may be
+    flattened over the full states.
 
     >>> from askwise import Observation, Problem
     >>> model = Model(
@@ -35,7 +36,7 @@ class Model:
     def __init__(self, problem: Problem, probability: npt.ArrayLike, reward: npt.ArrayLike) -> None:
         if not isinstance(problem, Problem):
             raise ModelError(f"problem must be a Problem, got {type(problem).__name__}")
-        shape = tuple(len(o.values) for o in problem.observations)
+        shape = tuple(len(o.outcomes) for o in problem.observations)
         self.problem = problem
         self.probability = _array("probability", probability, shape)
         """p(φ), one axis for each observation."""
@@ -56,15 +57,18 @@ class Model:
         if lattice.problem != self.problem:
             raise ModelError("the model and the lattice are of two different problems")
         if lattice.m not in self._marginals:
-            everything = range(len(self.problem.observations))
-            earned = self.probability[..., None] * self.reward
+            # what is given leads in every state
+            axes = [*lattice.order[lattice.buyable :], *lattice.order[: lattice.buyable]]
+            given, buyable = len(axes) - lattice.buyable, range(lattice.buyable)
+            full = self.probability.transpose(axes)
+            earned = full[..., None] * self.reward.transpose([*axes, len(axes)])
             probability = np.empty(lattice.size)
             reward = np.empty((lattice.size, len(self.problem.actions)))
             for subset in range(lattice.subsets):
-                hidden = tuple(set(everything) - set(lattice.members(subset)))
+                hidden = tuple(given + i for i in buyable if i not in lattice.members(subset))
                 states = lattice.states(subset)
                 block = slice(states.start, states.stop)
-                probability[block] = self.probability.sum(axis=hidden).ravel()
+                probability[block] = full.sum(axis=hidden).ravel()
                 reward[block] = earned.sum(axis=hidden).reshape(len(states), -1)
             possible = probability > 0
             reward[possible] /= probability[possible, None]

@@ -24,7 +24,8 @@ def simultaneous(model: Model) -> SimultaneousPolicy:
     """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m."""
     lattice, estimates = _truth(model)
     plan = plan_simultaneous(lattice, estimates, margin=HAIR * lattice.problem.reward_value)
-    return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+    tables = (plan.sets, estimates.action, plan.values)
+    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
 
 
 def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
@@ -32,12 +33,13 @@ def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
     if isinstance(observations, str):
         raise ModelError(f"observations must be a list of names, got {observations!r}")
     lattice, estimates = _truth(model)
-    chosen = tuple(sorted({lattice.position(name) for name in observations}))
+    chosen = tuple(sorted({lattice.to_buy(name) for name in observations}))
     if len(chosen) > model.problem.m:
         raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
-    subset = lattice.subset(chosen)
+    sets = np.full(lattice.contexts, lattice.subset(chosen))
     plan = plan_simultaneous(lattice, estimates)
-    return SimultaneousPolicy(lattice, subset, estimates.action, plan.values)
+    tables = (sets, estimates.action, plan.values)
+    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
 
 
 def sequential(model: Model) -> SequentialPolicy:
@@ -66,7 +68,15 @@ def sequential(model: Model) -> SequentialPolicy:
     # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
     every_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
     plan = plan_sequential(lattice, estimates._replace(weight=every_slot), margin=margin)
-    return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+    tables = (plan.next, estimates.action, plan.values)
+    return SequentialPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
+
+
+def _frequency(lattice: Lattice, truth: Estimates) -> Floats | None:
+    """P of every context, if there are several."""
+    if lattice.contexts == 1:
+        return None
+    return np.array(truth.weight[: lattice.contexts], np.float64)
 
 
 def _truth(model: Model) -> tuple[Lattice, Estimates]:

@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from askwise._typing import Choices, Floats
+import numpy as np
+
+from askwise._typing import Choices, Floats, Integers
 from askwise.errors import ModelError
 from askwise.lattice import Lattice
 from askwise.models import Model
@@ -18,7 +20,7 @@ from askwise.problem import Problem, Value
 from askwise.trees import Act, Look, Node, merge, render
 
 START = 0
-"""The empty state."""
+"""The empty state; of as many as there are contexts, the first."""
 
 RowOf: TypeAlias = Callable[[int], int]
 
@@ -32,26 +34,41 @@ class Policy(ABC):
     """
 
     def __init__(
-        self, lattice: Lattice, actions: Choices, values: Floats, row_of: RowOf | None = None
+        self,
+        lattice: Lattice,
+        actions: Choices,
+        values: Floats,
+        row_of: RowOf | None = None,
+        frequency: Floats | None = None,
     ) -> None:
         for array in (actions, values):
             array.setflags(write=False)
         self.lattice = lattice
+        self.frequency = frequency
+        """How often each context comes; None if there is one, or nothing is known of it."""
         self.row_of = row_of
         self.actions = actions
         """h(ψ), indexed by row."""
         self.values = values
-        """What the plan was made with: V̂(I) of every subset, or F̂(ψ) of every row."""
+        """What the plan was made with: V̂(I) of every subset (in every context), or F̂(ψ) of every
+        row."""
 
     @property
     def problem(self) -> Problem:
         """The problem this is a policy for."""
         return self.lattice.problem
 
-    @property
     @abstractmethod
+    def value_from(self, context: int) -> float:
+        """The expected gain that it was planned with, of cases that begin in that state."""
+
+    @property
     def value(self) -> float:
         """The expected gain it was planned with: exact for an oracle, optimistic for a learner."""
+        contexts = range(self.lattice.contexts)
+        if len(contexts) == 1:
+            return self.value_from(START)
+        return float(np.average([self.value_from(g) for g in contexts], weights=self.frequency))
 
     @abstractmethod
     def looks(self, state: int) -> tuple[int, ...]:
@@ -96,8 +113,7 @@ class Policy(ABC):
 
     def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
         """The names to buy when `state`, {name: value}, is known; none means act."""
-        observations = self.problem.observations
-        return tuple(observations[i].name for i in self.looks(self.lattice.index(state)))
+        return self.lattice.names_of(self.looks(self.lattice.index(state)))
 
     def action(self, state: Mapping[str, Value]) -> str:
         """What to do when `state` is known and nothing more is bought."""
@@ -105,7 +121,7 @@ class Policy(ABC):
 
     def tree(self) -> str:
         """What it would buy and do, as text."""
-        return render(self.nodes())
+        return render(self._from_given({}, self.lattice.buyable))
 
     def evaluate(self, model: Model) -> float:
         """ρ(π): its exact expected gain under a model."""
@@ -114,8 +130,8 @@ class Policy(ABC):
         if model.problem != self.problem:
             raise ModelError("the policy and the model are of two different problems")
         probability, reward = model.marginals(self.lattice)
-        beta, costs = self.problem.reward_value, self.lattice.subset_costs
-        gain, open_states = 0.0, [START]
+        beta, gain = self.problem.reward_value, 0.0
+        open_states = [g for g in range(self.lattice.contexts) if probability[g] > 0]
         while open_states:
             state = open_states.pop()
             looks = self.looks(state)
@@ -125,7 +141,7 @@ class Policy(ABC):
                     reached = [child for s in reached for child in self.lattice.children(s, i)]
                 open_states.extend(s for s in reached if probability[s] > 0)
             else:
-                spent = costs[self.lattice.subset_of(state)]
+                spent = self.lattice.spent(state)
                 gain += probability[state] * (beta * reward[state, self.act(state)] - spent)
         return float(gain)
 
@@ -136,13 +152,25 @@ class Policy(ABC):
         return Act(self.problem.actions[self.act(state)])
 
     def _look(self, state: int, i: int, bought: tuple[int, ...], children: list[Node]) -> Look:
-        observations = self.problem.observations
+        observation = self.lattice.observations[i]
         return Look(
-            bought=tuple(observations[j].name for j in bought),
-            cost=sum(observations[j].cost for j in bought),
-            observation=observations[i].name,
-            branches=merge(list(zip(observations[i].values, children, strict=True))),
+            bought=self.lattice.names_of(bought),
+            cost=self.lattice.price(state, bought),
+            observation=observation.name,
+            branches=merge(list(zip(observation.outcomes, children, strict=True))),
         )
+
+    def _from_given(self, known: dict[int, int], i: int) -> Node:
+        """One level for each given observation on which anything depends, then the policy."""
+        if i == len(self.lattice.observations):
+            return self.nodes(self.lattice.index_of(known))
+        observation = self.lattice.observations[i]
+        outcomes = observation.outcomes
+        children = [self._from_given(known | {i: x}, i + 1) for x in range(len(outcomes))]
+        branches = merge(list(zip(outcomes, children, strict=True)))
+        if len(branches) == 1:
+            return branches[0][1]
+        return Look(bought=(), cost=0.0, observation=observation.name, branches=branches)
 
 
 class SimultaneousPolicy(Policy):
@@ -151,40 +179,49 @@ class SimultaneousPolicy(Policy):
     def __init__(
         self,
         lattice: Lattice,
-        subset: int,
+        sets: Integers | int,
         actions: Choices,
         values: Floats,
         row_of: RowOf | None = None,
+        frequency: Floats | None = None,
     ) -> None:
-        super().__init__(lattice, actions, values, row_of)
-        self.subset = subset
-        self._members = lattice.members(subset)
-        self._after = lattice.states(subset)
+        super().__init__(lattice, actions, values, row_of, frequency)
+        self.sets: Integers = np.broadcast_to(np.asarray(sets, np.int64), lattice.contexts).copy()
+        """Î in each context."""
+        self.sets.setflags(write=False)
+
+    @property
+    def subset(self) -> int:
+        """Î, where there is one context; else that of the first."""
+        return int(self.sets[0])
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """The names of the set it buys."""
-        return tuple(self.problem.observations[i].name for i in self._members)
+        """The names of what it buys; where something is given, in any context."""
+        bought = {i for subset in set(self.sets.tolist()) for i in self.lattice.members(subset)}
+        return self.lattice.names_of(tuple(sorted(bought)))
 
-    @property
-    def value(self) -> float:
+    def value_from(self, context: int) -> float:
         """V̂(Î)."""
-        return float(self.values[self.subset])
+        return float(self.values[self.lattice.parcel(int(self.sets[context]), context)])
 
     def copy(self) -> SimultaneousPolicy:
         """The same policy with tables of its own."""
-        return SimultaneousPolicy(
-            self.lattice, self.subset, self.actions.copy(), self.values.copy(), self.row_of
-        )
+        tables = (self.sets.copy(), self.actions.copy(), self.values.copy())
+        return SimultaneousPolicy(self.lattice, *tables, self.row_of, self.frequency)
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """What of the set is not known yet."""
-        if state in self._after:
+        """What of the set is not known yet, as far as m allows."""
+        lattice = self.lattice
+        if state < lattice.contexts:
+            return lattice.members(self.sets.item(state))
+        subset = lattice.subset_of(state)
+        chosen = self.sets.item(lattice.context(state) if lattice.contexts > 1 else 0)
+        if subset == chosen:
             return ()
-        if state == START:
-            return self._members
-        known = self.lattice.domain(state)
-        return tuple(i for i in self._members if i not in known)
+        known = lattice.members(subset)
+        rest = tuple(i for i in lattice.members(chosen) if i not in known)
+        return rest[: lattice.m - len(known)]
 
     def nodes(self, state: int = START) -> Node:
         """The set, then one level for each of its members on which the action depends."""
@@ -212,21 +249,21 @@ class SequentialPolicy(Policy):
         actions: Choices,
         values: Floats,
         row_of: RowOf | None = None,
+        frequency: Floats | None = None,
     ) -> None:
-        super().__init__(lattice, actions, values, row_of)
+        super().__init__(lattice, actions, values, row_of, frequency)
         following.setflags(write=False)
         self.following = following
         """g(ψ), indexed by row: an observation, or −1 to act."""
 
-    @property
-    def value(self) -> float:
-        """F̂ of the empty state."""
-        return float(self.values[self.row(START)])
+    def value_from(self, context: int) -> float:
+        """F̂ of the state in which nothing was bought."""
+        return float(self.values[self.row(context)])
 
     def copy(self) -> SequentialPolicy:
         """The same policy with tables of its own."""
         tables = (self.following.copy(), self.actions.copy(), self.values.copy())
-        return SequentialPolicy(self.lattice, *tables, self.row_of)
+        return SequentialPolicy(self.lattice, *tables, self.row_of, self.frequency)
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""

@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -14,19 +14,38 @@ from askwise.errors import ProblemError
 Value = str | int
 
 
+_UNSAID = float("nan")
+"""The cost of an observation that is given need not be said."""
+
+Fails = Literal["charged", "refunded"]
+
+
 class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class Observation(_Named, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Observation(
+    _Named,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
     """Something that can be bought: an i in D with its values X_i and its cost c_i.
+
+    given: it is known from the start in every case, for nothing.
+    fails: it may return nothing, and the price is then "charged" or "refunded"; that is one more
+    outcome beside the values, written None.
 
     >>> Observation("mri", values=["neg", "pos"], cost=9.0)
     Observation(name='mri', values=('neg', 'pos'), cost=9.0)
     """
 
     values: Sequence[Value]
-    cost: float
+    cost: float = _UNSAID
+    given: bool = False
+    fails: Fails | None = None
 
     def __post_init__(self) -> None:
         who = f"observation {self.name!r}"
@@ -38,15 +57,67 @@ class Observation(_Named, frozen=True, kw_only=True, forbid_unknown_fields=True)
             if isinstance(value, bool) or not isinstance(value, str | int):
                 raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
         _check_distinct(values, f"{who}: value")
-        if not _is_number(self.cost) or self.cost < 0:
+        if not isinstance(self.given, bool):
+            raise ProblemError(f"{who}: given must be true or false, got {self.given!r}")
+        if self.fails not in (None, "charged", "refunded"):
+            raise ProblemError(f"{who}: fails must be 'charged' or 'refunded', got {self.fails!r}")
+        cost = 0.0 if self.given and self.cost is _UNSAID else self.cost
+        if cost is _UNSAID:
+            raise ProblemError(f"{who}: cost is missing")
+        if not _is_number(cost) or cost < 0:
             raise ProblemError(
                 f"{who}: cost must be a finite number of at least 0, got {self.cost!r}"
             )
+        if self.given and cost > 0:
+            raise ProblemError(f"{who}: it is given, so it costs nothing, got cost {self.cost!r}")
         msgspec.structs.force_setattr(self, "values", values)
-        msgspec.structs.force_setattr(self, "cost", float(self.cost))
+        msgspec.structs.force_setattr(self, "cost", float(cost))
+
+    @property
+    def outcomes(self) -> tuple[Value | None, ...]:
+        """What looking can show: a value, or None for a look that failed, if it can."""
+        return (*self.values, None) if self.fails else tuple(self.values)
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Panel(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True
+):
+    """Observations that share a visit or a sample: the first one bought in a case pays `fee` too.
+
+    Cost 1 each and a fee of 86.3: the first costs 87.3, every other one 1. Cost 0 each: the fee is
+    the one price of the whole panel.
+
+    >>> Panel(observations=["ecg", "pulse"], fee=86.3)
+    Panel(observations=('ecg', 'pulse'), fee=86.3)
+    """
+
+    observations: Sequence[str]
+    fee: float
+
+    def __post_init__(self) -> None:
+        names = _as_tuple(self.observations, "a panel's observations")
+        if not names:
+            raise ProblemError("a panel has no observations, expected at least one")
+        for name in names:
+            _check_name(name, "a panel's observation")
+        _check_distinct(names, "a panel's observation")
+        if not _is_number(self.fee) or self.fee < 0:
+            raise ProblemError(
+                f"the panel of {', '.join(map(str, names))}: fee must be a finite number of at "
+                f"least 0, got {self.fee!r}"
+            )
+        msgspec.structs.force_setattr(self, "observations", names)
+        msgspec.structs.force_setattr(self, "fee", float(self.fee))
+
+
+class Problem(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
     """The observations D, the actions A, the most that may be bought in a case (m) and β.
 
     `reward_value` is what one unit of reward is worth in the currency of the costs.
@@ -64,6 +135,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     actions: Sequence[str]
     max_observations: int | None = None
     reward_value: float = 1.0
+    panels: Sequence[Panel] = ()
 
     def __post_init__(self) -> None:
         observations: tuple[Any, ...] = _as_tuple(self.observations, "observations")
@@ -82,12 +154,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for what, number in (("observations", len(observations)), ("actions", len(actions))):
             if number > _MOST:
                 raise ProblemError(f"{number} {what}: at most {_MOST} are supported")
-        most = len(observations) if self.max_observations is None else self.max_observations
-        if not _is_whole(most) or not 0 <= most <= len(observations):
+        buyable = sum(not o.given for o in observations)
+        most = buyable if self.max_observations is None else self.max_observations
+        if not _is_whole(most) or not 0 <= most <= buyable:
+            which = "observations" if buyable == len(observations) else "observations not given"
             raise ProblemError(
-                f"max_observations must be a whole number from 0 to {len(observations)}, "
-                f"the number of observations, got {most!r}"
+                f"max_observations must be a whole number from 0 to {buyable}, "
+                f"the number of {which}, got {most!r}"
             )
+        panels = _as_tuple(self.panels, "panels")
+        _check_panels(panels, observations)
         if not _is_number(self.reward_value) or self.reward_value <= 0:
             raise ProblemError(
                 f"reward_value must be a finite number above 0, got {self.reward_value!r}"
@@ -97,6 +173,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             ("actions", actions),
             ("max_observations", int(most)),
             ("reward_value", float(self.reward_value)),
+            ("panels", panels),
         ):
             msgspec.structs.force_setattr(self, field, kept)
 
@@ -114,6 +191,21 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The most observations that may be bought in a case."""
         assert self.max_observations is not None
         return self.max_observations
+
+
+def _check_panels(panels: Sequence[object], observations: Sequence[Observation]) -> None:
+    given = {o.name: o.given for o in observations}
+    for panel in panels:
+        if not isinstance(panel, Panel):
+            raise ProblemError(f"panels: expected a Panel, got {panel!r}")
+        for name in panel.observations:
+            if name not in given:
+                known = ", ".join(given)
+                raise ProblemError(
+                    f"panels: unknown observation {name!r}, expected one of: {known}"
+                )
+            if given[name]:
+                raise ProblemError(f"panels: observation {name!r} is given, nobody buys it")
 
 
 _MOST = 2**15 - 1  # choices are kept as 16-bit integers

@@ -37,7 +37,7 @@ class Run:
     @cached_property
     def cost(self) -> Floats:
         """What was spent."""
-        return self.lattice.subset_costs[self.observed]
+        return self.lattice.costs_of(self.state)
 
     @cached_property
     def gain(self) -> Floats:
@@ -47,10 +47,10 @@ class Run:
     def bought(self, part: slice = slice(None)) -> dict[str, float]:
         """For each observation the share of the cases, or of a part of them, that bought it."""
         cases = np.bincount(self.observed[part], minlength=self.lattice.subsets)
-        bought = np.zeros(len(self.lattice.problem.observations) + 1)  # the last is for the −1
+        bought = np.zeros(self.lattice.buyable + 1)  # the last is for the −1
         for members in self.lattice.layout.members.T:
             np.add.at(bought, members, cases)
-        names = [o.name for o in self.lattice.problem.observations]
+        names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
         return dict(zip(names, (bought[:-1] / max(1, cases.sum())).tolist(), strict=True))
 
     def __len__(self) -> int:
@@ -87,7 +87,16 @@ def simulate(
     with learner.lock, Progress("cases", steps) as progress:
         for draws in stream(environment, as_generator(rng), steps):
             end = done + len(draws.values)
-            learner.run(*draws, run.state[done:end], run.action[done:end], run.round[done:end])
+            values = draws.values
+            if learner.lattice.contexts > 1:  # what is given goes last
+                values = np.ascontiguousarray(values[:, learner.lattice.order])
+            learner.run(
+                values,
+                draws.rewards,
+                run.state[done:end],
+                run.action[done:end],
+                run.round[done:end],
+            )
             actions = run.action[done:end]
             run.reward[done:end] = draws.rewards[np.arange(len(actions)), actions]
             progress.advance(end - done)

@@ -2,6 +2,7 @@
 
     N(I)        cases in which all of I was looked at               (simultaneous cases)
     N(ψ)        of those, the cases that agreed with ψ              (simultaneous cases)
+                if anything is given, the cases that began in ψ     (sequential cases)
     N(ψ, i, ψ') steps from ψ by looking at i into ψ'                (sequential cases)
     N(a, ψ)     rewards of action a, taken when just ψ was known
     Σr(a, ψ)    their sum
@@ -76,10 +77,10 @@ class Statistics:
         self.rows = _sparse_rows() if sparse else _dense_rows()
         """Which row is whose."""
         n = FIRST_ROWS if sparse else lattice.size
-        self.subset_visits: Integers = np.zeros(lattice.subsets, np.int64)
-        """N(I)"""
+        self.subset_visits: Integers = np.zeros(lattice.parcels, np.int64)
+        """N(I), for each context"""
         self.visits: Integers = np.zeros(n, np.int64)
-        """N(ψ)"""
+        """N(ψ); of sequential cases, if anything is given, those that began there"""
         self.transitions: Integers = np.zeros((n, lattice.m), np.int64)
         """N(ψ, i, ψ') at [ψ', slot of i in ψ']: a state has one cell for each of its parents."""
         self.action_counts: Integers = np.zeros((n, actions), np.int64)
@@ -160,55 +161,89 @@ class Statistics:
 
     def count_set(self, state: int, subset: int | None = None) -> None:
         """A simultaneous case saw `state`, of the given subset if that is known."""
-        from askwise._kernels.counting import count_set
-
         self.count_case()
         if subset is None:
             subset = self.lattice.subset_of(state)
-        if self.is_sparse:
-            self.make_room(1 << int(self.lattice.layout.sizes[subset]))
-        count_set(self.lattice.layout, self.counters, subset, state)
+        if self.is_sparse or self.lattice.contexts > 1:
+            from askwise._kernels.counting import count_set
 
-    def count_path(self, path: Sequence[tuple[int, int]]) -> None:
-        """A sequential case took these steps: (the observation bought, the state it led to)."""
+            self.make_room(1 << int(self.lattice.layout.sizes[subset]))
+            count_set(self.lattice.layout, self.counters, subset, state)
+        else:  # the same, in a fifth of the time
+            from askwise._kernels.counting import count_parts
+
+            count_parts(state, self.lattice.parts_of(subset), self.visits, self.subset_visits)
+
+    def count_path(self, path: Sequence[tuple[int, int]], start: int = 0, subset: int = 0) -> None:
+        """A sequential case took these steps: (the observation bought, the state it led to).
+
+        It began in the given state, of that subset: with what is given, or was on file.
+        """
         self.count_case()
-        self.make_room(len(path))
-        subset = 0
+        self.count_steps(path, start, subset)
+
+    def count_steps(self, path: Sequence[tuple[int, int]], start: int, subset: int) -> None:
+        """`count_path` of a case that did not act."""
+        step, transitions = self.lattice.step, self.transitions
+        if self.is_sparse:
+            self.make_room(1 + len(path))
+            transitions = self.transitions
+        if self.lattice.contexts > 1:
+            self.visits[self._own_row(start)] += 1
         for observation, state in path:
-            subset, slot, *_ = self.lattice.step(subset, observation)
-            self.transitions[self._own_row(state), slot] += 1
+            subset, slot, _, _, _, _ = step(subset, observation)
+            row = state if not self.is_sparse else self._own_row(state)
+            transitions[row, slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
         """`action`, taken when just `state` was known, earned `reward`."""
         reward = check_reward(reward)
-        self.make_room(1)
+        if self.is_sparse:
+            self.make_room(1)
         row = self._own_row(state)
         if self.action_counts[row, action] >= MOST_CASES:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
         self.action_counts[row, action] += 1
         self.reward_sums[row, action] += round(reward / UNIT)
 
+    def replace_reward(self, state: int, action: int, before: float, reward: float) -> None:
+        """A reward that was counted as `before` was `reward` in truth."""
+        self.reward_sums[self.row(state), action] += round(reward / UNIT) - round(before / UNIT)
+
+    def frequency(self) -> Floats | None:
+        """How often each context came; None if there is one, or no case came."""
+        contexts = self.lattice.contexts
+        if contexts == 1:
+            return None
+        came: Floats = self.visits[self._rows_of(np.arange(contexts))].astype(np.float64)
+        return came / came.sum() if came.any() else None
+
     def record(
-        self, observed: Mapping[str, Value], action: str, reward: float, *, at_once: bool
+        self, observed: Mapping[str, Value | None], action: str, reward: float, *, at_once: bool
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
+
+        What is given stands among what was bought, wherever; None is a look that failed.
 
         `at_once`: the set was chosen before any of it was seen. Else each look was chosen from what
         the looks before had shown.
         """
         lattice = self.lattice
-        path, subset, state = [], 0, 0
-        lattice.index(observed)  # names whatever is wrong before anything is counted
+        # names whatever is wrong before anything is counted
+        start = lattice.context(lattice.index(observed))
+        path, subset, state = [], 0, start
         chosen, reward = lattice.action(action), check_reward(reward)
         for name, value in observed.items():
             i = lattice.position(name)
+            if i >= lattice.buyable:
+                continue
             step = lattice.step(subset, i)
             subset, state = step.subset, step.child(state, lattice.digit(i, value))
             path.append((i, state))
         if at_once:
             self.count_set(state)
         else:
-            self.count_path(path)
+            self.count_path(path, start)
         self.count_reward(state, chosen, reward)
 
     def count_of(self, state: int, choice: int) -> int:

@@ -23,7 +23,7 @@ from askwise.errors import AskwiseError, CaseError, FileError
 from askwise.learners import BaseLearner
 from askwise.learners.saving import read
 from askwise.models import Model
-from askwise.problem import Problem, Value
+from askwise.problem import Observation, Panel, Problem, Value
 from askwise.simulation import simulate
 
 
@@ -38,17 +38,24 @@ def play(learner: BaseLearner, model: Model, cases: int, rng: np.random.Generato
     """Run cases drawn from the model one by one, with 0/1 rewards at once; returns them."""
     played = []
     for full in model.sample(rng, cases):
-        case = see(learner.open(), learner.problem, full.tolist())
+        case = see(begin(learner, full.tolist()), learner.problem, full.tolist())
         mean = model.reward[tuple(full)][case.action_index]
         case.reward(float(rng.random() < mean))
         played.append(case)
     return played
 
 
+def begin(learner: BaseLearner, full: list[int]) -> Case:
+    """Open a case of a full state, with what is given there."""
+    observations = learner.problem.observations
+    pairs = zip(observations, full, strict=True)
+    return learner.open({o.name: o.outcomes[x] for o, x in pairs if o.given})
+
+
 def see(case: Case, problem: Problem, full: list[int]) -> Case:
     """Show the case what it wants of a full state until it acts."""
-    values: dict[str, Value] = {
-        o.name: o.values[x] for o, x in zip(problem.observations, full, strict=True)
+    values: dict[str, Value | None] = {
+        o.name: o.outcomes[x] for o, x in zip(problem.observations, full, strict=True)
     }
     while case.wanted:
         case.observe({name: values[name] for name in case.wanted})
@@ -77,8 +84,8 @@ def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
         rng = np.random.default_rng(2)
         play(learner, model, 100, rng)
         full = model.sample(rng, 2).tolist()
-        learner.open()  # one case is still looking, another has acted
-        see(learner.open(), model.problem, full[0])
+        begin(learner, full[1])  # one case is still looking, another has acted
+        see(begin(learner, full[0]), model.problem, full[0])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "learner.askwise"
             learner.save(path)
@@ -104,7 +111,7 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
             cases, rounds = [], []
             for draws in stream(environment, np.random.default_rng(seed), steps):
                 for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
-                    case = see(face.open(), model.problem, full)
+                    case = see(begin(face, full), model.problem, full)
                     rounds.append(face.round)
                     case.reward(rewards[case.action_index])
                     cases.append(case)
@@ -126,12 +133,20 @@ def _assert_same_future(one: BaseLearner, other: BaseLearner, model: Model) -> N
 def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
     """No case buys more than it may, nothing twice, and its cost is the sum of the prices."""
     for model in _models():
-        prices = {o.name: o.cost for o in model.problem.observations}
-        learner = make(model.problem, rng=7)
+        problem = model.problem
+        given = sum(o.given for o in problem.observations)
+        learner = make(problem, rng=7)
         for case in play(learner, model, 200, np.random.default_rng(4)):
-            bought = list(case.state)
-            assert len(bought) == len(set(bought)) <= learner.lattice.m
-            assert abs(case.cost - sum(prices[name] for name in bought)) < 1e-12
+            known = list(case.state)
+            assert len(known) == len(set(known)) <= given + learner.lattice.m
+            charged = {
+                o.name: o.cost
+                for o in problem.observations
+                if o.name in case.state
+                and not (o.fails == "refunded" and case.state[o.name] is None)
+            }
+            fees = [p.fee for p in problem.panels if charged.keys() & set(p.observations)]
+            assert abs(case.cost - sum(charged.values()) - sum(fees)) < 1e-12
 
 
 def check_counts_each_case_once(make: MakesLearner) -> None:
@@ -157,7 +172,7 @@ def check_rewards_come_in_any_order(make: MakesLearner) -> None:
             rng = np.random.default_rng(6)
             play(learner, model, 50, rng)
             full = model.sample(rng, 40).tolist()
-            cases = [see(learner.open(), model.problem, one) for one in full]
+            cases = [see(begin(learner, one), model.problem, one) for one in full]
             rewards = rng.random(40).tolist()
             for case, reward in list(zip(cases, rewards, strict=True))[::order]:
                 case.reward(reward)
@@ -170,7 +185,7 @@ def check_bad_input_changes_nothing(make: MakesLearner) -> None:
     for model in _models():
         learner = make(model.problem, rng=10)
         play(learner, model, 60, np.random.default_rng(7))
-        case = learner.open()
+        case = begin(learner, [0] * len(model.problem.observations))
         before = learner.statistics.copy()
         names = [o.name for o in model.problem.observations]
         unwanted = [name for name in names if name not in case.wanted]
@@ -249,6 +264,72 @@ def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
         assert any(action in tree for action in model.problem.actions)
 
 
+def check_what_happens_late(make: MakesLearner) -> None:
+    """Defaults give way, corrections replace, and cancelled cases leave: nothing counts twice."""
+    for model in _models():
+        tidy, untidy = make(model.problem, rng=14), make(model.problem, rng=14)
+        rng = np.random.default_rng(10)
+        full = model.sample(rng, 60).tolist()
+        rewards = rng.random(60).tolist()
+        cases = [[see(begin(x, one), model.problem, one) for one in full] for x in (tidy, untidy)]
+        for case, reward in zip(cases[0], rewards, strict=True):
+            case.reward(reward)
+        for k in rng.permutation(60).tolist():
+            case, reward = cases[1][k], rewards[k]
+            if k % 3 == 0:
+                case.reward_by_default(0.25)
+                assert case.id in untidy.cases
+                case.reward_by_default(0.5)
+                case.reward(reward)
+            elif k % 3 == 1:
+                case.reward(1.0 - reward)
+                case.reward(reward, replaces=True)
+            else:
+                case.reward(reward)
+                case.reward_by_default(0.75)
+            assert case.earned == reward
+            assert case.is_rewarded
+        assert tidy.statistics == untidy.statistics
+        assert not untidy.cases
+        _assert_same_future(tidy, untidy, model)
+        acted, looking = see(begin(untidy, full[0]), model.problem, full[0]), begin(untidy, full[1])
+        before = untidy.statistics.action_counts.sum()
+        for case in (acted, looking):
+            case.cancel()
+            _refuses(case, f"case {case.id}", case.reward, 1.0)
+        assert not untidy.cases
+        assert not untidy.looking
+        assert untidy.statistics.action_counts.sum() == before
+        play(untidy, model, 20, rng)
+
+
+def check_takes_what_is_on_file(make: MakesLearner) -> None:
+    """What was on file is known, costs nothing and is not bought again."""
+    for model in _models():
+        learner, problem = make(model.problem, rng=15), model.problem
+        play(learner, model, 40, np.random.default_rng(11))
+        to_buy = [o for o in problem.observations if not o.given]
+        given = {o.name: o.outcomes[0] for o in problem.observations if o.given}
+        if learner.lattice.m == 0:
+            _refuses_to_open(learner, given | {to_buy[0].name: to_buy[0].values[0]}, "at most 0")
+            continue
+        for observation in to_buy:
+            known = {observation.name: observation.values[-1]}
+            case = learner.open(given | known)
+            assert case.cost == 0.0
+            assert observation.name not in case.wanted
+            see(case, problem, [0] * len(problem.observations))
+            assert case.state[observation.name] == observation.values[-1]
+            bought = [problem.observations[learner.lattice.order[i]] for i, _ in case.path]
+            assert observation not in bought
+            assert len(bought) < learner.lattice.m
+            case.reward(1.0)
+        _refuses_to_open(learner, given | {"nobody": 1}, "nobody")
+        for name in given:
+            without = {n: v for n, v in given.items() if n != name}
+            _refuses_to_open(learner, without, name)
+
+
 LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
     check_same_seed_same_run,
     check_saved_and_loaded_goes_on,
@@ -260,6 +341,8 @@ LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
     check_refuses_damaged_files,
     check_works_from_threads,
     check_policy_is_frozen_and_readable,
+    check_what_happens_late,
+    check_takes_what_is_on_file,
 )
 
 
@@ -273,10 +356,40 @@ def _models() -> Iterator[Model]:
     yield random_model(rng, [2, 3, 2], max_observations=2)
     yield random_model(rng, [3], actions=2, reward_value=100.0, highest_cost=10.0)
     yield random_model(rng, [2, 2, 2], max_observations=0)
+    yield _from_real_life(rng)
+
+
+def _from_real_life(rng: np.random.Generator) -> Model:
+    """Something is given, two share a panel, one of them may fail, another is refunded then."""
+    problem = Problem(
+        observations=[
+            Observation("lab", values=["clear"], cost=0.02, fails="charged"),
+            Observation("age", values=["young", "old"], given=True),
+            Observation("scan", values=["clear"], cost=0.03, fails="refunded"),
+            Observation("visit", values=[0, 1], cost=0.0),
+        ],
+        actions=["wait", "treat"],
+        max_observations=2,
+        panels=[Panel(observations=["lab", "scan"], fee=0.05)],
+    )
+    shape = tuple(len(o.outcomes) for o in problem.observations)
+    probability = rng.dirichlet(np.ones(int(np.prod(shape))))
+    return Model(problem, probability, rng.random((*shape, 2)).reshape(-1, 2))
 
 
 def _decisions(cases: list[Case]) -> list[tuple[tuple[tuple[int, int], ...], int]]:
     return [(tuple(case.path), case.action_index) for case in cases]
+
+
+def _refuses_to_open(learner: BaseLearner, known: dict[str, Value | None], offender: str) -> None:
+    before = (learner.statistics.copy(), set(learner.cases))
+    try:
+        learner.open(known)
+    except CaseError as error:
+        assert offender in str(error), f"{str(error)!r} does not name {offender}"
+    else:
+        raise AssertionError(f"a case with {known} was opened")
+    assert (learner.statistics, set(learner.cases)) == before
 
 
 def _refuses(case: Case, offender: str, attempt: Callable[[Any], None], given: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from askwise.problem import Value
 
@@ -23,15 +24,16 @@ class Look:
     bought: tuple[str, ...]
     cost: float
     observation: str
-    branches: tuple[tuple[tuple[Value, ...], Node], ...]
+    branches: Branches
 
 
 Node = Act | Look
+Branches: TypeAlias = tuple[tuple[tuple[Value | None, ...], Node], ...]
 
 
-def merge(branches: list[tuple[Value, Node]]) -> tuple[tuple[tuple[Value, ...], Node], ...]:
+def merge(branches: list[tuple[Value | None, Node]]) -> Branches:
     """Branches with equal nodes become one, at the place of the first."""
-    together: dict[Node, list[Value]] = {}
+    together: dict[Node, list[Value | None]] = {}
     for value, node in branches:
         together.setdefault(node, []).append(value)
     return tuple((tuple(values), node) for node, values in together.items())
@@ -53,14 +55,15 @@ def _lines(node: Node, prefix: str) -> Iterator[str]:
     if isinstance(node, Act):
         yield f"{node.action} (buying nothing)"
         return
-    yield _headline(node)
+    if node.bought:
+        yield _headline(node)
     yield from _branches(node, prefix)
 
 
 def _branches(node: Look, prefix: str) -> Iterator[str]:
     for place, (values, child) in enumerate(node.branches):
         last = place == len(node.branches) - 1
-        label = " or ".join(map(str, values))
+        label = " or ".join("unavailable" if v is None else str(v) for v in values)
         if len(node.bought) != 1:  # one of several bought together: say which
             label = f"{node.observation} {label}"
         line = f"{prefix}{'└─' if last else '├─'} {label}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from askwise._kernels.counting import count_reward
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child, union_of
+from askwise._kernels.lattices import child, start_of, union_of
 from askwise._kernels.rows import insert
 from askwise._kernels.trying import any_unknown, uniform
 from askwise._typing import Choices, Floats, Integers
@@ -51,7 +51,7 @@ class Tallies(NamedTuple):
     """Counters beside the statistics."""
 
     marginal: Integers
-    """(D, values): what was seen in looks that did not depend on anything seen before."""
+    """(D, values): what was given, and seen in looks that did not depend on anything."""
     tried: Integers
     """(D + 1): random looks at each observation, and cases that made any."""
 
@@ -67,8 +67,8 @@ def kind_of(tree: Tree, tag: int) -> int:
 
 @bare
 def is_known(layout: Layout, subset: int, i: int) -> bool:
-    """Whether i is a member of the subset."""
-    known = False
+    """Whether i is a member of the subset, or given."""
+    known = i >= len(layout.radices)
     for j in range(layout.sizes[subset]):
         known |= layout.members[subset, j] == i
     return known
@@ -89,18 +89,22 @@ def next_look(layout: Layout, tree: Tree, tag: int, kind: int, node: int, subset
     if size == layout.members.shape[1]:
         return -1
     if kind == PAIR_FIRST and size < 2:
-        return tree.pairs[int(uniform(tag, _PAIR) * len(tree.pairs)), size]
+        i = tree.pairs[int(uniform(tag, _PAIR) * len(tree.pairs)), size]
+        if not is_known(layout, subset, i):  # it may have been on file
+            return i
     if tree.look[node] < 0 and kind == SINGLES_LAST:
         return any_unknown(layout, subset, uniform(tag, _LOOKS + size))
     return tree.look[node]
 
 
 @bare
-def set_of(layout: Layout, tree: Tree, tag: int, values: Choices) -> int:
-    """The subset that a case buys under a blind tree, in which no value changes what is bought."""
+def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -> int:
+    """The subset that a case knows in the end under a blind tree, if it knows this one before.
+
+    No value that is bought changes what is bought.
+    """
     kind = kind_of(tree, tag)
-    subset = 0
-    node = 0
+    node = node_after(layout, tree, values, 0, subset, 0)
     i = next_look(layout, tree, tag, kind, node, subset)
     while i >= 0:
         subset = union_of(layout, subset, i)[0]
@@ -119,14 +123,26 @@ def action_of(tree: Tree, tag: int, kind: int, node: int, actions: int) -> int:
 
 @bare
 def decide(
-    layout: Layout, tree: Tree, tag: int, values: Choices, t: int, actions: int, tallies: Tallies
+    layout: Layout,
+    tree: Tree,
+    tag: int,
+    values: Choices,
+    t: int,
+    state: int,
+    subset: int,
+    actions: int,
+    tallies: Tallies,
 ) -> tuple[int, int]:
-    """The state that case t acts in and its action; what it looked at is tallied."""
+    """The state that case t acts in and its action, if it begins in this state of that subset.
+
+    What it looked at is tallied.
+    """
     kind = kind_of(tree, tag)
-    state = 0
-    subset = 0
-    node = 0
-    level = 0
+    node = node_after(layout, tree, values, t, subset, 0)
+    level = layout.sizes[subset]
+    first = len(layout.radices)
+    for j in range(len(layout.given)):
+        tallies.marginal[first + j, values[t, first + j]] += 1
     i = next_look(layout, tree, tag, kind, node, subset)
     while i >= 0:
         union, first, stride, _ = child(layout, subset, state, i)
@@ -161,7 +177,8 @@ def run_tree(
     """Decide and count one case for each tag, each rewarded at once."""
     actions = rewards.shape[1]
     for t in range(len(tags)):
-        state, action = decide(layout, tree, tags[t], values, t, actions, tallies)
+        start = start_of(layout, values, t)
+        state, action = decide(layout, tree, tags[t], values, t, start, 0, actions, tallies)
         row = insert(counters.rows, state)
         count_reward(counters, row, action, rewards[t, action], unit)
         out_state[t] = state

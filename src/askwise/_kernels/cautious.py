@@ -2,9 +2,11 @@
 
 from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child
+from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
+from askwise.prices import Tariff
 from askwise.rows import Counters
 
 
@@ -57,7 +59,7 @@ def plan_seen_paths(
     counters: Counters,
     order: Integers,
     subsets: Integers,
-    cost: Floats,
+    tariff: Tariff,
     stop: Floats,
     out_value: Floats,
     out_next: Choices,
@@ -77,6 +79,7 @@ def plan_seen_paths(
                 known += 1
                 continue
             _, first, stride, slot = child(layout, subset, state, i)
+            cost = price(layout, tariff, subset, state, i)
             total = 0
             earned = 0.0
             for x in range(layout.radices[i]):
@@ -84,6 +87,8 @@ def plan_seen_paths(
                 n = counters.transitions[below, slot]
                 total += n
                 earned += n * out_value[below]
-            if total > 0 and earned / total - cost[i] > out_value[row]:
-                out_value[row] = earned / total - cost[i]
+                if x == tariff.refunded[i]:
+                    earned += n * cost
+            if total > 0 and earned / total - cost > out_value[row]:
+                out_value[row] = earned / total - cost
                 out_next[row] = i

@@ -13,7 +13,7 @@ import numpy as np
 
 from askwise._kernels.additive_groups import Data
 from askwise._kernels.jit import jit
-from askwise._kernels.lattices import child
+from askwise._kernels.lattices import child, context_of, contexts_of
 from askwise._typing import Floats, Integers
 from askwise.lattice import Layout
 
@@ -23,16 +23,21 @@ def project(
     layout: Layout, place: Integers, data: Data, out_counts: Floats, out_sums: Floats
 ) -> None:
     """Add up the rows by what they know of the few; `place` is an observation's place or −1."""
+    few = len(layout.radices)
     out_counts[:] = 0.0
     out_sums[:] = 0.0
     for row in range(len(data.seen)):
         state = 0
         subset = 0
+        for j in range(data.seen.shape[1]):  # what is given is where a state begins
+            i = data.seen[row, j]
+            if i >= 0 and place[i] >= few:
+                state += data.value[row, j] * layout.given[place[i] - few]
         for j in range(data.seen.shape[1]):
             i = data.seen[row, j]
             if i < 0:
                 break
-            if place[i] >= 0:
+            if 0 <= place[i] < few:
                 subset, first, stride, _ = child(layout, subset, state, place[i])
                 state = first + data.value[row, j] * stride
         out_counts[state] += data.counts[row]
@@ -45,7 +50,7 @@ def free_cells(layout: Layout, strides: Integers, subset: int, out: Integers) ->
     out[0] = 0
     count = 1
     slot = 0
-    for i in range(len(strides)):
+    for i in range(len(layout.radices)):
         if slot < layout.sizes[subset] and layout.members[subset, slot] == i:
             slot += 1
             continue
@@ -59,8 +64,11 @@ def free_cells(layout: Layout, strides: Integers, subset: int, out: Integers) ->
 @jit
 def base_cell(layout: Layout, strides: Integers, subset: int, state: int) -> int:
     """The first cell that agrees with a state."""
-    rest = state - layout.offsets[subset]
-    cell = 0
+    context = context_of(layout, subset, state)
+    rest = state - layout.parcels[subset * contexts_of(layout) + context]
+    cell = context
+    for i in range(len(layout.radices)):
+        cell *= layout.radices[i]
     for j in range(layout.sizes[subset]):
         cell += rest // layout.strides[subset, j] * strides[layout.members[subset, j]]
         rest %= layout.strides[subset, j]
@@ -76,7 +84,8 @@ def maximise(
     expected = np.empty(len(p))
     for _ in range(steps):
         expected[:] = prior
-        for subset in range(1, len(layout.sizes)):
+        # where nothing is given the empty state says nothing
+        for subset in range(0 if contexts_of(layout) > 1 else 1, len(layout.sizes)):
             first = layout.offsets[subset]
             end = layout.offsets[subset + 1]
             if not visits[first:end].any():

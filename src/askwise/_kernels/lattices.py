@@ -1,7 +1,7 @@
 """Walking the lattice by arithmetic."""
 
 from askwise._kernels.jit import bare
-from askwise._typing import Integers
+from askwise._typing import Choices, Integers
 from askwise.lattice import Layout
 
 
@@ -17,6 +17,33 @@ def subset_at(layout: Layout, state: int) -> int:
         else:
             high = middle
     return low
+
+
+@bare
+def contexts_of(layout: Layout) -> int:
+    """In how many states a case can begin."""
+    return (len(layout.parcels) - 1) // len(layout.sizes)
+
+
+@bare
+def start_of(layout: Layout, values: Choices, t: int) -> int:
+    """The state in which case t begins: what is given there. Given values stand last."""
+    state = 0
+    first = len(layout.radices)
+    for j in range(len(layout.given)):
+        state += values[t, first + j] * layout.given[j]
+    return state
+
+
+@bare
+def context_of(layout: Layout, subset: int, state: int) -> int:
+    """The context of a state of that subset."""
+    contexts = contexts_of(layout)
+    if contexts == 1:
+        return 0
+    parcel = subset * contexts
+    states = layout.parcels[parcel + 1] - layout.parcels[parcel]
+    return (state - layout.offsets[subset]) // states
 
 
 @bare
@@ -82,11 +109,22 @@ def parent(
 
 @bare
 def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Integers) -> None:
-    """What is known in each state: (states, m) observations in order, −1 fills up, and values."""
+    """What is known in each state: (states, m + given) observations in order, −1 fills up, and
+    values."""
+    contexts = contexts_of(layout)
     for row in range(len(states)):
         subset = subset_at(layout, states[row])
-        rest = states[row] - layout.offsets[subset]
-        for j in range(layout.members.shape[1]):
+        context = context_of(layout, subset, states[row])
+        rest = states[row] - layout.parcels[subset * contexts + context]
+        size = layout.sizes[subset]
+        for j in range(size):
             out_seen[row, j] = layout.members[subset, j]
             out_value[row, j] = rest // layout.strides[subset, j]
             rest %= layout.strides[subset, j]
+        for j in range(len(layout.given)):
+            out_seen[row, size + j] = len(layout.radices) + j
+            out_value[row, size + j] = context // layout.given[j]
+            context %= layout.given[j]
+        for j in range(size + len(layout.given), out_seen.shape[1]):
+            out_seen[row, j] = -1
+            out_value[row, j] = 0

@@ -5,8 +5,10 @@ import numpy as np
 from askwise._kernels.jit import jit
 from askwise._kernels.lattices import union_of
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_means
+from askwise._kernels.prices import price
 from askwise._typing import Choices, Floats, Integers, Weights
 from askwise.lattice import Layout
+from askwise.prices import Tariff
 
 LANES = 64
 """Looks that are worked out side by side."""
@@ -14,7 +16,7 @@ LANES = 64
 
 @jit
 def simultaneous(
-    offsets: Integers,
+    parcels: Integers,
     stop: Floats,
     weight: Weights,
     cost: Floats,
@@ -22,12 +24,16 @@ def simultaneous(
     width_per_outcome: float,
     margin: float,
     out_value: Floats,
-) -> int:
-    """V̂(I) of every subset; returns the first of the best."""
-    choice = 0
-    for subset in range(len(cost)):
-        first = offsets[subset]
-        outcomes = offsets[subset + 1] - first
+    out_set: Integers,
+) -> None:
+    """V̂(I) of every subset in every context, and the first of the best in each context."""
+    contexts = len(out_set)
+    out_set[:] = 0
+    for parcel in range(len(out_value)):
+        first = parcels[parcel]
+        outcomes = parcels[parcel + 1] - first
+        subset = parcel // contexts
+        context = parcel % contexts
         mean = optimistic_mean(
             stop,
             weight,
@@ -39,18 +45,18 @@ def simultaneous(
             width + width_per_outcome * outcomes,
             outcomes <= FEW,
         )
-        out_value[subset] = mean - cost[subset]
-        if out_value[subset] > out_value[choice] + margin:
-            choice = subset
-    return choice
+        out_value[parcel] = mean - cost[subset]
+        if out_value[parcel] > out_value[out_set[context] * contexts + context] + margin:
+            out_set[context] = subset
 
 
 @jit
 def sequential(
     layout: Layout,
+    tariff: Tariff,
+    beta: float,
     stop: Floats,
     weight: Weights,
-    cost: Floats,
     width: float,
     width_per_outcome: float,
     margin: float,
@@ -73,6 +79,8 @@ def sequential(
     total = np.empty(LANES)
     kept = np.empty(LANES)
     mean = np.empty(LANES)
+    cost = np.empty(LANES)
+    row = np.empty(layout.radices.max() if len(layout.radices) > 0 else 0)
     out_value[:] = stop
     out_next[:] = -1
     for subset in range(layout.levels[m] - 1, -1, -1):
@@ -86,14 +94,36 @@ def sequential(
             radix = layout.radices[i]
             union_width = width + width_per_outcome * radix
             child = layout.offsets[union]
+            refunded = tariff.refunded[i]
+            in_panels = tariff.first_panel[i + 1] > tariff.first_panel[i]
             low = 0
             for start in range(0, states, LANES):
                 lanes = min(LANES, states - start)
                 for lane in range(lanes):
+                    cost[lane] = tariff.cost[i]
+                    if in_panels:
+                        cost[lane] = price(layout, tariff, subset, here + start + lane, i)
                     if radix <= FEW:
                         for x in range(radix):
                             value[x, lane] = ahead[child + x * stride]
                             counted[x, lane] = weight[child + x * stride, slot]
+                        if refunded >= 0:
+                            value[refunded, lane] += cost[lane]
+                    elif refunded >= 0:
+                        for x in range(radix):
+                            row[x] = ahead[child + x * stride]
+                        row[refunded] += cost[lane]
+                        mean[lane] = optimistic_mean(
+                            row,
+                            flat,
+                            0,
+                            1,
+                            child * m + slot,
+                            stride * m,
+                            radix,
+                            union_width,
+                            False,
+                        )
                     else:
                         mean[lane] = optimistic_mean(
                             ahead,
@@ -117,6 +147,9 @@ def sequential(
                     )
                 for lane in range(lanes):
                     state = here + start + lane
-                    if mean[lane] - cost[i] > out_value[state] + margin:
-                        out_value[state] = mean[lane] - cost[i]
+                    worth = mean[lane] - cost[lane]
+                    if refunded >= 0:
+                        worth = min(worth, beta)  # rounding must not make it more
+                    if worth > out_value[state] + margin:
+                        out_value[state] = worth
                         out_next[state] = i

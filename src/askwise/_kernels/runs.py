@@ -8,7 +8,7 @@ the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here:
 
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child
+from askwise._kernels.lattices import child, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
 from askwise.rows import Counters
@@ -48,8 +48,10 @@ def run_sequential(
     over = False
     t = start
     while t < len(values) and not over:
-        state = 0
+        state = start_of(layout, values, t)
         subset = 0
+        if len(layout.given) > 0:
+            counters.visits[state] += 1
         i = following[state]
         while i >= 0:
             union, first, stride, slot = child(layout, subset, state, i)
@@ -75,7 +77,7 @@ def run_sequential(
 @bare
 def run_simultaneous(
     layout: Layout,
-    subset: int,
+    sets: Integers,
     actions: Choices,
     values: Choices,
     rewards: Floats,
@@ -93,7 +95,9 @@ def run_simultaneous(
     over = False
     t = start
     while t < len(values) and not over:
-        state = layout.offsets[subset]
+        context = start_of(layout, values, t)
+        subset = sets[context]
+        state = layout.parcels[subset * len(sets) + context]
         for j in range(layout.sizes[subset]):
             state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
         count_set(layout, counters, subset, state)

@@ -2,7 +2,7 @@
 
 from askwise._kernels.counting import count_reward
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child
+from askwise._kernels.lattices import child, start_of
 from askwise._kernels.rows import find, has_room, insert
 from askwise._kernels.runs import count_in_round
 from askwise._kernels.sequential_search import search_plan
@@ -58,7 +58,7 @@ def run_paths(
     rows = counters.rows
     m = layout.members.shape[1]
     for t in range(start, len(values)):
-        if not has_room(rows, m):
+        if not has_room(rows, m + 1):
             return t
         if control[2] != 0:
             control[0] += 1
@@ -66,10 +66,12 @@ def run_paths(
             control[3] = plan_paths(layout, counters, tables, setting, control[1] + 1, control[3])
         current = control[0]
         over = False
-        state = 0
+        state = start_of(layout, values, t)
         subset = 0
         level = 0
-        row = find(rows, state)
+        row = insert(rows, state)
+        if len(layout.given) > 0:
+            counters.visits[row] += 1
         i = tables.following[row]
         while i >= 0:
             union, first, stride, slot = child(layout, subset, state, i)

@@ -8,8 +8,9 @@ same way. What is found, and every choice on the way, is what the full plan has.
 """
 
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child
+from askwise._kernels.lattices import child, contexts_of
 from askwise._kernels.optimism import optimistic_reward
+from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
 from askwise._kernels.sequential_updates import Tables, mean_of_look, subset_of
 from askwise._kernels.terms import Terms
@@ -34,7 +35,15 @@ def begin_state(
 
 
 @bare
-def next_look(tables: Tables, terms: Terms, row: int, untried: Choices) -> int:
+def next_look(
+    layout: Layout,
+    tables: Tables,
+    terms: Terms,
+    row: int,
+    subset: int,
+    state: int,
+    untried: Choices,
+) -> int:
     """The untried look with the highest bound, if it may be the best; else −1."""
     highest = tables.found[row]
     choice = tables.following[row]
@@ -42,8 +51,12 @@ def next_look(tables: Tables, terms: Terms, row: int, untried: Choices) -> int:
     look = -1
     for i in range(len(terms.cost)):
         if untried[i] != 0:
-            most = terms.beta - terms.cost[i]
-            bound = tables.cache[tables.cache_of[row], i] if is_bounded else most
+            if is_bounded:
+                bound = tables.cache[tables.cache_of[row], i]
+            elif terms.tariff.refunded[i] >= 0:
+                bound = terms.beta
+            else:
+                bound = terms.beta - price(layout, terms.tariff, subset, state, i)
             if bound > highest or (bound == highest and look < 0 and i < choice):
                 highest = bound
                 look = i
@@ -52,28 +65,41 @@ def next_look(tables: Tables, terms: Terms, row: int, untried: Choices) -> int:
 
 @bare
 def search_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
-    """F̂, ĝ and ĥ of the empty state and of all that the policy can reach from it."""
+    """F̂, ĝ and ĥ of the states that cases begin in and of all that the policy can reach."""
+    tables.searches[0] += 1
+    for context in range(contexts_of(layout)):
+        row = find(counters.rows, context)
+        # where no action was ever rewarded the tables have it: act, with the first
+        if tables.is_acted[row] != 0:
+            search_from(layout, counters, tables, terms, row)
+
+
+@bare
+def search_from(
+    layout: Layout, counters: Counters, tables: Tables, terms: Terms, start: int
+) -> None:
+    """F̂, ĝ and ĥ of a row that cases begin in and of all that the policy can reach from it."""
     rows, look, outcome = tables.search_at[0], tables.search_at[1], tables.search_at[2]
     untried = tables.untried
-    tables.searches[0] += 1
     level = 0
-    rows[0] = find(counters.rows, 0)
-    if begin_state(layout, counters, tables, terms, rows[0], 0):
+    rows[0] = start
+    if begin_state(layout, counters, tables, terms, start, 0):
         return
     look[0] = -1
     untried[0] = 1
     while level >= 0:
         row = rows[level]
         subset = subset_of(layout, counters, tables, row)
+        state = state_of(counters.rows, row)
         if look[level] < 0:
-            look[level] = next_look(tables, terms, row, untried[level])
+            look[level] = next_look(layout, tables, terms, row, subset, state, untried[level])
             outcome[level] = 0
             if look[level] < 0:
                 level -= 1
                 continue
             untried[level, look[level]] = 0
         i = look[level]
-        _, first, stride, slot = child(layout, subset, state_of(counters.rows, row), i)
+        _, first, stride, slot = child(layout, subset, state, i)
         goes_deeper = False
         while outcome[level] < layout.radices[i] and not goes_deeper:
             x = outcome[level]
@@ -98,7 +124,7 @@ def search_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
         if goes_deeper:
             level += 1
             continue
-        worth = mean_of_look(tables, terms, i, level, layout.radices[i])
+        worth = mean_of_look(layout, tables, terms, state, subset, i, level)
         best = tables.found[row]
         if worth > best or (worth == best and i < tables.following[row]):
             tables.found[row] = worth

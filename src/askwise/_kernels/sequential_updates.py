@@ -18,6 +18,7 @@ from typing import NamedTuple
 from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child, parent, subset_at
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_reward
+from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
 from askwise._kernels.terms import Terms
 from askwise._typing import Choices, Floats, Integers
@@ -107,12 +108,21 @@ def look_value(
         row = find(counters.rows, first + x * stride)
         tables.values[0, x] = tables.value[row]
         tables.weights[0, x] = counters.transitions[row, slot]
-    return mean_of_look(tables, terms, i, 0, outcomes)
+    return mean_of_look(layout, tables, terms, state, subset, i, 0)
 
 
 @bare
-def mean_of_look(tables: Tables, terms: Terms, i: int, level: int, outcomes: int) -> float:
+def mean_of_look(
+    layout: Layout, tables: Tables, terms: Terms, state: int, subset: int, i: int, level: int
+) -> float:
     """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
+    outcomes = layout.radices[i]
+    cost = price(layout, terms.tariff, subset, state, i)
+    refunded = terms.tariff.refunded[i]
+    most = terms.beta
+    if refunded >= 0:
+        tables.values[level, refunded] += cost
+        most += cost
     mean = optimistic_mean(
         tables.values[level],
         tables.weights[level],
@@ -124,7 +134,8 @@ def mean_of_look(tables: Tables, terms: Terms, i: int, level: int, outcomes: int
         terms.width + terms.width_per_outcome * outcomes,
         outcomes <= FEW,
     )
-    return min(mean + terms.slack, terms.beta) - terms.cost[i]
+    worth = min(mean + terms.slack, most) - cost
+    return worth if refunded < 0 else min(worth, terms.beta)  # rounding must not make it more
 
 
 @bare

@@ -2,6 +2,7 @@
 
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
+from askwise._kernels.lattices import start_of
 from askwise._kernels.rows import has_room
 from askwise._kernels.runs import count_in_round
 from askwise._kernels.simultaneous_search import search_sets
@@ -28,9 +29,10 @@ def plan_sets(
         horizon = horizon_of(setting, t)
         refresh_sets(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
     if setting.is_exact:
-        search_sets(layout.offsets, counters, tables, terms_at(setting, t, False))
+        search_sets(layout, counters, tables, terms_at(setting, t, False))
     else:
-        tables.best[0] = tables.tree[1]
+        for context in range(len(tables.best)):
+            tables.best[context] = tables.tree[context, 1]
     return horizon
 
 
@@ -53,7 +55,7 @@ def run_sets(
 ) -> int:
     """Decide cases from `start` on, as long as there is room; returns the case to go on with.
 
-    `control` is as in `run_paths`; `control[4]` is the round whose subsets are queued.
+    `control` is as in `run_paths`.
     """
     most = 1 << layout.members.shape[1]
     for t in range(start, len(values)):
@@ -64,11 +66,12 @@ def run_sets(
             control[2] = 0
             control[3] = plan_sets(layout, counters, tables, setting, control[1] + 1, control[3])
         current = control[0]
-        subset = tables.best[0]
-        if control[4] != current:
-            control[4] = current
-            queue_subsets(layout, tables, subset)
-        state = layout.offsets[subset]
+        context = start_of(layout, values, t)
+        subset = tables.best[context]
+        if tables.noted[context] != current:
+            tables.noted[context] = current
+            queue_subsets(layout, tables, subset, context)
+        state = layout.parcels[subset * len(tables.best) + context]
         for j in range(layout.sizes[subset]):
             state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
         row = count_set(layout, counters, subset, state)

@@ -12,30 +12,43 @@ from askwise._kernels.jit import bare
 from askwise._kernels.optimism import optimistic_reward
 from askwise._kernels.simultaneous_updates import SetTables, collect_rows, mean_of_rows
 from askwise._kernels.terms import Terms
-from askwise._typing import Integers
+from askwise.lattice import Layout
 from askwise.rows import Counters
 
 
 @bare
 def exact_value(
-    offsets: Integers, counters: Counters, tables: SetTables, terms: Terms, subset: int
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
 ) -> float:
     """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
-    seen = collect_rows(offsets, counters, tables, subset)
+    seen = collect_rows(layout.parcels, counters, tables, parcel)
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
             counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
         )
         tables.values[entry] = terms.beta * reward
+        if len(tables.refund) > 0:
+            tables.values[entry] += tables.refund[row]
         tables.action[row] = action
-    return mean_of_rows(offsets, counters, tables, terms, subset, seen)
+    return mean_of_rows(layout, counters, tables, terms, parcel, seen)
 
 
 @bare
-def search_sets(offsets: Integers, counters: Counters, tables: SetTables, terms: Terms) -> None:
-    """Î and ĥ of its states."""
-    leaves = len(tables.tree) // 2
+def search_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+    """Î and ĥ of its states, in every context."""
+    for context in range(len(tables.best)):
+        tables.best[context] = search_set(layout, counters, tables, terms, context)
+
+
+@bare
+def search_set(
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context: int
+) -> int:
+    """Î in one context, and ĥ of its states."""
+    contexts = len(tables.best)
+    tree = tables.tree[context]
+    leaves = len(tree) // 2
     waiting = tables.waiting
     waiting[0] = 1
     waits = 1
@@ -44,23 +57,24 @@ def search_sets(offsets: Integers, counters: Counters, tables: SetTables, terms:
     while waits > 0:
         waits -= 1
         node = waiting[waits]
-        subset = tables.tree[node]
+        subset = tree[node]
         if subset < 0:
             continue
         # The winner of a node is the first of its best: if it cannot win, nobody there can.
-        bound = tables.value[subset]
+        parcel = subset * contexts + context
+        bound = tables.value[parcel]
         if bound < best or (bound == best and subset > choice):
             continue
         if node >= leaves:
-            value = exact_value(offsets, counters, tables, terms, subset)
-            tables.found[subset] = value
+            value = exact_value(layout, counters, tables, terms, parcel)
+            tables.found[parcel] = value
             if value > best or (value == best and subset < choice):
                 best = value
                 choice = subset
             continue
         # the side with the higher bound is searched first
-        winner_is_left = tables.tree[2 * node] == subset
+        winner_is_left = tree[2 * node] == subset
         waiting[waits] = 2 * node + 1 if winner_is_left else 2 * node
         waiting[waits + 1] = 2 * node if winner_is_left else 2 * node + 1
         waits += 2
-    tables.best[0] = choice
+    return choice

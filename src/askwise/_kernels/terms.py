@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from askwise._kernels.jit import bare
 from askwise._typing import Floats
+from askwise.prices import Tariff
 from askwise.radii import Schedule
 
 SOONEST = 64
@@ -24,6 +25,7 @@ class Setting(NamedTuple):
 
     cost: Floats
     """Of every observation, or of every subset."""
+    tariff: Tariff
     beta: float
     unit: float
     """What one unit of Σr is worth."""
@@ -36,6 +38,7 @@ class Terms(NamedTuple):
     """Prices and radii: `conf = √(width / n)`, for k outcomes `width + width_per_outcome · k`."""
 
     cost: Floats
+    tariff: Tariff
     beta: float
     unit: float
     reward_width: float
@@ -52,6 +55,7 @@ def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
     log = math.log(max(schedule.earliest, float(t)))
     return Terms(
         setting.cost,
+        setting.tariff,
         setting.beta,
         setting.unit,
         schedule.reward + schedule.reward_slope * log,

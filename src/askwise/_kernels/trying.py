@@ -9,7 +9,7 @@ played one by one call the very same functions.
 
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child
+from askwise._kernels.lattices import child, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
 from askwise.rows import Counters
@@ -71,13 +71,15 @@ def look_of(
 
 
 @bare
-def set_of(tag: int, subset: int, subsets: int, favourite: Integers, chance: Floats) -> int:
+def set_of(
+    tag: int, context: int, sets: Integers, subsets: int, favourite: Integers, chance: Floats
+) -> int:
     """What to buy at once: the policy's set, or sometimes the favourite, or any."""
     u = uniform(tag, LOOKS)
-    if u >= chance[0]:
-        return subset
-    if 2.0 * u < chance[0]:
-        return favourite[0]
+    if u >= chance[context]:
+        return sets[context]
+    if 2.0 * u < chance[context]:
+        return favourite[context]
     return int(uniform(tag, WHICH) * subsets)
 
 
@@ -108,8 +110,10 @@ def run_trying_sequential(
 ) -> None:
     """Decide and count one case for each tag."""
     for t in range(len(tags)):
-        state = 0
+        state = start_of(layout, values, t)
         subset = 0
+        if len(layout.given) > 0:
+            counters.visits[state] += 1
         i = look_of(layout, subset, state, tags[t], following, favourite, chance)
         while i >= 0:
             union, first, stride, slot = child(layout, subset, state, i)
@@ -126,7 +130,7 @@ def run_trying_sequential(
 @bare
 def run_trying_simultaneous(
     layout: Layout,
-    subset: int,
+    sets: Integers,
     actions: Choices,
     favourite: Integers,
     chance: Floats,
@@ -142,8 +146,9 @@ def run_trying_simultaneous(
 ) -> None:
     """Decide and count one case for each tag."""
     for t in range(len(tags)):
-        bought = set_of(tags[t], subset, len(layout.sizes), favourite, chance)
-        state = layout.offsets[bought]
+        context = start_of(layout, values, t)
+        bought = set_of(tags[t], context, sets, len(layout.sizes), favourite, chance)
+        state = layout.parcels[bought * len(sets) + context]
         for j in range(layout.sizes[bought]):
             state += values[t, layout.members[bought, j]] * layout.strides[bought, j]
         count_set(layout, counters, bought, state)

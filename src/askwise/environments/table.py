@@ -53,7 +53,7 @@ class Table:
         columns = _columns(frame, [*names, *rewards.values()])
         lattice = Lattice(problem, max_observations=0)  # only to read values
         self._values: Choices = np.column_stack(
-            [_digits(lattice, i, columns[name]) for i, name in enumerate(names)]
+            [_digits(lattice, lattice.position(name), columns[name]) for name in names]
         )
         self._rewards: Floats = np.column_stack(
             [_rewards(columns[rewards[action]], rewards[action]) for action in problem.actions]
@@ -79,7 +79,7 @@ class Table:
 
     def model(self) -> Model:
         """The population that the table is: frequencies as probabilities, mean rewards."""
-        shape = tuple(len(o.values) for o in self._problem.observations)
+        shape = tuple(len(o.outcomes) for o in self._problem.observations)
         count = np.zeros(shape)
         earned = np.zeros((*shape, len(self._problem.actions)))
         place = tuple(self._values.T)
@@ -117,7 +117,7 @@ def _columns(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
-    name = lattice.problem.observations[i].name
+    name = lattice.observations[i].name
     known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
     digits = np.empty(len(column), np.int16)
     for row, value in enumerate(column):

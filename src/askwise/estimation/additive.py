@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from askwise.errors import StatisticsError
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
 from askwise.lattice import Lattice, count_states
-from askwise.problem import Problem
+from askwise.problem import Panel, Problem
 from askwise.statistics import UNIT, Statistics
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
@@ -88,7 +89,7 @@ class AdditiveModel:
         from askwise._kernels.additive_cases import Tallies
         from askwise._kernels.additive_groups import Effects
 
-        radices = lattice.layout.radices
+        radices = lattice.outcomes
         size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
         self.lattice = lattice
         self.tallies = Tallies(np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64))
@@ -150,7 +151,13 @@ class AdditiveModel:
     @property
     def spent(self) -> float:
         """What random looks have cost."""
-        return float(self.tallies.tried[:-1] @ self.lattice.costs)
+        return float(self.tallies.tried[: self.lattice.buyable] @ self.alone)
+
+    @property
+    def alone(self) -> Floats:
+        """What each observation costs by itself, the fees of its panels included."""
+        tariff = self.lattice.tariff
+        return np.array([tariff.cost_of([i]) for i in range(self.lattice.buyable)])
 
     # --- drawing ---------------------------------------------------------------------------------
 
@@ -164,7 +171,8 @@ class AdditiveModel:
         states = statistics.states[rows]
         order = np.argsort(states)
         states, rows = states[order], rows[order]
-        seen: Integers = np.empty((len(states), self.lattice.m), np.int64)
+        most = self.lattice.m + len(self.lattice.layout.given)
+        seen: Integers = np.empty((len(states), most), np.int64)
         value = np.empty_like(seen)
         decode(self.lattice.layout, states, seen, value)
         counts = statistics.action_counts[rows].astype(np.float64)
@@ -194,8 +202,8 @@ class AdditiveModel:
             MAIN_SPREAD**2 * chance(odds[chosen]),
             PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        above = np.triu_indices(size, 1)
-        if size > 1:
+        above = np.triu_indices(self.lattice.buyable, 1)  # the others are known anyway
+        if self.lattice.buyable > 1:
             pairs = np.stack(above, axis=1)[pick(rng, pair_evidence[above], pair_odds[above])]
         else:
             pairs = np.zeros((1, 2), np.int64)
@@ -211,12 +219,16 @@ class AdditiveModel:
         for i in order[1:]:
             if strength[i] <= LIKELY:
                 break
-            radices = [self._radix(j) for j in (*chosen, i)]
-            if math.prod(radices) <= MOST_CELLS and (
-                count_states(radices, min(self.lattice.m, len(radices))) <= MOST_STATES
-            ):
+            if self._is_small((*chosen, i)):
                 chosen.append(i)
         return self._few(tuple(sorted(chosen)))
+
+    def _is_small(self, chosen: Sequence[int]) -> bool:
+        """Whether a shortlist of these has a small enough table."""
+        bought = [self._radix(i) for i in chosen if i < self.lattice.buyable]
+        contexts = math.prod(self._radix(i) for i in chosen if i >= self.lattice.buyable)
+        states = contexts * count_states(bought, min(self.lattice.m, len(bought)))
+        return contexts * math.prod(bought) <= MOST_CELLS and states <= MOST_STATES
 
     def belief(self, data: Data) -> Belief:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
@@ -232,7 +244,7 @@ class AdditiveModel:
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
         return Belief(
             features,
-            self.lattice.layout.radices - 1,
+            self.lattice.outcomes - 1,
             np.maximum(0.01, mean * (1.0 - mean)),
             MAIN_SPREAD**2,
             PAIR_SPREAD**2,
@@ -246,25 +258,28 @@ class AdditiveModel:
         return np.asarray(counted / counted.sum())
 
     def _radix(self, i: int) -> int:
-        return int(self.lattice.layout.radices[i])
+        return int(self.lattice.outcomes[i])
 
     def _few(self, observations: tuple[int, ...]) -> Shortlist:
         if observations not in self._shortlists:
-            problem = self.lattice.problem
-            small = Lattice(
-                Problem(
-                    observations=[problem.observations[i] for i in observations],
-                    actions=problem.actions,
-                    max_observations=min(self.lattice.m, len(observations)),
-                    reward_value=problem.reward_value,
-                )
-            )
-            radices = small.layout.radices
-            strides = np.append(np.cumprod(radices[:0:-1])[::-1], 1)
+            small = Lattice(self._small_problem(observations))
+            strides = np.append(np.cumprod(small.layout.radices[:0:-1])[::-1], 1)
             if len(self._shortlists) >= 256:
                 self._shortlists.clear()
             self._shortlists[observations] = Shortlist(observations, small, strides)
         return self._shortlists[observations]
+
+    def _small_problem(self, observations: tuple[int, ...]) -> Problem:
+        problem, few = self.lattice.problem, [self.lattice.observations[i] for i in observations]
+        names = {o.name for o in few}
+        panels = [(sorted(names.intersection(p.observations)), p.fee) for p in problem.panels]
+        return Problem(
+            observations=few,
+            actions=problem.actions,
+            max_observations=min(self.lattice.m, sum(not o.given for o in few)),
+            reward_value=problem.reward_value,
+            panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
+        )
 
 
 def chance(log_odds: Floats) -> Floats:

@@ -45,7 +45,7 @@ STEPS = 3
 
 def count_cells(problem: Problem) -> int:
     """F = Π_i X_i, the number of full states."""
-    return math.prod(len(o.values) for o in problem.observations)
+    return math.prod(len(o.outcomes) for o in problem.observations)
 
 
 class JointModel:
@@ -59,13 +59,16 @@ class JointModel:
                 f"{MOST_CELLS:,} for which all of them are modelled together: "
                 "use model='additive' or 'auto', or fewer observations or values"
             )
-        radices = lattice.layout.radices
+        # of a full state: what is given leads, as in every state
+        given = [len(o.outcomes) for o in lattice.observations[lattice.buyable :]]
+        radices: Integers = np.array([*given, *lattice.layout.radices], np.int64)
         self.lattice = lattice
         self.population: Floats = np.full(cells, 1 / cells)
         """p(φ)."""
         self.probability: Floats = np.empty(lattice.size)
         """p(ψ)."""
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
+        self._radices = radices
         self._order = _cells_by_state(lattice, self._digits)
         self._inverse_prior = inverse_covariance(radices)[agreement(self._digits)]
         self._factor = np.empty((actions, cells, cells))
@@ -83,7 +86,7 @@ class JointModel:
                 self._order,
                 layout.offsets,
                 self._digits,
-                layout.radices,
+                self._radices,
                 seen,
                 MASS,
                 FLOOR,
@@ -141,9 +144,12 @@ class JointModel:
 
 def _cells_by_state(lattice: Lattice, digits: Integers) -> Integers:
     """For each subset the cells, those of its first state first, at [subset]."""
+    layout, given = lattice.layout, len(lattice.layout.given)
     order = np.empty((lattice.subsets, len(digits)), np.int64)
     for subset in range(lattice.subsets):
-        members = list(lattice.members(subset))
-        state = digits[:, members] @ lattice.layout.strides[subset, : len(members)]
+        members = [given + i for i in lattice.members(subset)]
+        states = len(lattice.states(subset)) // lattice.contexts
+        state = digits[:, :given] @ layout.given * states
+        state += digits[:, members] @ layout.strides[subset, : len(members)]
         order[subset] = np.argsort(state, kind="stable")
     return order

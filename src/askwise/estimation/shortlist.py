@@ -43,7 +43,10 @@ MOST_FEATURES = 60
 
 
 class Shortlist(NamedTuple):
-    """A few observations of a problem, the lattice of their states, and the strides of cells."""
+    """A few observations of a problem, the lattice of their states, and the strides of cells.
+
+    Those that are given come last, but lead in a cell, as in every state.
+    """
 
     observations: tuple[int, ...]
     lattice: Lattice
@@ -52,7 +55,15 @@ class Shortlist(NamedTuple):
     @property
     def cells(self) -> int:
         """The number of full states of the few."""
-        return int(self.lattice.layout.radices.prod())
+        return int(self.lattice.outcomes.prod())
+
+    @property
+    def digits(self) -> Integers:
+        """(cells, few): the values in each cell."""
+        lattice, inner = self.lattice, int(self.lattice.layout.radices.prod())
+        context, rest = np.divmod(np.arange(self.cells)[:, None], inner)
+        given = context // lattice.layout.given % lattice.outcomes[lattice.buyable :]
+        return np.hstack([rest // self.strides % lattice.layout.radices, given])
 
 
 class Beliefs(NamedTuple):
@@ -86,7 +97,8 @@ def small_world(
     project(lattice.layout, place, data, counts, sums)
 
     p = np.ones(1)
-    for marginal in beliefs.marginals:
+    given_first = [*beliefs.marginals[lattice.buyable :], *beliefs.marginals[: lattice.buyable]]
+    for marginal in given_first:
         p = np.outer(p, marginal).ravel()
     visits = counts.sum(axis=1)
     maximise(lattice.layout, few.strides, visits, PRIOR_CASES * p, STEPS, p)
@@ -109,8 +121,7 @@ def small_world(
 
 def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:
     """f(φ) of every cell, and τ² of every column: the intercept, mains, the likeliest pairs."""
-    radices = few.lattice.layout.radices
-    digits = np.arange(few.cells)[:, None] // few.strides % radices
+    digits = few.digits
     mains = [f[digits[:, j]] for j, f in enumerate(beliefs.features)]
     columns = [np.ones((few.cells, 1)), *mains]
     variance = [BASE_SPREAD**2]

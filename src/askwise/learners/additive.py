@@ -17,8 +17,8 @@ from askwise.learners.budget import affordable_cases
 from askwise.learners.compact import TreePolicy, tree_policy
 from askwise.learners.plans import WayToBuy
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.planning.compact import compact_tree, follow_set
-from askwise.policy import START, Policy
+from askwise.planning.compact import compact_tree, follow_sets
+from askwise.policy import Policy
 from askwise.statistics import Statistics
 
 ALLOWANCE = 0.25
@@ -56,7 +56,7 @@ class AdditiveMind:
         length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
             mean = screened.world(rng, spread=0.0)
-            blind = self.lattice.problem.reward_value * float(mean.reward[START])
+            blind = self.lattice.problem.reward_value * _blindly(screened, mean)
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
                 return self._careful(screened, mean, statistics), length
@@ -72,7 +72,7 @@ class AdditiveMind:
         roughly = ACTING_ROUGHLY * beta
         allowed = ALLOWANCE * beta * (opened + length) ** (2 / 3)
         spent = self.model.spent + roughly * int(tallies.tried[-1])
-        a_case = problem.m * float(self.lattice.costs.mean()) + roughly
+        a_case = problem.m * float(self.model.alone.mean()) + roughly
         return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))
 
     def recommend(self, statistics: Statistics) -> TreePolicy:
@@ -86,7 +86,7 @@ class AdditiveMind:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
-        if best.value > beta * (float(mean.reward[START]) + (1 + rewarded) ** -0.5):
+        if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.few.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing, 0.0)
@@ -97,18 +97,27 @@ class AdditiveMind:
         if self.way.name == "sequential":
             every_slot: Floats = np.repeat(world.weight[:, None], small.m, axis=1)
             return plan_sequential(small, world._replace(weight=every_slot)).next
-        return follow_set(small, plan_simultaneous(small, world).subset)
+        return follow_sets(small, plan_simultaneous(small, world).sets)
 
     def _policy(
         self, screened: Screened, world: Estimates, following: Choices, explore: float
     ) -> TreePolicy:
         from askwise._kernels.additive_cases import Tree
 
-        few, values = screened.few, int(self.lattice.layout.radices.max())
+        few, values = screened.few, int(self.lattice.outcomes.max())
         plan = compact_tree(few.lattice, few.observations, following, world, values)
         blind = self.way.name == "simultaneous"
         tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
-        return tree_policy(self.lattice, tree, plan.value)
+        return tree_policy(self.lattice, tree, plan.value, self._frequency())
+
+    def _frequency(self) -> Floats | None:
+        """How often each context comes, if there are several: given values as if independent."""
+        if self.lattice.contexts == 1:
+            return None
+        frequency = np.ones(1)
+        for i in range(self.lattice.buyable, len(self.lattice.observations)):
+            frequency = np.outer(frequency, self.model.marginal(i)).ravel()
+        return frequency
 
     # --- counting --------------------------------------------------------------------------------
 
@@ -119,7 +128,7 @@ class AdditiveMind:
     def acted(self, statistics: Statistics, case: Case) -> None:
         """A case knows all it wanted: tally its looks."""
         assert isinstance(case.policy, TreePolicy)
-        case.policy.tally(case.state_index, case.tag, self.model.tallies)
+        case.policy.tally(case.start, case.state_index, case.tag, self.model.tallies)
         statistics.count_case()
 
     def run(
@@ -144,3 +153,10 @@ class AdditiveMind:
     def restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
+
+
+def _blindly(screened: Screened, world: Estimates) -> float:
+    """The mean reward of the best action when nothing is looked at."""
+    contexts = screened.few.lattice.contexts
+    weight = world.weight[:contexts]
+    return float(world.reward[:contexts] @ weight / weight.sum())

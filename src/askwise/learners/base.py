@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from askwise.lattice import Lattice
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
-from askwise.problem import Problem
+from askwise.problem import Problem, Value
 from askwise.rows import extended
 from askwise.statistics import Statistics
 
@@ -48,7 +49,7 @@ class BaseLearner(ABC):
         self.round = 0
         """k, the number of the current round; 0 before the first plan."""
         self.cases: dict[int, Case] = {}
-        """The cases whose reward is still to come, by their number."""
+        """The cases whose reward is still to come, or came by default, by their number."""
         self.looking: dict[int, Case] = {}
         """Of those, the ones that have not acted yet."""
         self.lock = threading.RLock()
@@ -137,15 +138,24 @@ class BaseLearner(ABC):
             self.statistics += statistics
             self._over = True
 
-    def open(self) -> Case:
-        """A new case, under the policy of the round."""
+    def open(self, known: Mapping[str, Value | None] | None = None) -> Case:
+        """A new case, under the policy of the round.
+
+        `known` has a value for all that is given. Whatever else it has was on file: it costs
+        nothing in this case, and counts towards the most that may be looked at.
+        """
         with self.lock:
+            start = subset = 0
+            if known is not None or self.lattice.contexts > 1:
+                start = self.lattice.index({} if known is None else known)
+                subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
             policy = self._policy_of_the_round()
-            case = Case(self._opened + 1, policy, self, self.tag)
+            number = self._opened + 1
+            case = Case(number, policy, self, self.tag, start, subset)
             self._count_opened(1)
-            self.cases[case.id] = case
+            self.cases[number] = case
             if case.action_index < 0:
-                self.looking[case.id] = case
+                self.looking[number] = case
             return case
 
     def run(
@@ -227,10 +237,24 @@ class BaseLearner(ABC):
             if self._rule.counted(state, choice, self.statistics) and self.doubles:
                 self._over = True
 
-    def rewarded(self, case: Case, reward: float) -> None:
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """A case got its reward: count it at the state acted in."""
         state, action = case.state_index, case.action_index
-        self.statistics.count_reward(state, action, reward)
-        if self._rule.counted(state, action, self.statistics) and self.doubles:
-            self._over = True
-        del self.cases[case.id]
+        if before is not None:
+            self.statistics.replace_reward(state, action, before, reward)
+            self._rule.on_first(state, action)
+        else:
+            self.statistics.count_reward(state, action, reward)
+            if self._rule.counted(state, action, self.statistics) and self.doubles:
+                self._over = True
+        if not case.is_by_default:
+            self.cases.pop(case.id, None)
+
+    def cancelled(self, case: Case) -> None:
+        """A case was abandoned: count the looks it took one by one, each a fair sample."""
+        if case.action_index < 0:
+            for state, choice in self.way.count_part(self.statistics, case):
+                if self._rule.counted(state, choice, self.statistics) and self.doubles:
+                    self._over = True
+        self.looking.pop(case.id, None)
+        self.cases.pop(case.id, None)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import numbers
 
-import numpy as np
-
 from askwise.errors import OptionError
 from askwise.statistics import UNIT, Statistics
 
@@ -33,13 +31,12 @@ def affordable_cases(statistics: Statistics, opened: int, blind_gain: float, bud
 
     `opened` cases were opened; of those whose reward is still to come the worst is assumed.
     """
-    lattice, costs = statistics.lattice, statistics.lattice.subset_costs
+    lattice = statistics.lattice
     acted = statistics.action_counts[: statistics.visited].sum(axis=1)
     rewarded = int(acted.sum())
-    subset = np.searchsorted(lattice.layout.offsets, statistics.states, side="right") - 1
-    spent = float(costs[subset] @ acted)
+    spent = float(lattice.costs_of(statistics.states) @ acted)
     earned = lattice.problem.reward_value * float(statistics.reward_sums.sum()) * UNIT
     lost = rewarded * blind_gain - (earned - spent)
-    worst = blind_gain + float(costs.max())
+    worst = blind_gain + float(lattice.subset_costs.max())
     left = budget - lost - (opened - rewarded) * worst
     return max(0, int(left / worst)) if worst > 0 else 1 << 62

@@ -8,7 +8,6 @@ would do without.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,12 +41,13 @@ class _OfTree(Policy):
         actions = len(self.problem.actions)
         return int(action_of(tree, tag, kind_of(tree, tag), self.node(state), actions))
 
-    def tally(self, state: int, tag: int, tallies: Tallies) -> None:
-        """A case with that tag acted in this state: count its looks."""
+    def tally(self, start: int, state: int, tag: int, tallies: Tallies) -> None:
+        """A case with that tag began in one state and acted in another: count its looks."""
         from askwise._kernels.additive_cases import decide
 
-        layout, actions = self.lattice.layout, len(self.problem.actions)
-        decide(layout, self.compact, tag, self._values_in(state), 0, actions, tallies)
+        layout, subset = self.lattice.layout, self.lattice.subset_of(start)
+        case = (tag, self._values_in(state), 0, start, subset, len(self.problem.actions))
+        decide(layout, self.compact, *case, tallies)
 
     def run(
         self,
@@ -78,7 +78,7 @@ class _OfTree(Policy):
 
     def _values_in(self, state: int) -> Choices:
         """(1, D): the values that are known in a state; the others are 0, and nobody asks."""
-        values = np.zeros((1, len(self.problem.observations)), np.int16)
+        values = np.zeros((1, len(self.lattice.observations)), np.int16)
         for i, x in self.lattice.digits(state):
             values[0, i] = x
         return values
@@ -87,13 +87,16 @@ class _OfTree(Policy):
 class SequentialTree(_OfTree, SequentialPolicy):
     """Buys one after the other as a tree says, and now and then something else."""
 
-    def __init__(self, lattice: Lattice, tree: Tree, values: Floats) -> None:
+    def __init__(
+        self, lattice: Lattice, tree: Tree, values: Floats, frequency: Floats | None = None
+    ) -> None:
         self.compact = frozen(tree)
-        super().__init__(lattice, tree.look, tree.action, values, self.node)
+        super().__init__(lattice, tree.look, tree.action, values, self.node, frequency)
 
     def copy(self) -> SequentialTree:
         """The same policy with tables of its own."""
-        return SequentialTree(self.lattice, copied(self.compact), self.values.copy())
+        tables = (copied(self.compact), self.values.copy())
+        return SequentialTree(self.lattice, *tables, self.frequency)
 
     def looks(self, state: int) -> tuple[int, ...]:
         """The one observation to buy now."""
@@ -113,45 +116,59 @@ class SequentialTree(_OfTree, SequentialPolicy):
 class SimultaneousTree(_OfTree, SimultaneousPolicy):
     """Buys a set at once, acts as a tree says, and now and then buys another set."""
 
-    def __init__(self, lattice: Lattice, tree: Tree, values: Floats) -> None:
+    def __init__(
+        self, lattice: Lattice, tree: Tree, values: Floats, frequency: Floats | None = None
+    ) -> None:
         self.compact = frozen(tree)
-        super().__init__(lattice, set_of_tree(lattice, tree), tree.action, values, self.node)
+        sets = sets_of_tree(lattice, tree)
+        super().__init__(lattice, sets, tree.action, values, self.node, frequency)
 
-    @property
-    def value(self) -> float:
-        """What is expected at the root."""
-        return float(self.values[0])
+    def value_from(self, context: int) -> float:
+        """What is expected where the context leads."""
+        return float(self.values[self.node(context)])
 
     def copy(self) -> SimultaneousTree:
         """The same policy with tables of its own."""
-        return SimultaneousTree(self.lattice, copied(self.compact), self.values.copy())
+        tables = (copied(self.compact), self.values.copy())
+        return SimultaneousTree(self.lattice, *tables, self.frequency)
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """What of the case's set is not known yet."""
         from askwise._kernels.additive_cases import set_of
 
         layout, tree = self.lattice.layout, self.compact
-        bought = self.lattice.members(int(set_of(layout, tree, tag, self._no_values)))
+        start = self.lattice.context(state)
+        bought = self.lattice.members(int(set_of(layout, tree, tag, self._values_in(start), 0)))
         known = self.lattice.domain(state)
-        return tuple(i for i in bought if i not in known)
-
-    @cached_property
-    def _no_values(self) -> Choices:
-        return self._values_in(0)
+        rest = tuple(i for i in bought if i not in known)
+        return rest[: self.lattice.m - len(known)]
 
 
 TreePolicy = SequentialTree | SimultaneousTree
 
 
-def tree_policy(lattice: Lattice, tree: Tree, values: Floats) -> TreePolicy:
+def tree_policy(
+    lattice: Lattice, tree: Tree, values: Floats, frequency: Floats | None = None
+) -> TreePolicy:
     """The policy of a tree, of the kind that it is for."""
     kind = SimultaneousTree if tree.blind else SequentialTree
-    return kind(lattice, tree, values)
+    return kind(lattice, tree, values, frequency)
 
 
-def set_of_tree(lattice: Lattice, tree: Tree) -> int:
-    """The set that a blind tree looks at, whatever it shows: as a subset of the lattice."""
-    members, node = [], 0
+def sets_of_tree(lattice: Lattice, tree: Tree) -> Integers:
+    """The set that a blind tree looks at in each context, as a subset of the lattice."""
+    nodes: Integers = np.zeros(lattice.contexts, np.int64)
+    context = np.arange(lattice.contexts)
+    while (given := tree.look[nodes] >= lattice.buyable).any():
+        place = np.where(given, tree.look[nodes] - lattice.buyable, 0)
+        digit = context // lattice.layout.given[place] % lattice.outcomes[lattice.buyable + place]
+        nodes = np.where(given, tree.child[nodes, digit], nodes)
+    sets = {node: _set_below(lattice, tree, node) for node in set(nodes.tolist())}
+    return np.array([sets[node] for node in nodes.tolist()])
+
+
+def _set_below(lattice: Lattice, tree: Tree, node: int) -> int:
+    members = []
     while tree.look[node] >= 0:
         members.append(int(tree.look[node]))
         node = int(tree.child[node, 0])

@@ -26,10 +26,9 @@ class ContextualUCB(FixedSet):
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
     ) -> None:
         super().__init__(problem, exploration=exploration, rng=rng)
-        everything = len(problem.observations)
-        self.lattice = Lattice(problem, max_observations=everything)
+        self.lattice = Lattice(problem, max_observations=self.lattice.buyable)
         self.statistics = Statistics(self.lattice)
-        self.observations = tuple(o.name for o in problem.observations)
+        self.observations = self.lattice.names_of(tuple(range(self.lattice.buyable)))
         self.subset = self.lattice.subsets - 1
 
     @property

@@ -43,4 +43,5 @@ class EpochGreedy(BaseLearner):
         seen = self.statistics.subset_visits > 0
         policy = self.way.policy(self.lattice, estimates)
         values = np.where(seen, policy.values, -np.inf)
-        return SimultaneousPolicy(self.lattice, int(values.argmax()), estimates.action, values)
+        sets = values.reshape(-1, self.lattice.contexts).argmax(axis=0)
+        return SimultaneousPolicy(self.lattice, sets, estimates.action, values)

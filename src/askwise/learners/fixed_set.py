@@ -49,14 +49,14 @@ class FixedSet(BaseLearner):
         if isinstance(observations, str):
             observations = [observations]
         try:
-            chosen = tuple(sorted({self.lattice.position(name) for name in observations}))
+            chosen = tuple(sorted({self.lattice.to_buy(name) for name in observations}))
         except CaseError as error:
             raise OptionError(f"observations: {error}") from None
         if len(chosen) > self.lattice.m:
             raise OptionError(
                 f"observations: {len(chosen)} of them, expected at most {self.lattice.m}"
             )
-        self.observations = tuple(problem.observations[i].name for i in chosen)
+        self.observations = self.lattice.names_of(chosen)
         self.subset = self.lattice.subset(chosen)
 
     @property
@@ -68,7 +68,7 @@ class FixedSet(BaseLearner):
         """The set, with the actions of the highest index."""
         actions, _ = ucb_actions(self.statistics, self.exploration)
         return SimultaneousPolicy(
-            self.lattice, self.subset, actions, np.full(self.lattice.subsets, math.nan)
+            self.lattice, self.subset, actions, np.full(self.lattice.parcels, math.nan)
         )
 
 

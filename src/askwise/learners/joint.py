@@ -9,8 +9,7 @@ acted there, it does what is best in the second world.
 
 from __future__ import annotations
 
-import math
-
+import msgspec
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
@@ -23,8 +22,8 @@ from askwise.learners.budget import affordable_cases
 from askwise.learners.plans import WayToBuy
 from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.policy import START, Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.problem import Observation, Problem
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.problem import Problem
 from askwise.statistics import Statistics
 
 SPREAD = 0.5
@@ -78,20 +77,27 @@ class JointMind:
         acted = statistics.action_counts.sum(axis=1)
         if self.way.name == "sequential":
             came = statistics.transitions.sum(axis=1)
-            came[START] = statistics.cases
+            came[: self.lattice.contexts] = self._began(statistics)
             chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + came))
             full = self.lattice.layout.offsets[self.lattice.layout.levels[self.lattice.m]]
             chance[full:] = 0.0
             favourite = plan_sequential(self._priceless, wide).next.astype(np.int64)
         else:
-            chance = np.array([min(1.0, CURIOSITY / math.sqrt(1 + statistics.cases))])
-            favourite = np.array([plan_simultaneous(self._priceless, wide).subset])
+            chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + self._began(statistics)))
+            favourite = plan_simultaneous(self._priceless, wide).sets
         dare = np.minimum(1.0, DARING / np.sqrt(1 + acted))
         return Tries(favourite, chance, wide.action, dare)
 
+    def _began(self, statistics: Statistics) -> Integers:
+        """How many cases began in each context."""
+        contexts = self.lattice.contexts
+        return np.array([statistics.cases]) if contexts == 1 else statistics.visits[:contexts]
+
     def _blind_gain(self) -> float:
-        """β max_a E[r(a, ∅)]: the best gain without information, by today's estimate."""
-        return self.lattice.problem.reward_value * float(self.model.mean_rewards()[START].max())
+        """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
+        contexts = self.lattice.contexts
+        best: Floats = self.model.mean_rewards()[:contexts].max(axis=1)
+        return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
@@ -99,7 +105,7 @@ class JointMind:
         if careful.value > self._blind_gain():
             return careful
         if self.way.name == "simultaneous":
-            return SimultaneousPolicy(self.lattice, 0, near.action, np.zeros(self.lattice.subsets))
+            return SimultaneousPolicy(self.lattice, 0, near.action, np.zeros(self.lattice.parcels))
         nothing = np.full(self.lattice.size, -1, np.int16)
         return SequentialPolicy(self.lattice, nothing, near.action, np.zeros(self.lattice.size))
 
@@ -139,9 +145,5 @@ class JointMind:
 
 def _free_of_charge(problem: Problem) -> Problem:
     """The same problem, all of it for nothing."""
-    return Problem(
-        observations=[Observation(o.name, values=o.values, cost=0) for o in problem.observations],
-        actions=problem.actions,
-        max_observations=problem.max_observations,
-        reward_value=problem.reward_value,
-    )
+    free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
+    return msgspec.structs.replace(problem, observations=free, panels=())

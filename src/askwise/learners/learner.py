@@ -172,10 +172,10 @@ class Learner(BaseLearner):
         self.looking.pop(case.id, None)
         self.mind.acted(self.statistics, case)
 
-    def rewarded(self, case: Case, reward: float) -> None:
-        """A case got its reward: count it at the state acted in."""
-        self.statistics.count_reward(case.state_index, case.action_index, reward)
-        del self.cases[case.id]
+    def cancelled(self, case: Case) -> None:
+        """A case was abandoned: the model learns from cases that acted only."""
+        self.looking.pop(case.id, None)
+        self.cases.pop(case.id, None)
 
     def run(
         self,

@@ -44,7 +44,7 @@ class LinUCB(FixedSet):
         rng: RandomSource = None,
     ) -> None:
         if observations is None:
-            observations = [o.name for o in problem.observations[: problem.m]]
+            observations = [o.name for o in problem.observations if not o.given][: problem.m]
         super().__init__(problem, observations=observations, exploration=exploration, rng=rng)
         self._features = self._one_hot()
 
@@ -65,14 +65,14 @@ class LinUCB(FixedSet):
         actions = np.zeros(self.lattice.size, np.int16)
         actions[block] = index.argmax(axis=1)
         return SimultaneousPolicy(
-            self.lattice, self.subset, actions, np.full(self.lattice.subsets, np.nan)
+            self.lattice, self.subset, actions, np.full(self.lattice.parcels, np.nan)
         )
 
     def _one_hot(self) -> Floats:
-        """x(ψ) for every state of the set: 1, then the values one-hot."""
+        """x(ψ) for every state of the set: 1, then the values one-hot, given ones too."""
         states = self.lattice.states(self.subset)
         columns = [np.ones((len(states), 1))]
-        for j, i in enumerate(self.lattice.members(self.subset)):
+        for j, (i, _) in enumerate(self.lattice.digits(states[0])):
             digits = [self.lattice.digits(state)[j][1] for state in states]
-            columns.append(np.eye(self.lattice.layout.radices[i])[digits])
+            columns.append(np.eye(len(self.lattice.observations[i].outcomes))[digits])
         return np.hstack(columns)

@@ -115,8 +115,8 @@ class OptimisticLearner(BaseLearner):
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         super().acted(case)
-        if self._planner is not None:
-            self._planner.bought(case.subset)
+        if self._planner is not None and case.start < self.lattice.contexts:
+            self._planner.bought(case.subset, case.start)
 
     def _counted_first(self, state: int, choice: int) -> None:
         """A pair was counted for the first time in this round: its part of the plan changes."""

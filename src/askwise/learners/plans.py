@@ -33,6 +33,9 @@ class WayToBuy(Protocol):
     def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """Count what the case saw; returns the (state, choice) pairs that may end a round."""
 
+    def count_part(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
+        """Count what a case saw that was abandoned before it acted, as far as that is fair."""
+
     def weight(self, statistics: Statistics) -> Integers:
         """The counts that p̂ is proportional to."""
 
@@ -82,7 +85,15 @@ class Simultaneous:
 
     def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """N(ψ) of all substates. Looks end no round."""
-        statistics.count_set(case.state_index, case.subset)
+        if case.start < case.lattice.contexts:
+            statistics.count_set(case.state_index, case.subset)
+        else:
+            # somebody chose what to put on file: only what came after is a fair sample
+            statistics.count_path(case.path, case.start, case.lattice.subset_of(case.start))
+        return []
+
+    def count_part(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
+        """Nothing: whether the rest of the set was seen may depend on what the part showed."""
         return []
 
     def weight(self, statistics: Statistics) -> Integers:
@@ -92,14 +103,15 @@ class Simultaneous:
     def policy(self, lattice: Lattice, estimates: Estimates) -> SimultaneousPolicy:
         """The best set."""
         plan = plan_simultaneous(lattice, estimates)
-        return SimultaneousPolicy(lattice, plan.subset, estimates.action, plan.values)
+        return SimultaneousPolicy(lattice, plan.sets, estimates.action, plan.values)
 
     def cautious_policy(self, statistics: Statistics, radii: Radii) -> SimultaneousPolicy:
         """The best of the sets that were bought."""
         known = cautious_rewards(statistics, radii, by_visits=True)
         plan = plan_seen_sets(statistics, known)
-        tables = (plan.subset, known.action, plan.values)
-        return SimultaneousPolicy(statistics.lattice, *tables, row_finder(statistics))
+        tables = (plan.sets, known.action, plan.values)
+        views = (row_finder(statistics), statistics.frequency())
+        return SimultaneousPolicy(statistics.lattice, *tables, *views)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -109,13 +121,14 @@ class Simultaneous:
 
     def live_policy(self, planner: SimultaneousPlanner) -> SimultaneousPolicy:
         """The set Î, with the planner's actions."""
-        lattice, row_of = planner.statistics.lattice, row_finder(planner.statistics)
-        views = (planner.tables.action.view(), planner.values.view())
-        return SimultaneousPolicy(lattice, int(planner.tables.best[0]), *views, row_of)
+        statistics, tables = planner.statistics, planner.tables
+        views = (tables.best.copy(), tables.action.view(), planner.values.view())
+        row_of, frequency = row_finder(statistics), statistics.frequency()
+        return SimultaneousPolicy(statistics.lattice, *views, row_of, frequency)
 
     def adopt(self, planner: SimultaneousPlanner, policy: SimultaneousPolicy) -> None:
         """Copy the tables."""
-        planner.tables.best[0] = policy.subset
+        planner.tables.best[:] = policy.sets
         planner.tables.action[: len(policy.actions)] = policy.actions
         planner.values[:] = policy.values
 
@@ -132,7 +145,7 @@ class Simultaneous:
 
         return run_simultaneous(
             statistics.lattice.layout,
-            policy.subset,
+            policy.sets,
             policy.actions,
             batch.values,
             batch.rewards,
@@ -154,12 +167,24 @@ class Sequential:
 
     def count(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
         """N(ψ, i, ψ') along the path."""
-        statistics.count_path(case.path)
-        pairs, state = [], 0
+        start = case.start
+        subset = 0 if start < case.lattice.contexts else case.lattice.subset_of(start)
+        statistics.count_path(case.path, start, subset)
+        return self._pairs(case)
+
+    def _pairs(self, case: Case) -> list[tuple[int, int]]:
+        pairs, state = [], case.start
         for observation, child in case.path:
             pairs.append((state, -1 - observation))
             state = child
         return pairs
+
+    def count_part(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:
+        """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
+        lattice = case.lattice
+        subset = 0 if case.start < lattice.contexts else lattice.subset_of(case.start)
+        statistics.count_steps(case.path, case.start, subset)
+        return self._pairs(case)
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ, i, ψ')."""
@@ -175,7 +200,8 @@ class Sequential:
         known = cautious_rewards(statistics, radii, by_visits=False)
         plan = plan_seen_paths(statistics, known)
         tables = (plan.next, known.action, plan.values)
-        return SequentialPolicy(statistics.lattice, *tables, row_finder(statistics))
+        views = (row_finder(statistics), statistics.frequency())
+        return SequentialPolicy(statistics.lattice, *tables, *views)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -185,9 +211,10 @@ class Sequential:
 
     def live_policy(self, planner: SequentialPlanner) -> SequentialPolicy:
         """The planner's next looks and actions."""
-        tables, lattice = planner.tables, planner.statistics.lattice
+        tables, statistics = planner.tables, planner.statistics
         views = (tables.following.view(), tables.action.view(), planner.values.view())
-        return SequentialPolicy(lattice, *views, row_finder(planner.statistics))
+        row_of, frequency = row_finder(statistics), statistics.frequency()
+        return SequentialPolicy(statistics.lattice, *views, row_of, frequency)
 
     def adopt(self, planner: SequentialPlanner, policy: SequentialPolicy) -> None:
         """Copy the tables."""

@@ -89,12 +89,14 @@ that can be tried one by one
         states = self.lattice.states(subset)
         actions[states.start : states.stop] = chosen
         return SimultaneousPolicy(
-            self.lattice, subset, actions, np.full(self.lattice.subsets, np.nan)
+            self.lattice, subset, actions, np.full(self.lattice.parcels, np.nan)
         )
 
-    def rewarded(self, case: Case, reward: float) -> None:
-        """Count the reward, and the gain of the policy that was followed."""
-        super().rewarded(case, reward)
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
+        """A case got its reward: the policy that it followed gained so much."""
+        super().rewarded(case, reward, before)
+        if before is not None:
+            self._count(case.tag, before, case.cost, -1)
         self._count(case.tag, reward, case.cost)
 
     def run(
@@ -110,16 +112,15 @@ that can be tried one by one
             one = slice(t, t + 1)
             out = (out_state[one], out_action[one], out_round[one])
             super().run(values[one], rewards[one], *out)
-            subset = self._policies[self.tag][0]
             reward = float(rewards[t, out_action[t]])
-            self._count(self.tag, reward, float(self.lattice.subset_costs[subset]))
+            self._count(self.tag, reward, self.lattice.spent(int(out_state[t])))
 
-    def _count(self, arm: int, reward: float, cost: float) -> None:
+    def _count(self, arm: int, reward: float, cost: float, times: int = 1) -> None:
         dearest = float(self.lattice.subset_costs.max())
         beta = self.problem.reward_value
         scaled = (beta * reward - cost + dearest) / (beta + dearest)
-        self._pulls[arm] += 1
-        self._gains[arm] += round(scaled / UNIT)
+        self._pulls[arm] += times
+        self._gains[arm] += times * round(scaled / UNIT)
 
 
 def count_policies(lattice: Lattice) -> int:

@@ -42,4 +42,4 @@ def random_policy(lattice: Lattice, rng: np.random.Generator) -> SimultaneousPol
     states = lattice.states(subset)
     chosen = rng.integers(len(lattice.problem.actions), size=len(states))
     actions[states.start : states.stop] = chosen
-    return SimultaneousPolicy(lattice, subset, actions, np.full(lattice.subsets, math.nan))
+    return SimultaneousPolicy(lattice, subset, actions, np.full(lattice.parcels, math.nan))

@@ -40,13 +40,13 @@ class Doubling:
 
     def counted(self, state: int, choice: int, statistics: Statistics) -> bool:
         """Whether the round is over, now that the pair was counted once more."""
-        pair = self.counts.get((state, choice))
+        key = (state, choice)
+        pair = self.counts.get(key)
         if pair is None:
-            pair = [statistics.count_of(state, choice) - 1, 0]
-            self.counts[state, choice] = pair
+            pair = self.counts[key] = [statistics.count_of(state, choice) - 1, 0]
             self.on_first(state, choice)
-        pair[1] += 1
-        return pair[1] >= max(1, pair[0])
+        nu = pair[1] = pair[1] + 1
+        return nu >= pair[0]  # ν_k is at least 1
 
     def begin(self) -> None:
         """A new round."""

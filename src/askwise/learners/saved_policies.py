@@ -33,7 +33,8 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     rows: int
     """How long its tables are."""
-    subset: int = -1
+    frequency: bool = False
+    """Whether it is known how often each context comes."""
     tries: bool = False
     """Whether it tries things beside, as in `trying.py`."""
     pairs: int = 0
@@ -43,27 +44,28 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
 
 def describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
     """What to write of it in the header."""
+    weighed = policy.frequency is not None
     if isinstance(policy, TreePolicy):
         tree = policy.compact
-        kind = "simultaneous tree" if tree.blind else "sequential tree"
-        return SavedPolicy(kind, len(tree.look), pairs=len(tree.pairs), explore=tree.explore)
+        kind, rows = "simultaneous tree" if tree.blind else "sequential tree", len(tree.look)
+        return SavedPolicy(kind, rows, weighed, pairs=len(tree.pairs), explore=tree.explore)
     rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
-    tries = isinstance(policy, TryingPolicy)
-    if isinstance(policy, SimultaneousPolicy):
-        return SavedPolicy("simultaneous", rows, policy.subset, tries)
-    return SavedPolicy("sequential", rows, tries=tries)
+    kind = "simultaneous" if isinstance(policy, SimultaneousPolicy) else "sequential"
+    return SavedPolicy(kind, rows, weighed, tries=isinstance(policy, TryingPolicy))
 
 
 def tables_of(policy: Policy, rows: int) -> dict[str, Array]:
     """Its tables by name, as far as they are used."""
     tables: dict[str, Array] = {"actions": policy.actions[:rows]}
+    if policy.frequency is not None:
+        tables["frequency"] = policy.frequency
     if isinstance(policy, TreePolicy):
         tables |= {"look": policy.compact.look, "pairs": policy.compact.pairs}
         return tables | {"values": policy.values}
     if isinstance(policy, SequentialPolicy):
         tables |= {"values": policy.values[:rows], "following": policy.following[:rows]}
-    else:
-        tables |= {"values": policy.values}
+    elif isinstance(policy, SimultaneousPolicy):
+        tables |= {"values": policy.values, "sets": policy.sets}
     if isinstance(policy, TryingPolicy):
         tables |= policy.tries._asdict()
     return tables
@@ -73,14 +75,24 @@ def rebuild(
     archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: SavedPolicy
 ) -> Policy:
     """The policy that was saved, checked."""
+    frequency = None
+    if saved.frequency:
+        shape = (learner.lattice.contexts,)
+        frequency = load_array(archive, f"{prefix}.frequency", shape, np.float64)
+        if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
+            raise FileError("how often each context comes is not so")
     if saved.kind in ("sequential tree", "simultaneous tree"):
-        return _rebuild_tree(archive, learner.lattice, prefix, saved)
-    policy = _rebuild_plain(archive, learner, prefix, saved)
+        return _rebuild_tree(archive, learner.lattice, prefix, saved, frequency)
+    policy = _rebuild_plain(archive, learner, prefix, saved, frequency)
     return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
 
 
 def _rebuild_plain(
-    archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: SavedPolicy
+    archive: zipfile.ZipFile,
+    learner: BaseLearner,
+    prefix: str,
+    saved: SavedPolicy,
+    frequency: Array | None,
 ) -> Policy:
     lattice, statistics = learner.lattice, learner.statistics
     rows, row_of = (saved.rows,), row_finder(statistics)
@@ -89,21 +101,26 @@ def _rebuild_plain(
     actions = load_array(archive, f"{prefix}.actions", rows, np.int16)
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
     if saved.kind == "simultaneous":
-        if not 0 <= saved.subset < lattice.subsets:
-            raise FileError(f"there is no subset {saved.subset}")
-        values = load_array(archive, f"{prefix}.values", (lattice.subsets,), np.float64)
-        return SimultaneousPolicy(lattice, saved.subset, actions, values, row_of)
+        sets = load_array(archive, f"{prefix}.sets", (lattice.contexts,), np.int64)
+        _check_choices("sets", sets, 0, lattice.subsets)
+        values = load_array(archive, f"{prefix}.values", (lattice.parcels,), np.float64)
+        return SimultaneousPolicy(lattice, sets, actions, values, row_of, frequency)
     if saved.kind == "sequential":
         values = load_array(archive, f"{prefix}.values", rows, np.float64)
         following = load_array(archive, f"{prefix}.following", rows, np.int16)
-        _check_choices("following", following, -1, len(lattice.problem.observations))
+        _check_choices("following", following, -1, lattice.buyable)
         _check_looks(lattice, statistics.states[: saved.rows], following)
-        return SequentialPolicy(lattice, following, actions, values, row_of)
+        tables = (following, actions, values)
+        return SequentialPolicy(lattice, *tables, row_of, frequency)
     raise FileError(f"unknown kind of policy {saved.kind!r}")
 
 
 def _rebuild_tree(
-    archive: zipfile.ZipFile, lattice: Lattice, prefix: str, saved: SavedPolicy
+    archive: zipfile.ZipFile,
+    lattice: Lattice,
+    prefix: str,
+    saved: SavedPolicy,
+    frequency: Array | None,
 ) -> TreePolicy:
     from askwise._kernels.additive_cases import Tree
 
@@ -114,33 +131,40 @@ def _rebuild_tree(
     actions = load_array(archive, f"{prefix}.actions", nodes, np.int16)
     values = load_array(archive, f"{prefix}.values", nodes, np.float64)
     pairs = load_array(archive, f"{prefix}.pairs", (saved.pairs, 2), np.int64)
-    observations = len(lattice.problem.observations)
-    _check_choices("look", look, -1, observations)
+    _check_choices("look", look, -1, len(lattice.observations))
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
-    _check_choices("pairs", pairs, 0, observations)
-    if observations > 1 and (pairs[:, 0] >= pairs[:, 1]).any():
+    _check_choices("pairs", pairs, 0, lattice.buyable)
+    if lattice.buyable > 1 and (pairs[:, 0] >= pairs[:, 1]).any():
         raise FileError("a policy tries what is not a pair")
     if not 0 <= saved.explore <= 1:
         raise FileError(f"a policy tries things in a share of {saved.explore} of the cases")
     blind = saved.kind == "simultaneous tree"
-    child = children_of(look, lattice.layout.radices)
-    _check_tree(look, child, lattice.m, blind=blind)
-    return tree_policy(lattice, Tree(look, actions, child, pairs, saved.explore, blind), values)
+    child = children_of(look, lattice.outcomes)
+    _check_tree(lattice, look, child, blind=blind)
+    tree = Tree(look, actions, child, pairs, saved.explore, blind)
+    return tree_policy(lattice, tree, values, frequency)
 
 
-def _check_tree(look: Array, child: Array, m: int, *, blind: bool) -> None:
+def _check_tree(lattice: Lattice, look: Array, child: Array, *, blind: bool) -> None:
     if child.max(initial=0) != len(look) - 1:
         raise FileError("a policy's tree has not as many nodes as it should have")
     known: list[tuple[int, ...]] = [()] * len(look)
-    sets: dict[int, int] = {}
+    bought, context = [0] * len(look), [0] * len(look)
+    sets: dict[tuple[int, int], int] = {}
     for node, i in enumerate(look.tolist()):  # parents come first
         before = known[node]
-        if i >= 0 and (i in before or len(before) == m):
-            raise FileError("a policy looks at what is known already, or at more than it may")
-        if blind and sets.setdefault(len(before), i) != i:
-            raise FileError("a policy that buys a set does not buy the same whatever it shows")
+        if i >= lattice.buyable:
+            if i in before or bought[node]:
+                raise FileError("a policy asks twice, or too late, for what is given")
+        else:
+            if i >= 0 and (i in before or bought[node] == lattice.m):
+                raise FileError("a policy looks at what is known already, or at more than it may")
+            if blind and sets.setdefault((context[node], bought[node]), i) != i:
+                raise FileError("a policy that buys a set does not buy the same whatever it shows")
         for after in child[node][child[node] >= 0].tolist():
             known[after] = (*before, i)
+            bought[after] = bought[node] + (i < lattice.buyable)
+            context[after] = after if i >= lattice.buyable else context[node]
 
 
 def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
@@ -154,9 +178,9 @@ def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> 
     _check_choices("daring", tries.daring, 0, len(lattice.problem.actions))
     if sequential:
         states = np.arange(lattice.size)
-        _check_choices("favourite", tries.favourite, -1, len(lattice.problem.observations))
+        _check_choices("favourite", tries.favourite, -1, lattice.buyable)
         _check_looks(lattice, states, tries.favourite)
-        anything = len(lattice.problem.observations)  # a look at what no state knows
+        anything = lattice.buyable  # a look at what no state knows
         _check_looks(lattice, states, np.where(tries.chance > 0, anything, -1))
     else:
         _check_choices("favourite", tries.favourite, 0, lattice.subsets)

@@ -32,10 +32,10 @@ from askwise.learners.saved_policies import (
 )
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics
+from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics, check_reward
 
 FORMAT = "askwise learner"
-VERSION = 2
+VERSION = 3
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -45,6 +45,9 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     tag: int
     policy: int | None
     """Which of the saved policies it follows; none once it has acted."""
+    start: int
+    default: float | None
+    """The reward that was put in by default, if one was."""
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -78,7 +81,8 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
             if not any(case.follows(p) for p in policies):
                 policies.append(case._policy)
             place = next(k for k, p in enumerate(policies) if case.follows(p))
-        cases.append(_Case(case.id, case.path, case.action_index, case.tag, place))
+        what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
+        cases.append(_Case(*what))
     header = _Header(
         format=FORMAT,
         version=VERSION,
@@ -171,6 +175,7 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     learner.lengths = header.lengths
     states = [state for state, _, _ in header.began]
     states += [state for case in header.cases for _, state in case.path]
+    states += [case.start for case in header.cases]
     if min((header.cases_counted, header.round, header.opened, *states)) < 0:
         raise FileError("a count or a state is negative")
     if max(states, default=0) >= learner.lattice.size:
@@ -188,7 +193,11 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case = object.__new__(Case)
     case.id, case.path, case.tag = saved.id, saved.path, saved.tag
     case.action_index = saved.action
-    case.state_index = saved.path[-1][1] if saved.path else 0
+    case.start, case.is_cancelled = saved.start, False
+    case.earned, case.is_by_default = saved.default, saved.default is not None
+    if saved.default is not None:
+        check_reward(saved.default)
+    case.state_index = saved.path[-1][1] if saved.path else saved.start
     case.subset = learner.lattice.subset_of(case.state_index)  # raises if there is no such state
     if not -1 <= saved.action < len(learner.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")

@@ -23,7 +23,8 @@ class Tries(NamedTuple):
     """What to try, and how likely."""
 
     favourite: Integers
-    """The observation to look at in each state, −1 for none; or one subset, when buying a set."""
+    """The observation to look at in each state, −1 for none; or a subset in each context, when
+    buying a set."""
     chance: Floats
     """How likely one looks once more in each state, or tries another set."""
     daring: Choices
@@ -36,15 +37,21 @@ class TryingSequentialPolicy(SequentialPolicy):
     """Buys one after the other, and now and then one more."""
 
     def __init__(
-        self, lattice: Lattice, following: Choices, actions: Choices, values: Floats, tries: Tries
+        self,
+        lattice: Lattice,
+        following: Choices,
+        actions: Choices,
+        values: Floats,
+        tries: Tries,
+        frequency: Floats | None = None,
     ) -> None:
-        super().__init__(lattice, following, actions, values)
+        super().__init__(lattice, following, actions, values, frequency=frequency)
         self.tries = tries
 
     def copy(self) -> TryingSequentialPolicy:
         """The same policy with tables of its own."""
         tables = (self.following.copy(), self.actions.copy(), self.values.copy())
-        return TryingSequentialPolicy(self.lattice, *tables, self.tries)
+        return TryingSequentialPolicy(self.lattice, *tables, self.tries, self.frequency)
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
@@ -86,24 +93,32 @@ class TryingSimultaneousPolicy(SimultaneousPolicy):
     """Buys a set at once, and now and then another one."""
 
     def __init__(
-        self, lattice: Lattice, subset: int, actions: Choices, values: Floats, tries: Tries
+        self,
+        lattice: Lattice,
+        sets: Integers,
+        actions: Choices,
+        values: Floats,
+        tries: Tries,
+        frequency: Floats | None = None,
     ) -> None:
-        super().__init__(lattice, subset, actions, values)
+        super().__init__(lattice, sets, actions, values, frequency=frequency)
         self.tries = tries
 
     def copy(self) -> TryingSimultaneousPolicy:
         """The same policy with tables of its own."""
-        tables = (self.actions.copy(), self.values.copy())
-        return TryingSimultaneousPolicy(self.lattice, self.subset, *tables, self.tries)
+        tables = (self.sets.copy(), self.actions.copy(), self.values.copy())
+        return TryingSimultaneousPolicy(self.lattice, *tables, self.tries, self.frequency)
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """What of the case's set is not known yet."""
         from askwise._kernels.trying import set_of
 
-        tries = self.tries
-        subset = set_of(tag, self.subset, self.lattice.subsets, tries.favourite, tries.chance)
-        known = self.lattice.domain(state)
-        return tuple(i for i in self.lattice.members(int(subset)) if i not in known)
+        lattice, tries = self.lattice, self.tries
+        context, tables = lattice.context(state), (tries.favourite, tries.chance)
+        subset = int(set_of(tag, context, self.sets, lattice.subsets, *tables))
+        known = lattice.domain(state)
+        rest = tuple(i for i in lattice.members(subset) if i not in known)
+        return rest[: lattice.m - len(known)]
 
     def action_in_case(self, state: int, tag: int) -> int:
         """The action of a case with that tag."""
@@ -118,7 +133,7 @@ class TryingSimultaneousPolicy(SimultaneousPolicy):
         states, actions = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
         run_trying_simultaneous(
             self.lattice.layout,
-            self.subset,
+            self.sets,
             self.actions,
             *self.tries,
             tags,
@@ -141,9 +156,12 @@ def with_tries(policy: Policy, tries: Tries) -> TryingPolicy:
         array.setflags(write=False)
     lattice, actions, values = policy.lattice, policy.actions, policy.values
     if isinstance(policy, SequentialPolicy):
-        return TryingSequentialPolicy(lattice, policy.following, actions, values, tries)
+        return TryingSequentialPolicy(
+            lattice, policy.following, actions, values, tries, policy.frequency
+        )
     assert isinstance(policy, SimultaneousPolicy)
-    return TryingSimultaneousPolicy(lattice, policy.subset, actions, values, tries)
+    tables = (policy.sets, actions, values)
+    return TryingSimultaneousPolicy(lattice, *tables, tries, policy.frequency)
 
 
 def no_tries(policy: Policy) -> TryingPolicy:
@@ -154,7 +172,7 @@ def no_tries(policy: Policy) -> TryingPolicy:
 
 def empty_tries(lattice: Lattice, *, one_by_one: bool) -> Tries:
     """Tables of the right shape, in which nothing is tried."""
-    places = lattice.size if one_by_one else 1
+    places = lattice.size if one_by_one else lattice.contexts
     return Tries(
         favourite=np.full(places, -1 if one_by_one else 0, np.int64),
         chance=np.zeros(places),

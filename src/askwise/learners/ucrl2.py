@@ -67,29 +67,34 @@ class UCRL2(BaseLearner):
         """The best policy of the most favourable process."""
         from askwise._kernels.value_iteration import extended_value_iteration
 
-        states = self.lattice.size + 1
+        size = self.lattice.size + 1
         choices = max(self.lattice.subsets, len(self.problem.actions))
         t = 2 * self.t - 1
         scale = self.exploration**2
-        reward_width = scale * 7 / 2 * math.log(2 * states * choices * t / self.delta)
-        width = scale * 14 * states * math.log(2 * choices * t / self.delta)
+        reward_width = scale * 7 / 2 * math.log(2 * size * choices * t / self.delta)
+        width = scale * 14 * size * math.log(2 * choices * t / self.delta)
         counts = self.statistics.action_counts
         radius = np.sqrt(reward_width / np.maximum(1, counts))
         reward = np.where(counts > 0, np.minimum(1.0, self.statistics.mean_rewards() + radius), 1.0)
         costs = self.lattice.subset_costs
         full = self.problem.reward_value + costs.max()
         actions = np.zeros(self.lattice.size, np.int16)
-        subset = extended_value_iteration(
-            self.lattice.layout.offsets,
-            self.problem.reward_value / full * reward,
-            counts,
-            counts.sum(axis=1),
-            (costs.max() - costs) / full,
-            width,
-            1 / math.sqrt(t),
-            MOST_ITERATIONS,
-            actions,
-        )
+        sets = np.zeros(self.lattice.contexts, np.int64)
+        for context in range(self.lattice.contexts):  # what is given is a process of its own
+            states, offsets = self.lattice.states_in(context)
+            chosen = np.zeros(len(states), np.int16)
+            sets[context] = extended_value_iteration(
+                offsets,
+                self.problem.reward_value / full * reward[states],
+                counts[states],
+                counts[states].sum(axis=1),
+                (costs.max() - costs) / full,
+                width,
+                1 / math.sqrt(t),
+                MOST_ITERATIONS,
+                chosen,
+            )
+            actions[states] = chosen
         return SimultaneousPolicy(
-            self.lattice, int(subset), actions, np.full(self.lattice.subsets, math.nan)
+            self.lattice, sets, actions, np.full(self.lattice.parcels, math.nan)
         )

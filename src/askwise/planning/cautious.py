@@ -17,14 +17,18 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
     """V(I) = Σ p̂(ψ) β r(ψ) − Σ c_i, and the best set; one never bought is worth −∞."""
     lattice = statistics.lattice
     visits = statistics.visits[: len(cautious.reward)]
-    earned = lattice.problem.reward_value * cautious.reward * visits
+    worth = lattice.problem.reward_value * cautious.reward
     rows = np.flatnonzero(visits)
     rows = rows[np.argsort(statistics.states[rows])]  # sums have the same bits, however stored
-    total = np.bincount(cautious.subsets[rows], earned[rows], minlength=lattice.subsets)
+    states = statistics.states[rows]
+    if lattice.tariff.has_refunds:
+        worth[rows] += lattice.subset_costs[cautious.subsets[rows]] - lattice.costs_of(states)
+    parcels = np.searchsorted(lattice.layout.parcels, states, side="right") - 1
     bought = statistics.subset_visits
-    values = total / np.maximum(1, bought) - lattice.subset_costs
-    values[(bought == 0) & (np.arange(lattice.subsets) > 0)] = -np.inf
-    return SimultaneousPlan(values, int(np.argmax(values)))
+    total = np.bincount(parcels, (worth * visits)[rows], minlength=len(bought))
+    values = total / np.maximum(1, bought) - np.repeat(lattice.subset_costs, lattice.contexts)
+    values[(bought == 0) & (np.arange(len(bought)) >= lattice.contexts)] = -np.inf
+    return SimultaneousPlan(values, np.argmax(values.reshape(-1, lattice.contexts), axis=0))
 
 
 def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPlan:
@@ -38,7 +42,7 @@ def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPla
         statistics.counters,
         cautious.order,
         cautious.subsets,
-        lattice.costs,
+        lattice.tariff,
         lattice.problem.reward_value * cautious.reward,
         values,
         following,

@@ -10,10 +10,10 @@ from askwise.lattice import Lattice
 
 
 class CompactTree(NamedTuple):
-    """What to do in each node; node 0 is the empty state."""
+    """What to do in each node; node 0 is where nothing is known yet."""
 
     look: Choices
-    """The observation of the full problem to look at, −1 to act."""
+    """The observation of the full problem to look at, for nothing if it is given; −1 to act."""
     action: Choices
     child: Integers
     """(nodes, values): where each value leads."""
@@ -33,23 +33,51 @@ def compact_tree(
     `observations` are the few as places in the full problem, `values` the most that one of its
     observations has. The estimates have one weight a state.
     """
-    states = [0]
-    for state in states:  # grows
-        if following[state] >= 0:
-            states.extend(lattice.children(state, int(following[state])))
-    look = following[states]
-    child = children_of(look, lattice.layout.radices)
+    look, states = _given_first(lattice)
+    first = len(states) - lattice.contexts
+    for state in states[first:]:
+        look.append(int(following[state]))
+    for node, state in enumerate(states):  # grows
+        if node >= first and look[node] >= 0:
+            children = lattice.children(state, look[node])
+            states.extend(children)
+            look.extend(int(following[below]) for below in children)
+    looks = np.array(look, np.int16)
+    child = children_of(looks, lattice.outcomes)
     value = lattice.problem.reward_value * estimates.reward[states]
     weight = estimates.weight[states]
     for node in range(len(states) - 1, -1, -1):  # children come after their parents
         if look[node] >= 0:
             after = child[node][child[node] >= 0]
-            value[node] = weight[after] @ value[after] / weight[after].sum()
-            value[node] -= lattice.costs[look[node]]
-    in_full = np.array([*observations, -1], np.int16)[look]
+            price, worth = 0.0, value[after]
+            if node >= first:
+                price = lattice.price(states[node], (look[node],))
+                refunded = lattice.tariff.refunded[look[node]]
+                if refunded >= 0:
+                    worth[refunded] += price
+            else:
+                weight[node] = weight[after].sum()
+            value[node] = weight[after] @ worth / weight[after].sum()
+            value[node] -= price
+    in_full = np.array([*observations, -1], np.int16)[looks]
     wide = np.full((len(states), values), -1)
     wide[:, : child.shape[1]] = child
     return CompactTree(in_full, estimates.action[states], wide, value)
+
+
+def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
+    """The nodes that lead to each context, level by level, and the contexts as the last level.
+
+    Returns what each of the former looks at, and a state for every node.
+    """
+    look: list[int] = []
+    level = [0]
+    states: list[int] = []
+    for i, stride in enumerate(lattice.layout.given.tolist(), start=lattice.buyable):
+        look += [i] * len(level)
+        states += level
+        level = [g + x * stride for g in level for x in range(int(lattice.outcomes[i]))]
+    return look, states + level
 
 
 def children_of(look: Choices, radices: Integers) -> Integers:
@@ -60,11 +88,14 @@ def children_of(look: Choices, radices: Integers) -> Integers:
     return np.where(value < ways[:, None], first[:, None] + value, -1)
 
 
-def follow_set(lattice: Lattice, subset: int) -> Choices:
-    """The sequential plan that looks at the members of a set in order, whatever they show."""
+def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
+    """The sequential plan that looks at the members of each context's set in order, whatever they
+    show."""
     following = np.full(lattice.size, -1, np.int16)
-    members = lattice.members(subset)
-    for k in range(len(members)):
-        states = lattice.states(lattice.subset(members[:k]))
-        following[states.start : states.stop] = members[k]
+    for context, subset in enumerate(sets.tolist()):
+        members = lattice.members(subset)
+        for k in range(len(members)):
+            parcel = lattice.parcel(lattice.subset(members[:k]), context)
+            first, end = lattice.layout.parcels[parcel : parcel + 2]
+            following[first:end] = members[k]
     return following

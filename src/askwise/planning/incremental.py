@@ -33,8 +33,6 @@ class IncrementalPlanner(ABC):
         self.horizon = 0
         """The last case that the tables hold for; at 0 everything must be worked out."""
         self._queued: set[int] = set()
-        self._noted = 0
-        """The last round of which the compiled loop has queued the subsets."""
         self._make_tables()
 
     def replan(self, t: int) -> None:
@@ -58,13 +56,13 @@ class IncrementalPlanner(ABC):
         `control` is [round, cases so far, is the round over].
         """
         self._grow()
-        inner = np.array([*control, self.horizon, self._noted])
+        inner = np.array([*control, self.horizon])
         _, run = self._kernels()
         end = int(run(*self._state(), values, rewards, start, *marks, inner, *out))
         if inner[0] != control[0]:
             self._queued.clear()
         control[:] = inner[:3]
-        self.horizon, self._noted = inner[3:].tolist()
+        self.horizon = int(inner[3])
         return end
 
     @property
@@ -82,8 +80,8 @@ class IncrementalPlanner(ABC):
         """An action in this state was rewarded, or an observation i (−1 − i) bought."""
 
     @abstractmethod
-    def bought(self, subset: int) -> None:
-        """A case that bought this subset was counted."""
+    def bought(self, subset: int, context: int) -> None:
+        """A case that bought this subset in that context was counted."""
 
     @abstractmethod
     def _make_tables(self) -> None: ...
@@ -103,7 +101,7 @@ class IncrementalPlanner(ABC):
 
         lattice = self.statistics.lattice
         beta = lattice.problem.reward_value
-        setting = Setting(self._costs(), beta, UNIT, self.schedule, self.is_exact)
+        setting = Setting(self._costs(), lattice.tariff, beta, UNIT, self.schedule, self.is_exact)
         return lattice.layout, self.statistics.counters, self.tables, setting
 
     def _is_new(self, change: int) -> bool:
@@ -126,13 +124,13 @@ class SequentialPlanner(IncrementalPlanner):
     @property
     def most_new_rows(self) -> int:
         """The states of its path."""
-        return self.statistics.lattice.m
+        return self.statistics.lattice.m + 1
 
     def changed(self, state: int, choice: int) -> None:
         """A look of this state, or its best action, may be worth something else now."""
         self._grow()
         lattice = self.statistics.lattice
-        observations = len(lattice.problem.observations)
+        observations = lattice.buyable
         level = int(lattice.layout.sizes[lattice.subset_of(state)])
         change = observations if choice >= 0 else -1 - choice
         entry = self.statistics.row(state) * (observations + 1) + change
@@ -140,7 +138,7 @@ class SequentialPlanner(IncrementalPlanner):
             self.tables.queue[level, self.tables.queued[level]] = entry
             self.tables.queued[level] += 1
 
-    def bought(self, subset: int) -> None:
+    def bought(self, subset: int, context: int) -> None:
         """Every look is told by itself."""
 
     def _make_tables(self) -> None:
@@ -231,16 +229,17 @@ class SimultaneousPlanner(IncrementalPlanner):
     def changed(self, state: int, choice: int) -> None:
         """The state's best action may be another now, and so the value of its subset."""
         self._grow()
-        subset = self.statistics.lattice.subset_of(state)
-        self.tables.is_rewarded[subset] = 1
+        parcel = int(self.statistics.lattice.layout.parcels.searchsorted(state, side="right")) - 1
+        self.tables.is_rewarded[parcel] = 1
         self._queue(0, self.tables.rewarded, self.statistics.row(state))
-        self._queue(1, self.tables.subsets, subset)
+        self._queue(1, self.tables.parcels, parcel)
 
-    def bought(self, subset: int) -> None:
+    def bought(self, subset: int, context: int) -> None:
         """Every part of it was counted."""
-        if self._is_new(-1 - subset):
-            for part in self.statistics.lattice.parts(subset):
-                self._queue(1, self.tables.subsets, part)
+        lattice = self.statistics.lattice
+        if self._is_new(-1 - lattice.parcel(subset, context)):
+            for part in lattice.parts(subset):
+                self._queue(1, self.tables.parcels, lattice.parcel(part, context))
 
     def _queue(self, which: int, queue: Integers, entry: int) -> None:
         if self._is_new(2 * entry + which):
@@ -251,30 +250,32 @@ class SimultaneousPlanner(IncrementalPlanner):
         from askwise._kernels.simultaneous_updates import SetTables
 
         statistics, lattice = self.statistics, self.statistics.lattice
-        n, subsets = statistics.capacity, lattice.subsets
-        leaves = 1 << (subsets - 1).bit_length()
-        most = n + 1 if statistics.is_sparse else int(np.diff(lattice.layout.offsets).max()) + 1
+        n, parcels, contexts = statistics.capacity, lattice.parcels, lattice.contexts
+        leaves = 1 << (lattice.subsets - 1).bit_length()
+        most = n + 1 if statistics.is_sparse else int(np.diff(lattice.layout.parcels).max()) + 1
         self.tables = SetTables(
             stop=np.full(n, lattice.problem.reward_value),
             action=np.zeros(n, np.int16),
-            value=np.zeros(subsets),
-            tree=np.zeros(2 * leaves, np.int64),
+            value=np.zeros(parcels),
+            tree=np.zeros((contexts, 2 * leaves), np.int64),
             rewarded=np.empty(2 * n, np.int64),
-            subsets=np.empty(3 * subsets, np.int64),
+            parcels=np.empty(3 * parcels, np.int64),
             queued=np.zeros(2, np.int64),
-            is_rewarded=np.zeros(subsets, np.int16),
-            head=np.zeros(subsets if statistics.is_sparse else 0, np.int64),
+            is_rewarded=np.zeros(parcels, np.int16),
+            head=np.zeros(parcels if statistics.is_sparse else 0, np.int64),
             tail=np.zeros(n if statistics.is_sparse else 0, np.int64),
             listed=np.ones(1, np.int64),
             rows=np.empty(most, np.int64),
             values=np.empty(most),
             weights=np.empty(most, np.int64),
-            best=np.zeros(1, np.int64),
+            best=np.zeros(contexts, np.int64),
+            noted=np.zeros(contexts, np.int64),
+            refund=self._refunds(),
             waiting=np.empty(2 * leaves.bit_length(), np.int64),
-            found=np.zeros(subsets if self.is_exact else 1),
+            found=np.zeros(parcels if self.is_exact else 1),
         )
         used = statistics.action_counts[: statistics.visited].any(axis=1)
-        rewarded = np.searchsorted(lattice.layout.offsets, statistics.states[used], side="right")
+        rewarded = np.searchsorted(lattice.layout.parcels, statistics.states[used], side="right")
         self.tables.is_rewarded[rewarded - 1] = 1
 
     def _grow(self) -> None:
@@ -289,10 +290,18 @@ class SimultaneousPlanner(IncrementalPlanner):
             action=extended(old.action, used, n),
             rewarded=extended(old.rewarded, int(old.queued[0]), 2 * n),
             tail=extended(old.tail, used, n),
+            refund=extended(old.refund, used, n) if len(old.refund) else old.refund,
             rows=np.empty(n + 1, np.int64),
             values=np.empty(n + 1),
             weights=np.empty(n + 1, np.int64),
         )
+
+    def _refunds(self) -> Floats:
+        """What is given back, by row; sparse rows learn it when they are listed."""
+        statistics, lattice = self.statistics, self.statistics.lattice
+        if not lattice.tariff.has_refunds:
+            return np.empty(0)
+        return np.zeros(statistics.capacity) if statistics.is_sparse else lattice.refunds.copy()
 
     def _costs(self) -> Floats:
         return self.statistics.lattice.subset_costs

@@ -8,8 +8,9 @@ From the states of m observations down to the empty one,
     F̂(ψ) = max_i Q̂(ψ, i),     ĝ(ψ) = argmax_i Q̂(ψ, i)     over i in D \ dom(ψ) and ∅,
 
 where a state of m observations has only ∅. The maximum over p̃ is solved in closed form by
-`_kernels.optimism.optimistic_mean`. With known probabilities and rewards and zero radii it is
-ordinary dynamic programming, and F̂ of the empty state is F*_0.
+`_kernels.optimism.optimistic_mean`. In a panel c_i is the price of the next look (`prices.py`), and
+an outcome that is refunded is worth F̂(ψ') + c_i. With known probabilities and rewards and zero
+radii it is ordinary dynamic programming, and F̂ of the empty state is F*_0.
 """
 
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import numpy as np
 from askwise._typing import Choices, Floats
 from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
+from askwise.prices import Tariff
 
 
 class SequentialPlan(NamedTuple):
@@ -31,11 +33,17 @@ class SequentialPlan(NamedTuple):
 
 
 def plan_sequential(
-    lattice: Lattice, estimates: Estimates, *, margin: float = 0.0, myopic: bool = False
+    lattice: Lattice,
+    estimates: Estimates,
+    *,
+    tariff: Tariff | None = None,
+    margin: float = 0.0,
+    myopic: bool = False,
 ) -> SequentialPlan:
     """F̂(ψ) and ĝ(ψ) for every state. A look is better only if it is so by more than `margin`.
 
-    A `myopic` plan values each look as if it were the last one.
+    At the prices of the problem, unless others are given. A `myopic` plan values each look as if it
+    were the last one.
     """
     from askwise._kernels.plans import sequential
 
@@ -44,9 +52,10 @@ def plan_sequential(
     stop = lattice.problem.reward_value * estimates.reward
     sequential(
         lattice.layout,
+        lattice.tariff if tariff is None else tariff,
+        lattice.problem.reward_value,
         stop,
         estimates.weight,
-        lattice.costs,
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
         margin,

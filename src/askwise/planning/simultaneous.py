@@ -6,14 +6,16 @@ For each subset I with |I| ≤ m, the optimistic gain of buying just I is the co
            s.t. Σ |p̃(ψ) − p̂(ψ)| ≤ conf₂(N(I)),  Σ p̃(ψ) = 1,  p̃ ≥ 0,
 
 which `_kernels.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With known
-probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m.
+probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. Where
+something is given, there is one such problem for each context; what is refunded in ψ is added to
+its reward.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats
+from askwise._typing import Floats, Integers
 from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
 
@@ -22,9 +24,9 @@ class SimultaneousPlan(NamedTuple):
     """The optimistic gain of every subset, and the best one."""
 
     values: Floats
-    """V̂(I), indexed by subset."""
-    subset: int
-    """Î: the first of the best, so the fewest observations among equals."""
+    """V̂(I), indexed by parcel: a subset in a context."""
+    sets: Integers
+    """Î in each context: the first of the best, so the fewest observations among equals."""
 
 
 def plan_simultaneous(
@@ -33,15 +35,20 @@ def plan_simultaneous(
     """V̂(I) for every subset and Î. A subset is better only if it is so by more than `margin`."""
     from askwise._kernels.plans import simultaneous
 
-    values = np.empty(lattice.subsets)
-    subset = simultaneous(
-        lattice.layout.offsets,
-        lattice.problem.reward_value * estimates.reward,
+    values = np.empty(lattice.parcels)
+    sets = np.empty(lattice.contexts, np.int64)
+    worth = lattice.problem.reward_value * estimates.reward
+    if lattice.tariff.has_refunds:
+        worth += lattice.refunds
+    simultaneous(
+        lattice.layout.parcels,
+        worth,
         estimates.weight,
         lattice.subset_costs,
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
         margin,
         values,
+        sets,
     )
-    return SimultaneousPlan(values, int(subset))
+    return SimultaneousPlan(values, sets)
