@@ -89,7 +89,7 @@ def test_rounds_end_when_a_count_doubles():
 
     def rewarded():
         statistics.count_reward(0, 0, 1.0)
-        return rule.counted(0, 0, statistics)
+        return rule.counted((0, 0), statistics)
 
     assert rewarded()  # N_k = 0: the first visit ends the round
     rule.begin()
@@ -99,7 +99,7 @@ def test_rounds_end_when_a_count_doubles():
     rule.begin()
     assert [rewarded() for _ in range(3)] == [False] * 3
     statistics.count_path([(0, 1)])
-    assert rule.counted(0, -1, statistics)  # another pair of the same state
+    assert rule.counted((0, -1), statistics)  # another pair of the same state
     assert rewarded()
 
 

@@ -119,9 +119,9 @@ class Case:
     def observe(self, values: Mapping[str, Value | None]) -> None:
         """What was bought showed these values: all that was wanted, or a part of it."""
         with self._desk.lock:
-            state, subset, step = self.state_index, self.subset, self._lattice.step
+            state, subset, steps = self.state_index, self.subset, self._lattice.steps
             for i, digit in self._checked(values):
-                subset, _, stride, radix, start, above = step(subset, i)
+                subset, _, stride, radix, start, above = steps[subset, i]
                 place = state - start
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))

@@ -15,7 +15,8 @@ case begins in one of as many states as there are contexts, combinations of give
 """
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from askwise.prices import Tariff, tariff_of
 from askwise.problem import Problem, Value
 
 MOST_SUBSETS = 5_000_000
+FEW_SUBSETS = 100_000
 MOST_STATES = 2**61
 """So that every state is a number of 64 bits."""
 
@@ -54,21 +56,6 @@ class Layout(NamedTuple):
     """(subsets · contexts + 1): where the states of each subset in each context begin."""
 
 
-class Parts(NamedTuple):
-    """The substates of the states of a subset, by arithmetic, in one context."""
-
-    strides: Integers
-    """How far apart two values of each member are,"""
-    radices: Integers
-    """and how many it has."""
-    numbers: Integers
-    """Every part of the subset, itself last."""
-    firsts: Integers
-    """Where the states of each part begin."""
-    steps: Integers
-    """(parts, members): how far apart two values of a member are there; 0 if it is left out."""
-
-
 class Step(NamedTuple):
     """What looking at an observation does to the states of a subset."""
 
@@ -88,6 +75,17 @@ class Step(NamedTuple):
         _, _, stride, radix, start, above = self
         place = state - start
         return above + place + place // stride * stride * (radix - 1) + digit * stride
+
+
+class Steps(dict[tuple[int, int], Step]):
+    """The step of each (subset, observation), worked out when it is first asked for."""
+
+    def __init__(self, find: Callable[[int, int], Step]) -> None:
+        self._find = find
+
+    def __missing__(self, key: tuple[int, int]) -> Step:
+        step = self[key] = self._find(*key)
+        return step
 
 
 class Lattice:
@@ -140,11 +138,13 @@ class Lattice:
                 f"max_observations, or the number of observations or of their values{times}"
             )
         self.layout = _build(np.array(radices, np.int64), self.m, np.array(given, np.int64))
+        # bisection takes a tenth of the time in a list; a large one is not worth its memory
+        offsets = self.layout.offsets
+        self._offsets = offsets.tolist() if len(offsets) <= FEW_SUBSETS else offsets
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
         self._members: dict[int, tuple[int, ...]] = {}
-        self._parts: dict[int, Parts] = {}
-        self._steps: dict[tuple[int, int], Step] = {}
+        self.steps = Steps(self._step)
         self.digits_of = [{v: x for x, v in enumerate(o.outcomes)} for o in self.observations]
 
     def __eq__(self, other: object) -> bool:
@@ -324,7 +324,7 @@ class Lattice:
         """The subset whose states contain this one."""
         if not 0 <= index < self.size:
             raise IndexError(f"state {index} is not one of the {self.size} states")
-        return int(self.layout.offsets.searchsorted(index, side="right")) - 1
+        return bisect_right(self._offsets, index) - 1
 
     def members(self, subset: int) -> tuple[int, ...]:
         """The observations of a subset, in ascending order."""
@@ -341,21 +341,6 @@ class Lattice:
             self.subset(tuple(i for j, i in enumerate(members) if chosen >> j & 1))
             for chosen in range(1 << len(members))
         ]
-
-    def parts_of(self, subset: int) -> Parts:
-        """What it takes to find the substates of a subset's states."""
-        found = self._parts.get(subset)
-        if found is None:
-            layout, members, parts = self.layout, self.members(subset), self.parts(subset)
-            steps = np.zeros((len(parts), len(members)), np.int64)
-            for row, part in enumerate(parts):
-                for slot, i in enumerate(self.members(part)):
-                    steps[row, members.index(i)] = layout.strides[part, slot]
-            strides, numbers = layout.strides[subset, : len(members)].copy(), np.array(parts)
-            radices = layout.radices[list(members)]
-            found = Parts(strides, radices, numbers, layout.offsets[numbers], steps)
-            self._parts[subset] = found
-        return found
 
     def domain(self, index: int) -> tuple[int, ...]:
         """dom(ψ): the observations that have a value in this state."""
@@ -415,10 +400,7 @@ class Lattice:
 
     def step(self, subset: int, observation: int) -> Step:
         """What looking at the observation does to the states of the subset."""
-        found = self._steps.get((subset, observation))
-        if found is None:
-            found = self._steps[subset, observation] = self._step(subset, observation)
-        return found
+        return self.steps[subset, observation]
 
     def _step(self, subset: int, observation: int) -> Step:
         layout, domain = self.layout, self.members(subset)

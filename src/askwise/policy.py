@@ -189,6 +189,7 @@ class SimultaneousPolicy(Policy):
         self.sets: Integers = np.broadcast_to(np.asarray(sets, np.int64), lattice.contexts).copy()
         """Î in each context."""
         self.sets.setflags(write=False)
+        self._after = lattice.states(self.subset) if lattice.contexts == 1 else range(0)
 
     @property
     def subset(self) -> int:
@@ -212,6 +213,8 @@ class SimultaneousPolicy(Policy):
 
     def looks(self, state: int) -> tuple[int, ...]:
         """What of the set is not known yet, as far as m allows."""
+        if state in self._after:  # the usual case, fast
+            return ()
         lattice = self.lattice
         if state < lattice.contexts:
             return lattice.members(self.sets.item(state))

@@ -22,6 +22,7 @@ follows what was seen, whatever the size of the problem.
 from __future__ import annotations
 
 import numbers
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,8 @@ MOST_STATES = 20_000_000
 """Of a problem whose every state has a row."""
 
 FIRST_ROWS = 1024
+
+MOST_WAITING = 4096
 
 MOST_CASES = 2**33 - 1
 """So many rewards of 1 still fit into 63 bits; no counter can exceed the number of cases."""
@@ -77,10 +80,11 @@ class Statistics:
         self.rows = _sparse_rows() if sparse else _dense_rows()
         """Which row is whose."""
         n = FIRST_ROWS if sparse else lattice.size
-        self.subset_visits: Integers = np.zeros(lattice.parcels, np.int64)
-        """N(I), for each context"""
-        self.visits: Integers = np.zeros(n, np.int64)
-        """N(ψ); of sequential cases, if anything is given, those that began there"""
+        self._subset_visits: Integers = np.zeros(lattice.parcels, np.int64)
+        self._visits: Integers = np.zeros(n, np.int64)
+        self._waiting: list[int] = []
+        """States seen by simultaneous cases that wait to be counted together."""
+        self._counting = threading.Lock()
         self.transitions: Integers = np.zeros((n, lattice.m), np.int64)
         """N(ψ, i, ψ') at [ψ', slot of i in ψ']: a state has one cell for each of its parents."""
         self.action_counts: Integers = np.zeros((n, actions), np.int64)
@@ -89,11 +93,24 @@ class Statistics:
         """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
         self._counters: Counters | None = None
 
+    @property
+    def subset_visits(self) -> Integers:
+        """N(I), for each context."""
+        self._count_waiting()
+        return self._subset_visits
+
+    @property
+    def visits(self) -> Integers:
+        """N(ψ), by row; of sequential cases, if anything is given, those that began there."""
+        self._count_waiting()
+        return self._visits
+
     # --- rows ----------------------------------------------------------------------------------
 
     @property
     def counters(self) -> Counters:
         """The arrays for the kernels. `make_room` replaces them."""
+        self._count_waiting()
         if self._counters is None:
             self._counters = Counters(self.rows, *(array for _, array in self._all_arrays()))
         return self._counters
@@ -101,7 +118,7 @@ class Statistics:
     @property
     def capacity(self) -> int:
         """How many rows there is room for."""
-        return len(self.visits)
+        return len(self._visits)
 
     @property
     def visited(self) -> int:
@@ -151,7 +168,8 @@ class Statistics:
         self.rows = _sparse_rows(capacity, self.rows.states[:used])
         self._counters = None
         for name in BY_ROW:
-            setattr(self, name, extended(getattr(self, name), used, capacity))
+            held = "_visits" if name == "visits" else name
+            setattr(self, held, extended(getattr(self, held), used, capacity))
 
     def dense(self) -> Statistics:
         """The same counters with a row for every state."""
@@ -162,17 +180,28 @@ class Statistics:
     def count_set(self, state: int, subset: int | None = None) -> None:
         """A simultaneous case saw `state`, of the given subset if that is known."""
         self.count_case()
+        if not self.is_sparse:  # its substates are counted when somebody asks: most of the time
+            self._waiting.append(state)  # it takes to call a kernel is spent on the way there
+            if len(self._waiting) >= MOST_WAITING:
+                self._count_waiting()
+            return
+        from askwise._kernels.counting import count_set
+
         if subset is None:
             subset = self.lattice.subset_of(state)
-        if self.is_sparse or self.lattice.contexts > 1:
-            from askwise._kernels.counting import count_set
+        self.make_room(1 << int(self.lattice.layout.sizes[subset]))
+        count_set(self.lattice.layout, self.counters, subset, state)
 
-            self.make_room(1 << int(self.lattice.layout.sizes[subset]))
-            count_set(self.lattice.layout, self.counters, subset, state)
-        else:  # the same, in a fifth of the time
-            from askwise._kernels.counting import count_parts
+    def _count_waiting(self) -> None:
+        if not self._waiting:
+            return
+        from askwise._kernels.counting import count_sets
 
-            count_parts(state, self.lattice.parts_of(subset), self.visits, self.subset_visits)
+        with self._counting:
+            states = np.array(self._waiting, np.int64)
+            arrays = (self._subset_visits, self._visits)
+            count_sets(self.lattice.layout, self.rows, *arrays, states)
+            del self._waiting[: len(states)]  # others may have been added meanwhile
 
     def count_path(self, path: Sequence[tuple[int, int]], start: int = 0, subset: int = 0) -> None:
         """A sequential case took these steps: (the observation bought, the state it led to).
@@ -184,16 +213,14 @@ class Statistics:
 
     def count_steps(self, path: Sequence[tuple[int, int]], start: int, subset: int) -> None:
         """`count_path` of a case that did not act."""
-        step, transitions = self.lattice.step, self.transitions
         if self.is_sparse:
             self.make_room(1 + len(path))
-            transitions = self.transitions
         if self.lattice.contexts > 1:
             self.visits[self._own_row(start)] += 1
+        steps, transitions, is_dense = self.lattice.steps, self.transitions, not self.is_sparse
         for observation, state in path:
-            subset, slot, _, _, _, _ = step(subset, observation)
-            row = state if not self.is_sparse else self._own_row(state)
-            transitions[row, slot] += 1
+            subset, slot, _, _, _, _ = steps[subset, observation]
+            transitions[state if is_dense else self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
         """`action`, taken when just `state` was known, earned `reward`."""
@@ -259,9 +286,10 @@ class Statistics:
         if not children:
             return 0
         slot = lattice.step(lattice.subset_of(state), observation).slot
+        count, row = self.transitions.item, self.row
         if self.is_sparse:
-            return sum(int(self.transitions[self.row(child), slot]) for child in children)
-        return int(self.transitions[children.start : children.stop : children.step, slot].sum())
+            return sum(count(row(child), slot) for child in children)
+        return sum(count(child, slot) for child in children)
 
     def mean_rewards(self) -> Floats:
         """r̂(a, ψ) at [ψ, a]; 0 where nothing was counted."""
@@ -315,7 +343,8 @@ class Statistics:
         subset_visits, states, *counted = other._counted()
         self.give_rows(states)
         rows = self._rows_of(states)
-        self.subset_visits += subset_visits
+        mine = self.subset_visits
+        mine += subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
         return self

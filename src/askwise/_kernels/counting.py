@@ -3,15 +3,39 @@
 import numpy as np
 
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import context_of, contexts_of
+from askwise._kernels.lattices import context_of, contexts_of, subset_at
 from askwise._kernels.rows import insert
 from askwise._typing import Integers
-from askwise.lattice import Layout, Parts
-from askwise.rows import Counters
+from askwise.lattice import Layout
+from askwise.rows import Counters, Rows
+
+
+@bare
+def count_sets(
+    layout: Layout, rows: Rows, subset_visits: Integers, visits: Integers, states: Integers
+) -> None:
+    """`count_set` for each of these states."""
+    for state in states:
+        count_substates(layout, rows, subset_visits, visits, subset_at(layout, state), state)
 
 
 @bare
 def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> int:
+    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
+    return count_substates(
+        layout, counters.rows, counters.subset_visits, counters.visits, subset, state
+    )
+
+
+@bare
+def count_substates(
+    layout: Layout,
+    rows: Rows,
+    subset_visits: Integers,
+    visits: Integers,
+    subset: int,
+    state: int,
+) -> int:
     """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
@@ -37,29 +61,10 @@ def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> in
             if chosen >> j & 1:
                 substate += digit * layout.strides[part, place]
                 place += 1
-        row = insert(counters.rows, substate)  # the state itself comes last
-        counters.visits[row] += 1
-        counters.subset_visits[part * contexts + context] += 1
+        row = insert(rows, substate)  # the state itself comes last
+        visits[row] += 1
+        subset_visits[part * contexts + context] += 1
     return row
-
-
-@bare
-def count_parts(state: int, parts: Parts, visits: Integers, subset_visits: Integers) -> None:
-    """`count_set` for dense rows in one context."""
-    place = state - parts.firsts[len(parts.firsts) - 1]  # the subset itself comes last
-    for part in range(len(parts.numbers)):
-        substate = parts.firsts[part]
-        for j in range(len(parts.strides)):
-            substate += place // parts.strides[j] % parts.radices[j] * parts.steps[part, j]
-        visits[substate] += 1
-        subset_visits[parts.numbers[part]] += 1
-
-
-@bare
-def count_path(counters: Counters, states: Integers, slots: Integers) -> None:
-    """N(ψ, i, ψ') += 1 for every step: the state it led to, and the slot of i there."""
-    for step in range(len(states)):
-        counters.transitions[insert(counters.rows, states[step]), slots[step]] += 1
 
 
 @bare

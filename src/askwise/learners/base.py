@@ -233,8 +233,8 @@ class BaseLearner(ABC):
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
-        for state, choice in self.way.count(self.statistics, case):
-            if self._rule.counted(state, choice, self.statistics) and self.doubles:
+        for pair in self.way.count(self.statistics, case):
+            if self._rule.counted(pair, self.statistics) and self.doubles:
                 self._over = True
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
@@ -245,7 +245,7 @@ class BaseLearner(ABC):
             self._rule.on_first(state, action)
         else:
             self.statistics.count_reward(state, action, reward)
-            if self._rule.counted(state, action, self.statistics) and self.doubles:
+            if self._rule.counted((state, action), self.statistics) and self.doubles:
                 self._over = True
         if not case.is_by_default:
             self.cases.pop(case.id, None)
@@ -253,8 +253,8 @@ class BaseLearner(ABC):
     def cancelled(self, case: Case) -> None:
         """A case was abandoned: count the looks it took one by one, each a fair sample."""
         if case.action_index < 0:
-            for state, choice in self.way.count_part(self.statistics, case):
-                if self._rule.counted(state, choice, self.statistics) and self.doubles:
+            for pair in self.way.count_part(self.statistics, case):
+                if self._rule.counted(pair, self.statistics) and self.doubles:
                     self._over = True
         self.looking.pop(case.id, None)
         self.cases.pop(case.id, None)

@@ -38,15 +38,14 @@ class Doubling:
         self.counts: dict[tuple[int, int], list[int]] = {}
         """(state, choice) → [N_k, ν_k]; a choice is an action a, or an observation i as −1 − i."""
 
-    def counted(self, state: int, choice: int, statistics: Statistics) -> bool:
-        """Whether the round is over, now that the pair was counted once more."""
-        key = (state, choice)
-        pair = self.counts.get(key)
-        if pair is None:
-            pair = self.counts[key] = [statistics.count_of(state, choice) - 1, 0]
-            self.on_first(state, choice)
-        nu = pair[1] = pair[1] + 1
-        return nu >= pair[0]  # ν_k is at least 1
+    def counted(self, pair: tuple[int, int], statistics: Statistics) -> bool:
+        """Whether the round is over, now that the (state, choice) was counted once more."""
+        counts = self.counts.get(pair)
+        if counts is None:
+            counts = self.counts[pair] = [statistics.count_of(*pair) - 1, 0]
+            self.on_first(*pair)
+        nu = counts[1] = counts[1] + 1
+        return nu >= counts[0]  # ν_k is at least 1
 
     def begin(self) -> None:
         """A new round."""

@@ -237,7 +237,9 @@ class SimultaneousPlanner(IncrementalPlanner):
     def bought(self, subset: int, context: int) -> None:
         """Every part of it was counted."""
         lattice = self.statistics.lattice
-        if self._is_new(-1 - lattice.parcel(subset, context)):
+        change = -1 - subset * lattice.contexts - context
+        if change not in self._queued:
+            self._queued.add(change)
             for part in lattice.parts(subset):
                 self._queue(1, self.tables.parcels, lattice.parcel(part, context))
 
