@@ -6,6 +6,7 @@ from askwise.errors import AskwiseError
 from askwise.lattice import Lattice
 from askwise.learners import (
     LEARNERS,
+    NCCUCRL2,
     PSRL,
     UCRL2,
     AdaptiveGreedy,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LEARNERS",
+    "NCCUCRL2",
     "PSRL",
     "UCRL2",
     "AdaptiveGreedy",

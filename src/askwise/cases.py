@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Protocol
 
-from askwise.errors import CaseError
+from askwise.errors import CaseError, ProblemError
 from askwise.lattice import Lattice
 from askwise.policy import Policy
 from askwise.problem import Value
@@ -26,6 +26,9 @@ class Desk(Protocol):
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """The reward has come; it replaces the one before, if there was one."""
 
+    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
+        """Observations cost so much: {name: amount}."""
+
     def cancelled(self, case: Case) -> None:
         """There will be no action, or no reward."""
 
@@ -39,6 +42,7 @@ class Case:
         "_looks",
         "_policy",
         "action_index",
+        "block",
         "earned",
         "id",
         "is_by_default",
@@ -72,6 +76,8 @@ class Case:
         self.is_by_default = False
         """Whether that was put in its place because none came."""
         self.is_cancelled = False
+        self.block = 0
+        """In which block of its learner's memory the reward was counted."""
         self._desk = desk
         self._policy: Policy | None = policy
         self.wanted: tuple[str, ...] = ()
@@ -116,9 +122,20 @@ class Case:
 
     # --- what happens to it ----------------------------------------------------------------------
 
-    def observe(self, values: Mapping[str, Value | None]) -> None:
-        """What was bought showed these values: all that was wanted, or a part of it."""
+    def observe(
+        self,
+        values: Mapping[str, Value | None],
+        *,
+        paid: Mapping[str, float] | None = None,
+    ) -> None:
+        """What was bought showed these values: all that was wanted, or a part of it.
+
+        `paid` is what they cost, where that was not known before; the learner plans with the means.
+        """
         with self._desk.lock:
+            if paid is not None:
+                self._checked(values)
+                self._pay(values, paid)
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
             for i, digit in self._checked(values):
                 subset, _, stride, radix, start, above = steps[subset, i]
@@ -128,6 +145,17 @@ class Case:
             self.state_index, self.subset = state, subset
             assert self._policy is not None
             self._go_on(self._policy)
+
+    def _pay(self, values: Mapping[str, Value | None], paid: Mapping[str, float]) -> None:
+        try:
+            lattice = self._lattice.priced(paid)
+        except ProblemError as error:
+            raise CaseError(f"paid: {error}") from None
+        for name in paid:
+            if name not in values:
+                raise CaseError(f"paid: observation {name!r} is not among what was observed")
+        self._desk.paid(self, paid)
+        self._lattice = lattice
 
     def unavailable(self, name: str) -> None:
         """What was wanted could not be had: a look that failed, one more outcome of it."""

@@ -14,9 +14,12 @@ Observations that are given are the leading digits of every state, of the empty 
 case begins in one of as many states as there are contexts, combinations of given values.
 """
 
+from __future__ import annotations
+
+import copy
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -138,17 +141,25 @@ class Lattice:
                 f"max_observations, or the number of observations or of their values{times}"
             )
         self.layout = _build(np.array(radices, np.int64), self.m, np.array(given, np.int64))
+        self._states = (
+            tuple((o.name, o.values, o.given, o.fails) for o in problem.observations),
+            problem.actions,
+            self.m,
+        )
         # bisection takes a tenth of the time in a list; a large one is not worth its memory
         offsets = self.layout.offsets
         self._offsets = offsets.tolist() if len(offsets) <= FEW_SUBSETS else offsets
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self.on_file: tuple[int, ...] = ()
+        """What nobody has to buy, so that it does not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
         self._members: dict[int, tuple[int, ...]] = {}
         self.steps = Steps(self._step)
         self.digits_of = [{v: x for x, v in enumerate(o.outcomes)} for o in self.observations]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lattice) and (self.problem, self.m) == (other.problem, other.m)
+        """Whether the states are the same; prices are not part of them."""
+        return isinstance(other, Lattice) and self._states == other._states
 
     def __hash__(self) -> int:
         return hash((self.size, self.m))
@@ -254,7 +265,8 @@ class Lattice:
     @cached_property
     def tariff(self) -> Tariff:
         """The prices of what can be bought."""
-        return tariff_of(self.observations[: self.buyable], self.problem.panels)
+        names = {self.observations[i].name for i in self.on_file}
+        return tariff_of(self.observations[: self.buyable], self.problem.panels, names)
 
     @property
     def costs(self) -> Floats:
@@ -416,6 +428,16 @@ class Lattice:
             int(layout.offsets[subset]),
             int(layout.offsets[above]),
         )
+
+    def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
+        """The same states at other prices; what is on file opens no panel."""
+        other = copy.copy(self)
+        other.problem = self.problem.priced(prices)
+        other.observations = tuple(other.problem.observations[i] for i in self.order)
+        other.on_file = (*self.on_file, *on_file)
+        for name in ("tariff", "subset_costs", "refunds"):
+            other.__dict__.pop(name, None)
+        return other
 
     def slot(self, index: int, observation: int) -> int:
         """The place of an observation in the state's domain: where its last step is counted."""

@@ -7,7 +7,7 @@ is refunded was not bought: it leaves I, and the fee is due with the next member
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,9 +59,14 @@ class Tariff(NamedTuple):
         return total
 
 
-def tariff_of(observations: Sequence[Observation], panels: Sequence[Panel]) -> Tariff:
-    """The prices of these observations, all of which can be bought."""
-    belongs = [[k for k, p in enumerate(panels) if o.name in p.observations] for o in observations]
+def tariff_of(
+    observations: Sequence[Observation], panels: Sequence[Panel], on_file: Collection[str] = ()
+) -> Tariff:
+    """The prices of these observations, all of which can be bought; what is on file pays no fee."""
+    belongs = [
+        [k for k, p in enumerate(panels) if o.name in p.observations and o.name not in on_file]
+        for o in observations
+    ]
     return Tariff(
         cost=np.array([o.cost for o in observations], np.float64),
         refunded=np.array(

@@ -186,6 +186,22 @@ class Problem(
         """Write a `.yaml`, `.yml` or `.json` file that `Problem.load` reads back as an equal."""
         write_document(path, self)
 
+    def priced(self, prices: Mapping[str, float]) -> Self:
+        """The same problem at other prices: {name: cost}, the others stay."""
+        if not isinstance(prices, Mapping):
+            raise ProblemError(f"prices must be {{name: cost}}, got {prices!r}")
+        known = [o.name for o in self.observations]
+        for name in prices:
+            if name not in known:
+                raise ProblemError(
+                    f"prices: unknown observation {name!r}, expected one of: {', '.join(known)}"
+                )
+        priced = [
+            msgspec.structs.replace(o, cost=prices[o.name]) if o.name in prices else o
+            for o in self.observations
+        ]
+        return msgspec.structs.replace(self, observations=priced)
+
     @property
     def m(self) -> int:
         """The most observations that may be bought in a case."""

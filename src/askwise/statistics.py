@@ -34,6 +34,9 @@ from askwise.lattice import Lattice
 from askwise.problem import Value
 from askwise.rows import Counters, Rows, extended
 
+PAID_UNIT = 2.0**-20
+"""The resolution of a price that was paid."""
+
 UNIT = 2.0**-30
 """The resolution of a reward."""
 
@@ -91,6 +94,10 @@ class Statistics:
         """N(a, ψ) at [ψ, a]"""
         self.reward_sums: Integers = np.zeros((n, actions), np.int64)
         """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
+        self.paid_counts: Integers = np.zeros(lattice.buyable, np.int64)
+        """Of each observation, how often it was told what was paid,"""
+        self.paid_sums: Integers = np.zeros(lattice.buyable, np.int64)
+        """and the sum, in units of 2⁻²⁰"""
         self._counters: Counters | None = None
 
     @property
@@ -133,7 +140,8 @@ class Statistics:
 
         return int(find(self.rows, state))
 
-    def _rows_of(self, states: Integers) -> Integers:
+    def rows_of(self, states: Integers) -> Integers:
+        """The row of each of these states; 0 for those that have none."""
         if not self.is_sparse:
             return states
         from askwise._kernels.rows import find_all
@@ -237,12 +245,23 @@ class Statistics:
         """A reward that was counted as `before` was `reward` in truth."""
         self.reward_sums[self.row(state), action] += round(reward / UNIT) - round(before / UNIT)
 
+    def count_paid(self, observation: int, amount: float) -> None:
+        """An observation cost so much in a case."""
+        self.paid_counts[observation] += 1
+        self.paid_sums[observation] += round(amount / PAID_UNIT)
+
+    def mean_paid(self) -> dict[str, float]:
+        """The mean of what was paid for each observation, where that was told."""
+        told, names = np.flatnonzero(self.paid_counts), self.lattice.names_of
+        means = self.paid_sums[told] * PAID_UNIT / self.paid_counts[told]
+        return dict(zip(names(tuple(told.tolist())), means.tolist(), strict=True))
+
     def frequency(self) -> Floats | None:
         """How often each context came; None if there is one, or no case came."""
         contexts = self.lattice.contexts
         if contexts == 1:
             return None
-        came: Floats = self.visits[self._rows_of(np.arange(contexts))].astype(np.float64)
+        came: Floats = self.visits[self.rows_of(np.arange(contexts))].astype(np.float64)
         return came / came.sum() if came.any() else None
 
     def record(
@@ -291,6 +310,14 @@ class Statistics:
             return sum(count(row(child), slot) for child in children)
         return sum(count(child, slot) for child in children)
 
+    def steps_before(self, states: Integers) -> Integers:
+        """N(ψ, i) at [ψ', slot of i in ψ'] of each of these states ψ'."""
+        from askwise._kernels.steps import steps_before
+
+        steps = np.zeros((len(states), self.lattice.m), np.int64)
+        steps_before(self.lattice.layout, self.counters, states, steps)
+        return steps
+
     def mean_rewards(self) -> Floats:
         """r̂(a, ψ) at [ψ, a]; 0 where nothing was counted."""
         return self.reward_sums * UNIT / np.maximum(1, self.action_counts)
@@ -315,6 +342,8 @@ class Statistics:
         """Every array of counters with its name, as far as it is used."""
         for name, array in self._all_arrays():
             yield name, array[: self.visited] if name in BY_ROW else array
+        yield "paid_counts", self.paid_counts
+        yield "paid_sums", self.paid_sums
 
     def copy(self) -> Statistics:
         """The same counters, apart from these."""
@@ -342,12 +371,32 @@ class Statistics:
         self.cases += other.cases
         subset_visits, states, *counted = other._counted()
         self.give_rows(states)
-        rows = self._rows_of(states)
+        rows = self.rows_of(states)
         mine = self.subset_visits
         mine += subset_visits
+        self.paid_counts += other.paid_counts
+        self.paid_sums += other.paid_sums
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
         return self
+
+    def take_back(self, other: Statistics, *, only_rewards: bool = False) -> None:
+        """Forget, in place, a part of what was counted; every state keeps its row.
+
+        With `only_rewards` cases and what they saw stay counted.
+        """
+        if self.lattice != other.lattice:
+            raise StatisticsError("statistics of two different problems cannot be subtracted")
+        subset_visits, states, *counted = other._counted()
+        rows, mine = self.rows_of(states), self.subset_visits
+        self.paid_counts -= other.paid_counts
+        self.paid_sums -= other.paid_sums
+        if not only_rewards:
+            self.cases -= other.cases
+            mine -= subset_visits
+        for name, theirs in zip(BY_ROW, counted, strict=True):
+            if not only_rewards or name in ("action_counts", "reward_sums"):
+                getattr(self, name)[rows] -= theirs
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -356,7 +405,9 @@ class Statistics:
             and self.cases == other.cases
             and all(
                 np.array_equal(mine, others)
-                for mine, others in zip(self._counted(), other._counted(), strict=True)
+                for mine, others in zip(
+                    self._counted() + self._paid(), other._counted() + other._paid(), strict=True
+                )
             )
         )
 
@@ -367,6 +418,9 @@ class Statistics:
         states = self.rows.states[rows] if self.is_sparse else rows
         order = np.argsort(states)
         return [self.subset_visits, states[order], *(array[rows[order]] for array in by_row)]
+
+    def _paid(self) -> list[Integers]:
+        return [self.paid_counts, self.paid_sums]
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -153,6 +153,7 @@ def check_counts_each_case_once(make: MakesLearner) -> None:
     """Every case is one case and one reward, the reward at the exact state acted in."""
     for model in _models():
         learner = make(model.problem, rng=8)
+        learner.memory = None  # nor does it forget any
         played = play(learner, model, 200, np.random.default_rng(5))
         counted = learner.statistics.dense().action_counts
         expected = np.zeros_like(counted)
@@ -241,6 +242,7 @@ def check_works_from_threads(make: MakesLearner) -> None:
     """Cases opened, observed and rewarded from several threads are all counted."""
     for model in _models():
         learner = make(model.problem, rng=12)
+        learner.memory = None
         with ThreadPoolExecutor(4) as pool:
             runs = [
                 pool.submit(play, learner, model, 100, np.random.default_rng(seed))

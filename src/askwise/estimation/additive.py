@@ -140,6 +140,11 @@ class AdditiveModel:
         self.effects.slot[:] = -1
         self.effects.slot[first, second] = np.flatnonzero(self.owner >= 0)
 
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice = lattice
+        self._shortlists.clear()
+
     def apart(self) -> AdditiveModel:
         """The same model; what happens to one does not change the other."""
         other = copy.copy(self)

@@ -108,8 +108,11 @@ class JointModel:
 
     def restored(self) -> None:
         """The population was overwritten by a saved one: see that it can be one."""
+        from askwise._kernels.joint_population import marginals
+
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
+        marginals(self._order, self.lattice.layout.offsets, self.population, self.probability)
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""
@@ -126,11 +129,14 @@ class JointModel:
         noise = rng.standard_normal(self._mean.shape)
         draw_rewards(self._factor, self._mean, noise, spread, cells)
         reward = self._of_states(cells)
-        weight = self.probability
-        if slots:  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
-            weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         action = reward.argmax(axis=1).astype(np.int16)
-        return Estimates(reward.max(axis=1), action, weight, Radii())
+        return Estimates(reward.max(axis=1), action, self.weight(slots=slots), Radii())
+
+    def weight(self, *, slots: bool) -> Floats:
+        """p(ψ), once or in every slot: p(ψ' | ψ, i) is in proportion to it, from any parent."""
+        return (
+            np.repeat(self.probability[:, None], self.lattice.m, 1) if slots else self.probability
+        )
 
     def _of_states(self, cells: Floats) -> Floats:
         """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""

@@ -9,6 +9,7 @@ from askwise.learners.epoch_greedy import EpochGreedy
 from askwise.learners.fixed_set import FixedSet
 from askwise.learners.learner import Learner
 from askwise.learners.lin_ucb import LinUCB
+from askwise.learners.ncc_ucrl2 import NCCUCRL2
 from askwise.learners.no_information import NoInformation
 from askwise.learners.policy_ucb import PolicyUCB
 from askwise.learners.psrl import PSRL
@@ -26,6 +27,7 @@ LEARNERS: dict[str, type[BaseLearner]] = {
         PSRL,
         AdaptiveGreedy,
         UCRL2,
+        NCCUCRL2,
         ContextualUCB,
         FixedSet,
         NoInformation,
@@ -47,6 +49,7 @@ def load(path: str | os.PathLike[str]) -> BaseLearner:
 
 __all__ = [
     "LEARNERS",
+    "NCCUCRL2",
     "PSRL",
     "UCRL2",
     "AdaptiveGreedy",

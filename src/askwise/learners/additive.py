@@ -45,6 +45,7 @@ class AdditiveMind:
         self.way = way
         self.explore_budget = explore_budget
         self.model = AdditiveModel(lattice)
+        self._world: tuple[Screened, Estimates] | None = None
 
     # --- planning --------------------------------------------------------------------------------
 
@@ -59,11 +60,36 @@ class AdditiveMind:
             blind = self.lattice.problem.reward_value * _blindly(screened, mean)
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
+                self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
         near = screened.world(rng, spread=SPREAD)
         explore = self.share_of_trying(opened, length)
+        self._world = screened, near
         return self._policy(screened, near, self._follow(screened, near), explore), length
+
+    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TreePolicy:
+        """The best policy of the world that the round is planned for, at these prices."""
+        assert isinstance(policy, TreePolicy)
+        explore = policy.compact.explore
+        # in a learner that was just loaded the world of its round is not known any more
+        screened, near = self._world or self._means(statistics)
+        few = screened.few
+        names = {o.name for o in few.lattice.observations}
+        prices = {o.name: o.cost for o in lattice.observations if o.name in names}
+        filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
+        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        screened = screened._replace(few=small)
+        return self._policy(screened, near, self._follow(screened, near), explore, lattice)
+
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice = lattice
+        self.model.use(lattice)
+
+    def counted(self) -> dict[str, Integers]:
+        """Its tallies."""
+        return self.model.tallies._asdict()
 
     def share_of_trying(self, opened: int, length: int) -> float:
         """The share of the next cases that try something."""
@@ -77,10 +103,14 @@ class AdditiveMind:
 
     def recommend(self, statistics: Statistics) -> TreePolicy:
         """The best policy by the means of what is believed, without tries; changes nothing."""
+        screened, mean = self._means(statistics)
+        return self._policy(screened, mean, self._follow(screened, mean), 0.0)
+
+    def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
+        """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
-        mean = screened.world(rng, spread=0.0)
-        return self._policy(screened, mean, self._follow(screened, mean), 0.0)
+        return screened, screened.world(rng, spread=0.0)
 
     def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> TreePolicy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
@@ -100,7 +130,12 @@ class AdditiveMind:
         return follow_sets(small, plan_simultaneous(small, world).sets)
 
     def _policy(
-        self, screened: Screened, world: Estimates, following: Choices, explore: float
+        self,
+        screened: Screened,
+        world: Estimates,
+        following: Choices,
+        explore: float,
+        lattice: Lattice | None = None,
     ) -> TreePolicy:
         from askwise._kernels.additive_cases import Tree
 
@@ -108,7 +143,7 @@ class AdditiveMind:
         plan = compact_tree(few.lattice, few.observations, following, world, values)
         blind = self.way.name == "simultaneous"
         tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
-        return tree_policy(self.lattice, tree, plan.value, self._frequency())
+        return tree_policy(lattice or self.lattice, tree, plan.value, self._frequency())
 
     def _frequency(self) -> Floats | None:
         """How often each context comes, if there are several: given values as if independent."""

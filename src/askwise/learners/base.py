@@ -22,12 +22,16 @@ from askwise.cases import Case
 from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
 from askwise.lattice import Lattice
+from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
 from askwise.problem import Problem, Value
 from askwise.rows import extended
 from askwise.statistics import Statistics
+
+PRICE_MOVED = 0.01
+"""A mean of prices paid that moved by this part makes a new plan."""
 
 
 class BaseLearner(ABC):
@@ -55,6 +59,10 @@ class BaseLearner(ABC):
         self.lock = threading.RLock()
         self.lengths = (0, 0)
         """How many cases were opened in the previous round, and in this one."""
+        self.memory: Memory | None = None
+        """What it remembers, if it ever forgets."""
+        self._own: dict[Any, Policy] = {}
+        """The policies of this round for cases with prices of their own."""
         self._opened = 0
         self._rule = Doubling()
         self._over = True
@@ -80,6 +88,10 @@ class BaseLearner(ABC):
     def new_statistics(self) -> Statistics:
         """Counters that are all 0."""
         return Statistics(self.lattice)
+
+    def new_counters(self) -> Statistics:
+        """Counters that are all 0, stored as its own."""
+        return Statistics(self.lattice, sparse=self.statistics.is_sparse)
 
     def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What it keeps beside the statistics, if an algorithm needs any; saved too."""
@@ -109,6 +121,31 @@ class BaseLearner(ABC):
         with self.lock:
             return self._begin_round() if self._policy is None else self._policy
 
+    def plan_at(self, lattice: Lattice) -> Policy:
+        """What `plan` would be at the prices of this lattice, which has the same states."""
+        own = self.lattice, self.problem
+        self.lattice, self.problem = lattice, lattice.problem
+        try:
+            return self.plan()
+        finally:
+            self.lattice, self.problem = own
+
+    def reprice(self, prices: Mapping[str, float]) -> None:
+        """From the next case on observations have these prices: {name: cost}, others stay."""
+        with self.lock:
+            lattice = self.lattice.priced(prices)
+            self._forget_plan()
+            self._use(lattice)
+
+    def _use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice, self.problem = lattice, lattice.problem
+        self.statistics.lattice = lattice
+
+    def _forget_plan(self) -> None:
+        """The next case opens under a plan that is made from nothing but the counters."""
+        self._over = True
+
     def resume(self, policy: Policy) -> None:
         """Go on with this policy, in a learner that was loaded."""
         self._policy = policy
@@ -136,20 +173,31 @@ class BaseLearner(ABC):
             if self.extra_arrays():
                 raise StatisticsError(f"{self.name} learns from more than statistics hold")
             self.statistics += statistics
-            self._over = True
+            self._forget_plan()
 
-    def open(self, known: Mapping[str, Value | None] | None = None) -> Case:
+    def open(
+        self,
+        known: Mapping[str, Value | None] | None = None,
+        *,
+        prices: Mapping[str, float] | None = None,
+    ) -> Case:
         """A new case, under the policy of the round.
 
         `known` has a value for all that is given. Whatever else it has was on file: it costs
-        nothing in this case, and counts towards the most that may be looked at.
+        nothing in this case, and counts towards the most that may be looked at. `prices` are those
+        of this case alone: it gets a plan of its own.
         """
         with self.lock:
             start = subset = 0
             if known is not None or self.lattice.contexts > 1:
                 start = self.lattice.index({} if known is None else known)
                 subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+            own = None if prices is None else self.lattice.priced(prices)
+            if self.memory is not None:
+                self._end_blocks()
             policy = self._policy_of_the_round()
+            if own is not None or subset:
+                policy = self._own_policy(policy, own or self.lattice, subset)
             number = self._opened + 1
             case = Case(number, policy, self, self.tag, start, subset)
             self._count_opened(1)
@@ -157,6 +205,17 @@ class BaseLearner(ABC):
             if case.action_index < 0:
                 self.looking[number] = case
             return case
+
+    def _own_policy(self, policy: Policy, lattice: Lattice, subset: int) -> Policy:
+        """The policy of the round, or one for other prices, or for what is on file."""
+        panels = lattice.tariff.panels_of
+        filed = tuple(i for i in self.lattice.members(subset) if panels(i))
+        if not filed and lattice is self.lattice:
+            return policy
+        key = (tuple(lattice.costs.tolist()), filed)
+        if key not in self._own:
+            self._own[key] = self.plan_at(lattice.priced({}, filed))
+        return self._own[key]
 
     def run(
         self,
@@ -168,8 +227,41 @@ class BaseLearner(ABC):
     ) -> None:
         """Decide these cases just as `open`, `observe` and `reward` would, one by one.
 
-        `values[t]` is the full state of a case and `rewards[t, a]` what each action would earn.
+        `values[t]` is the full state of a case, what is given last, and `rewards[t, a]` what each
+        action would earn.
         """
+        start = 0
+        while start < len(values):
+            end = len(values)
+            if self.memory is not None:
+                self._end_blocks()
+                end = min(end, start + self.memory.began + self.memory.length - self._opened)
+            part = slice(start, end)
+            out = (out_state[part], out_action[part], out_round[part])
+            self._run(values[part], rewards[part], *out)
+            start = end
+
+    def _end_blocks(self) -> None:
+        """Forget what there is to forget, if a block of cases is over."""
+        memory = self.memory
+        assert memory is not None
+        if self._opened - memory.began >= memory.length:
+            known = Knowledge(self.statistics, self.tallies())
+            if memory.end_block(known, self._opened):
+                self._forget_plan()
+
+    def tallies(self) -> dict[str, Integers]:
+        """What it counts beside the statistics, as arrays that can be added and taken back."""
+        return {}
+
+    def _run(
+        self,
+        values: Choices,
+        rewards: Floats,
+        out_state: Integers,
+        out_action: Choices,
+        out_round: Integers,
+    ) -> None:
         marks = self._marks_here()
         batch = Batch(values, rewards, out_state, out_action, 0)
         self._rule.to_marks(marks, self.round, self.policy, self.statistics)
@@ -203,6 +295,7 @@ class BaseLearner(ABC):
         return self._policy
 
     def _begin_round(self) -> Policy:
+        self._follow_prices()
         self.round += 1
         try:
             policy = self.plan()
@@ -210,6 +303,7 @@ class BaseLearner(ABC):
             self.round -= 1
             raise
         self._policy = policy
+        self._own.clear()
         self._rule.begin()
         self._over = False
         self.lengths = (self.lengths[1], 0)
@@ -228,7 +322,23 @@ class BaseLearner(ABC):
         self._opened += cases
         self.lengths = (self.lengths[0], self.lengths[1] + cases)
 
+    def _follow_prices(self) -> None:
+        """Plan with the mean of what was paid, where that is known."""
+        statistics = self.statistics
+        if statistics.paid_counts.any():
+            means = statistics.mean_paid()
+            old = {o.name: o.cost for o in self.problem.observations}
+            new = {n: p for n, p in means.items() if abs(p - old[n]) > PRICE_MOVED * max(p, old[n])}
+            if new:
+                self._forget_plan()
+                self._use(self.lattice.priced(new))
+
     # --- what cases report -----------------------------------------------------------------------
+
+    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
+        """A case paid so much: count it."""
+        for name, amount in amounts.items():
+            self.statistics.count_paid(self.lattice.position(name), amount)
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
@@ -241,9 +351,14 @@ class BaseLearner(ABC):
         """A case got its reward: count it at the state acted in."""
         state, action = case.state_index, case.action_index
         if before is not None:
-            self.statistics.replace_reward(state, action, before, reward)
-            self._rule.on_first(state, action)
+            if self.memory is None or self.memory.replace_reward(
+                case.block, state, action, before, reward
+            ):
+                self.statistics.replace_reward(state, action, before, reward)
+                self._rule.on_first(state, action)
         else:
+            if self.memory is not None:
+                case.block = self.memory.number
             self.statistics.count_reward(state, action, reward)
             if self._rule.counted((state, action), self.statistics) and self.doubles:
                 self._over = True

@@ -24,6 +24,7 @@ from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Problem
+from askwise.radii import Radii
 from askwise.statistics import Statistics
 
 SPREAD = 0.5
@@ -46,6 +47,8 @@ class JointMind:
         self.explore_budget = explore_budget
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
+        self.world: Floats = np.zeros(lattice.size)
+        """The rewards of the world that the round is planned for."""
 
     # --- planning --------------------------------------------------------------------------------
 
@@ -56,6 +59,7 @@ class JointMind:
         self.model.update(statistics)
         slots = self.way.name == "sequential"
         near = self.model.draw(rng, SPREAD, slots=slots)
+        self.world[:] = near.reward
         wide = self.model.draw(rng, 1.0, slots=slots)
         length = max(1, opened // SHARE)
         if self.explore_budget is not None:
@@ -66,6 +70,21 @@ class JointMind:
             length = min(length, affordable)
         tries = self._tries(statistics, wide)
         return with_tries(self.way.policy(self.lattice, near), tries), length
+
+    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TryingPolicy:
+        """The best policy of the world that the round is planned for, at these prices."""
+        assert isinstance(policy, TryingPolicy)
+        weight = self.model.weight(slots=self.way.name == "sequential")
+        near = Estimates(self.world, policy.actions, weight, Radii())
+        return with_tries(self.way.policy(lattice, near), policy.tries)
+
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice = self.model.lattice = lattice
+
+    def counted(self) -> dict[str, Integers]:
+        """Nothing: all it knows is in the statistics."""
+        return {}
 
     def recommend(self, statistics: Statistics) -> Policy:
         """The best policy by cautious estimates among what was tried; changes nothing."""
@@ -136,7 +155,7 @@ class JointMind:
 
     def arrays(self) -> dict[str, Floats | Integers]:
         """Where the estimates stand, from which the next ones go on."""
-        return {"population": self.model.population}
+        return {"population": self.model.population, "world": self.world}
 
     def restored(self) -> None:
         """The arrays were overwritten by saved ones."""

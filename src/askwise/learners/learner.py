@@ -11,10 +11,12 @@ from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
 from askwise.estimation.joint import MOST_CELLS, count_cells
+from askwise.lattice import Lattice
 from askwise.learners.additive import AdditiveMind
 from askwise.learners.base import BaseLearner
 from askwise.learners.budget import check_budget
 from askwise.learners.joint import JointMind
+from askwise.learners.memory import Memory
 from askwise.learners.plans import Sequential, Simultaneous
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -36,6 +38,15 @@ class Mind(Protocol):
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
         """The policy of a round that begins when so many cases were opened, and its length."""
+
+    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> Policy:
+        """What the policy of the round would be at the prices of this lattice."""
+
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+
+    def counted(self) -> dict[str, Integers]:
+        """What it counts beside the statistics, as arrays that can be added and taken back."""
 
     def recommend(self, statistics: Statistics) -> Policy:
         """What to deploy if learning were to stop now; changes nothing."""
@@ -75,6 +86,7 @@ class Learner(BaseLearner):
     explore_budget: the most to lose by trying, in the currency of the costs, compared with the best
     action taken blindly. When it is used up, the learner buys only what pays by cautious estimates,
     else nothing, until it has earned the loss back. None: no limit.
+    window, detect: forget, for a world that changes; see docs/drift.md.
 
     >>> from askwise.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
@@ -96,6 +108,8 @@ class Learner(BaseLearner):
         plan: str = "sequential",
         model: str = "auto",
         explore_budget: float | None = None,
+        window: int | None = None,
+        detect: bool = False,
         rng: RandomSource = None,
     ) -> None:
         ways = {way.name: way for way in (Sequential(), Simultaneous())}
@@ -107,6 +121,10 @@ class Learner(BaseLearner):
         self.given_model = model
         self.explore_budget = check_budget(explore_budget)
         super().__init__(problem, rng=rng)
+        if window is not None or detect:
+            if explore_budget is not None:
+                raise OptionError("explore_budget counts all cases: not with window or detect")
+            self.memory = Memory(window, detect=detect)
         self._length: Integers = np.ones(1, np.int64)
 
     @property
@@ -116,6 +134,8 @@ class Learner(BaseLearner):
             "plan": self.way.name,
             "model": self.given_model,
             "explore_budget": self.explore_budget,
+            "window": None if self.memory is None else self.memory.window,
+            "detect": self.memory is not None and self.memory.detect,
         }
 
     @property
@@ -155,8 +175,22 @@ class Learner(BaseLearner):
 
     def plan(self) -> Policy:
         """The best policy of a world drawn near the mean, and what to try beside it."""
-        policy, self._length[0] = self.mind.plan(self.statistics, self._opened, self.rng)
+        opened = self._opened if self.memory is None else self.statistics.cases
+        policy, self._length[0] = self.mind.plan(self.statistics, opened, self.rng)
         return policy
+
+    def plan_at(self, lattice: Lattice) -> Policy:
+        """What the policy of the round would be at the prices of this lattice."""
+        assert self._policy is not None
+        return self.mind.plan_at(lattice, self._policy, self.statistics)
+
+    def _use(self, lattice: Lattice) -> None:
+        super()._use(lattice)
+        self.mind.use(lattice)
+
+    def tallies(self) -> dict[str, Integers]:
+        """What the model counts beside the statistics."""
+        return self.mind.counted()
 
     def recommend(self) -> Policy:
         """What to deploy if learning were to stop now; changes nothing.
@@ -177,7 +211,7 @@ class Learner(BaseLearner):
         self.looking.pop(case.id, None)
         self.cases.pop(case.id, None)
 
-    def run(
+    def _run(
         self,
         values: Choices,
         rewards: Floats,

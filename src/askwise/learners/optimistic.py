@@ -8,7 +8,9 @@ from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
 from askwise.estimation.optimistic import Confidence, optimistic_estimates
+from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
+from askwise.learners.memory import Memory
 from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -34,10 +36,14 @@ class OptimisticLearner(BaseLearner):
         delta: float = 0.1,
         clock: str = "doubling",
         storage: str = "auto",
+        window: int | None = None,
+        detect: bool = False,
         rng: RandomSource = None,
     ) -> None:
         self.storage = storage
         super().__init__(problem, rng=rng)
+        if window is not None or detect:
+            self.memory = Memory(window, detect=detect)
         self.confidence = Confidence(confidence, width=width, delta=delta, clock=clock)
         self._rule.on_first = self._counted_first
         self._planner: IncrementalPlanner | None = None
@@ -53,6 +59,8 @@ class OptimisticLearner(BaseLearner):
             "delta": c.delta,
             "clock": c.clock,
             "storage": self.storage,
+            "window": None if self.memory is None else self.memory.window,
+            "detect": self.memory is not None and self.memory.detect,
         }
 
     def new_statistics(self) -> Statistics:
@@ -79,12 +87,12 @@ class OptimisticLearner(BaseLearner):
         self._planner_here().replan(self.t)
         return self.way.live_policy(self._planner_here())
 
-    def full_plan(self) -> Policy:
-        """The same policy, worked out from nothing but the counters."""
+    def full_plan(self, lattice: Lattice | None = None) -> Policy:
+        """The same policy, worked out from nothing but the counters, perhaps at other prices."""
         radii = self.confidence.radii(self.lattice, self.way.name, self.t)
         statistics = self.statistics.dense()
         estimates = optimistic_estimates(statistics, self.way.weight(statistics), radii)
-        return self.way.policy(self.lattice, estimates)
+        return self.way.policy(lattice or self.lattice, estimates)
 
     @property
     def policy(self) -> Policy:
@@ -104,13 +112,15 @@ class OptimisticLearner(BaseLearner):
             policy = self.way.live_policy(self._planner_here())
         super().resume(policy)
 
-    def merge(self, statistics: Statistics) -> None:
-        """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
-        with self.lock:
-            super().merge(statistics)
-            if self._policy is not None:
-                self._policy = self.policy  # nobody changes the old tables any more
-            self._planner = self._copy = None
+    def _forget_plan(self) -> None:
+        super()._forget_plan()
+        if self._policy is not None:
+            self._policy = self.policy  # nobody changes the old tables any more
+        self._planner = self._copy = None
+
+    def plan_at(self, lattice: Lattice) -> Policy:
+        """What the plan of the round would be at the prices of this lattice."""
+        return self.full_plan(lattice)
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
@@ -123,7 +133,7 @@ class OptimisticLearner(BaseLearner):
         if self._planner is not None:
             self._planner.changed(state, choice)
 
-    def run(
+    def _run(
         self,
         values: Choices,
         rewards: Floats,
@@ -133,7 +143,7 @@ class OptimisticLearner(BaseLearner):
     ) -> None:
         """Decide these cases, rounds and plans included, in one compiled loop."""
         if not self.is_incremental or not len(values):
-            super().run(values, rewards, out_state, out_action, out_round)
+            super()._run(values, rewards, out_state, out_action, out_round)
             return
         current = self._policy_of_the_round()
         self._part_with_policy()

@@ -99,7 +99,7 @@ that can be tried one by one
             self._count(case.tag, before, case.cost, -1)
         self._count(case.tag, reward, case.cost)
 
-    def run(
+    def _run(
         self,
         values: Choices,
         rewards: Floats,
@@ -111,7 +111,7 @@ that can be tried one by one
         for t in range(len(values)):
             one = slice(t, t + 1)
             out = (out_state[one], out_action[one], out_round[one])
-            super().run(values[one], rewards[one], *out)
+            super()._run(values[one], rewards[one], *out)
             reward = float(rewards[t, out_action[t]])
             self._count(self.tag, reward, self.lattice.spent(int(out_state[t])))
 

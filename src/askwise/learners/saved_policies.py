@@ -40,10 +40,32 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     pairs: int = 0
     explore: float = 0.0
     """Of a tree, as in `compact.py`: how many pairs it may try, and how often it tries anything."""
+    prices: dict[str, float] = {}
+    """Those it was made for, where they are not the problem's."""
+    on_file: list[int] = []
 
 
-def describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
+def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:
+    """In what the prices of one lattice are not those of the other, and what is on file."""
+    pairs = zip(lattice.observations, usual.observations, strict=True)
+    return {a.name: a.cost for a, b in pairs if a.cost != b.cost}, list(lattice.on_file)
+
+
+def at_prices(lattice: Lattice, prices: dict[str, float], on_file: list[int]) -> Lattice:
+    """The lattice whose `own_prices` these are."""
+    if not all(0 <= i < lattice.buyable for i in on_file):
+        raise FileError(f"something is on file that cannot be: {on_file}")
+    return lattice.priced(prices, on_file) if prices or on_file else lattice
+
+
+def describe(policy: Policy, learner: BaseLearner) -> SavedPolicy:
     """What to write of it in the header."""
+    saved = _describe(policy, learner.statistics)
+    saved.prices, saved.on_file = own_prices(policy.lattice, learner.lattice)
+    return saved
+
+
+def _describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
     weighed = policy.frequency is not None
     if isinstance(policy, TreePolicy):
         tree = policy.compact
@@ -75,6 +97,7 @@ def rebuild(
     archive: zipfile.ZipFile, learner: BaseLearner, prefix: str, saved: SavedPolicy
 ) -> Policy:
     """The policy that was saved, checked."""
+    lattice = at_prices(learner.lattice, saved.prices, saved.on_file)
     frequency = None
     if saved.frequency:
         shape = (learner.lattice.contexts,)
@@ -82,19 +105,19 @@ def rebuild(
         if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
             raise FileError("how often each context comes is not so")
     if saved.kind in ("sequential tree", "simultaneous tree"):
-        return _rebuild_tree(archive, learner.lattice, prefix, saved, frequency)
-    policy = _rebuild_plain(archive, learner, prefix, saved, frequency)
+        return _rebuild_tree(archive, lattice, prefix, saved, frequency)
+    policy = _rebuild_plain(archive, learner.statistics, lattice, prefix, saved, frequency)
     return _with_saved_tries(archive, policy, prefix) if saved.tries else policy
 
 
 def _rebuild_plain(
     archive: zipfile.ZipFile,
-    learner: BaseLearner,
+    statistics: Statistics,
+    lattice: Lattice,
     prefix: str,
     saved: SavedPolicy,
     frequency: Array | None,
 ) -> Policy:
-    lattice, statistics = learner.lattice, learner.statistics
     rows, row_of = (saved.rows,), row_finder(statistics)
     if not 0 < saved.rows <= statistics.visited:
         raise FileError(f"a policy has {saved.rows} rows")

@@ -22,11 +22,14 @@ from askwise._documents import replace_file
 from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
 from askwise.learners.base import BaseLearner
+from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.saved_policies import (
     Array,
     SavedPolicy,
+    at_prices,
     describe,
     load_array,
+    own_prices,
     rebuild,
     tables_of,
 )
@@ -48,6 +51,18 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     start: int
     default: float | None
     """The reward that was put in by default, if one was."""
+    block: int
+    prices: dict[str, float]
+    """Those that are not the problem's."""
+    on_file: list[int]
+
+
+class _Memory(msgspec.Struct, forbid_unknown_fields=True):
+    began: int
+    number: int
+    first: int
+    parts: list[tuple[int, int]]
+    """The cases and the rows of what was known before this block, and of each block in it."""
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -69,6 +84,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The current one first, if there is one."""
     planned: bool
     cases: list[_Case]
+    memory: _Memory | None
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
@@ -82,7 +98,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
                 policies.append(case._policy)
             place = next(k for k, p in enumerate(policies) if case.follows(p))
         what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
-        cases.append(_Case(*what))
+        cases.append(_Case(*what, case.block, *own_prices(case.lattice, learner.lattice)))
     header = _Header(
         format=FORMAT,
         version=VERSION,
@@ -97,13 +113,15 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         began=[(s, c, n) for (s, c), (n, _) in learner._rule.counts.items()],
         opened=learner._opened,
         rng=_plain(learner.rng.bit_generator.state),
-        policies=[describe(p, learner.statistics) for p in policies],
+        policies=[describe(p, learner) for p in policies],
         planned=learner._policy is not None,
         cases=cases,
+        memory=_describe_memory(learner.memory),
     )
-    arrays = dict(learner.statistics.arrays()) | learner.extra_arrays()
-    if learner.statistics.is_sparse:
-        arrays["states"] = learner.statistics.states
+    arrays = _arrays_of(learner.statistics) | learner.extra_arrays()
+    for k, part in enumerate(_parts_of(learner.memory)):
+        tables = _arrays_of(part.statistics) | part.tallies
+        arrays |= {f"memory{k}.{name}": array for name, array in tables.items()}
     for k, policy in enumerate(policies):
         for name, array in tables_of(policy, header.policies[k].rows).items():
             arrays[f"policy{k}.{name}"] = array
@@ -159,13 +177,11 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
         raise FileError(f"unknown learner {header.learner!r}, expected one of: {known}")
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
-    statistics.cases = header.cases_counted
-    if statistics.is_sparse:
-        _restore_rows(statistics, load_array(archive, "states", (header.rows,), np.int64))
-    for name, array in (*statistics.arrays(), *learner.extra_arrays().items()):
+    _restore_counters(archive, "", statistics, header.cases_counted, header.rows)
+    for name, array in learner.extra_arrays().items():
         array[...] = load_array(archive, name, array.shape, array.dtype)
-    _check_counters(learner)
     learner.restored()
+    _restore_memory(archive, learner, header.memory)
     policies = [rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
     if header.planned:
         learner.resume(policies[0])
@@ -195,6 +211,7 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case.action_index = saved.action
     case.start, case.is_cancelled = saved.start, False
     case.earned, case.is_by_default = saved.default, saved.default is not None
+    case.block = saved.block
     if saved.default is not None:
         check_reward(saved.default)
     case.state_index = saved.path[-1][1] if saved.path else saved.start
@@ -207,21 +224,73 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     if case._policy is not None:
         case._looks = case._policy.looks_in_case(case.state_index, case.tag)
     case.wanted = learner.lattice.names_of(case._looks)
-    case._lattice = learner.lattice
+    case._lattice = at_prices(learner.lattice, saved.prices, saved.on_file)
     return case
 
 
-def _check_counters(learner: BaseLearner) -> None:
-    statistics = learner.statistics
+def _restore_counters(
+    archive: zipfile.ZipFile, prefix: str, statistics: Statistics, cases: int, rows: int
+) -> None:
+    """Fill the counters, and see that they can be counters."""
+    statistics.cases = cases
+    if statistics.is_sparse:
+        states = load_array(archive, f"{prefix}states", (rows,), np.int64)
+        _restore_rows(statistics, states)
+    for name, array in statistics.arrays():
+        array[...] = load_array(archive, f"{prefix}{name}", array.shape, array.dtype)
     for name, array in statistics.arrays():
         if array.size and array.min() < 0:
             raise FileError(f"{name} has a negative count")
         if statistics.is_sparse and name in BY_ROW and array[0].any():
             raise FileError(f"{name} counts something in the row of what was never visited")
-    if max(statistics.cases, int(statistics.action_counts.max())) > MOST_CASES:
+    if not 0 <= max(cases, int(statistics.action_counts.max())) <= MOST_CASES:
         raise FileError("more cases than can be counted")
     if (statistics.reward_sums * UNIT > statistics.action_counts).any():
         raise FileError("rewards sum to more than their number")
+
+
+def _arrays_of(statistics: Statistics) -> dict[str, Array]:
+    arrays: dict[str, Array] = dict(statistics.arrays())
+    if statistics.is_sparse:
+        arrays["states"] = statistics.states
+    return arrays
+
+
+def _parts_of(memory: Memory | None) -> list[Knowledge]:
+    return [] if memory is None or memory.before is None else [memory.before, *memory.blocks]
+
+
+def _describe_memory(memory: Memory | None) -> _Memory | None:
+    if memory is None:
+        return None
+    parts = [(p.statistics.cases, p.statistics.visited) for p in _parts_of(memory)]
+    return _Memory(memory.began, memory.number, memory.first, parts)
+
+
+def _restore_memory(archive: zipfile.ZipFile, learner: BaseLearner, saved: _Memory | None) -> None:
+    memory = learner.memory
+    if (memory is None) != (saved is None):
+        raise FileError("it forgets, but there is no memory, or the other way round")
+    if memory is None or saved is None:
+        return
+    parts = []
+    for k, (cases, rows) in enumerate(saved.parts):
+        statistics = learner.new_counters()
+        _restore_counters(archive, f"memory{k}.", statistics, cases, rows)
+        tallies = {
+            name: load_array(archive, f"memory{k}.{name}", array.shape, array.dtype)
+            for name, array in learner.tallies().items()
+        }
+        parts.append(Knowledge(statistics, tallies))
+    blocks = max(0, len(parts) - 1) if memory.window is not None else 0
+    if not 0 <= saved.first <= saved.number or len(parts) != (blocks + 1 if saved.number else 0):
+        raise FileError("the memory has not the blocks it should have")
+    if memory.window is not None and saved.number and blocks != saved.number - saved.first:
+        raise FileError("the memory has not the blocks it should have")
+    memory.began, memory.number, memory.first = saved.began, saved.number, saved.first
+    if parts:
+        memory.before = parts[0]
+        memory.blocks.extend(parts[1:])
 
 
 def _restore_rows(statistics: Statistics, states: Array) -> None:
