@@ -1,7 +1,8 @@
 """A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
 
-The price of trying. Random looks are paid from an allowance of `ALLOWANCE · β · t^(2/3)` up to case
-t; their share of the cases follows from it.
+The price of trying. Random looks are paid from an allowance of `ALLOWANCE · β · √t` up to case t;
+their share of the cases follows from it. So what trying costs a case goes to zero like 1/√t, and
+where nothing is ever found, little is paid for that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from askwise.planning.compact import compact_tree, follow_set
 from askwise.policy import START, Policy
 from askwise.statistics import Statistics
 
-ALLOWANCE = 0.25
+ALLOWANCE = 0.9
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
@@ -70,7 +71,7 @@ class AdditiveMind:
         problem, tallies = self.lattice.problem, self.model.tallies
         beta = problem.reward_value
         roughly = ACTING_ROUGHLY * beta
-        allowed = ALLOWANCE * beta * (opened + length) ** (2 / 3)
+        allowed = ALLOWANCE * beta * (opened + length) ** 0.5
         spent = self.model.spent + roughly * int(tallies.tried[-1])
         a_case = problem.m * float(self.lattice.costs.mean()) + roughly
         return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))
