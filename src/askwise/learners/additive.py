@@ -1,8 +1,13 @@
 """A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
 
-The price of trying. Random looks are paid from an allowance of `ALLOWANCE · β · √t` up to case t;
-their share of the cases follows from it. So what trying costs a case goes to zero like 1/√t, and
-where nothing is ever found, little is paid for that.
+The price of trying. Random looks are paid from an allowance up to case t, in units of β the larger
+of
+
+    ALLOWANCE · √t     and     min(MOST_OF_EARNINGS, 2 w) · t^(2/3),
+
+w being what the plan is worth more than acting blindly; their share of the cases follows from it.
+So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
+pays, there is more to be found and to pay for it with.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from askwise.policy import START, Policy
 from askwise.statistics import Statistics
 
 ALLOWANCE = 0.9
+MOST_OF_EARNINGS = 0.25
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
@@ -63,15 +69,19 @@ class AdditiveMind:
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
         near = screened.world(rng, spread=SPREAD)
-        explore = self.share_of_trying(opened, length)
-        return self._policy(screened, near, self._follow(screened, near), explore), length
+        plan = self._policy(screened, near, self._follow(screened, near), 0.0)
+        worth = plan.value / self.lattice.problem.reward_value - float(near.reward[START])
+        explore = self.share_of_trying(opened, length, worth)
+        trying = plan.compact._replace(explore=explore)
+        return tree_policy(self.lattice, trying, plan.values), length
 
-    def share_of_trying(self, opened: int, length: int) -> float:
-        """The share of the next cases that try something."""
+    def share_of_trying(self, opened: int, length: int, worth: float) -> float:
+        """The share of the next cases that try something, if the plan is worth so much."""
         problem, tallies = self.lattice.problem, self.model.tallies
         beta = problem.reward_value
         roughly = ACTING_ROUGHLY * beta
-        allowed = ALLOWANCE * beta * (opened + length) ** 0.5
+        until, earning = opened + length, min(MOST_OF_EARNINGS, 2 * worth)
+        allowed = beta * max(ALLOWANCE * until**0.5, earning * until ** (2 / 3))
         spent = self.model.spent + roughly * int(tallies.tried[-1])
         a_case = problem.m * float(self.lattice.costs.mean()) + roughly
         return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))
