@@ -9,6 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
+"""Of Student's t, 97.5 % with 1, 2, … degrees of freedom; ten seeds and more have the last."""
+
+
 class Row(NamedTuple):
     """One learner in one population with one seed."""
 
@@ -28,11 +32,12 @@ class Row(NamedTuple):
 
 
 def mean_and_half_width(results: Iterable[float]) -> tuple[float, float]:
-    """A mean, and half of its 95 % interval (Student's t for ten seeds)."""
+    """A mean, and half of its 95 % interval."""
     numbers = np.array(list(results))
     if len(numbers) < 2:
         return float(numbers.mean()), float("nan")
-    return float(numbers.mean()), float(2.26 * numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    student = STUDENT[min(len(numbers), len(STUDENT) + 1) - 2]
+    return float(numbers.mean()), float(student * numbers.std(ddof=1) / np.sqrt(len(numbers)))
 
 
 def by_place(rows: Iterable[Row]) -> dict[tuple[str, str, str, int], list[Row]]:
