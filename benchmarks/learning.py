@@ -3,6 +3,7 @@
     python benchmarks/learning.py              # everything, 10 seeds: half an hour on two cores
     python benchmarks/learning.py --quick      # two seeds, 5,000 cases, the default learner
     python benchmarks/learning.py --figure docs/learning.svg --keep FILE
+    python benchmarks/learning.py --only Learner --suite small --cases 1000000 --seeds 3
 
 `learning_small.py` has populations with a full table of cells, `learning_many.py` ones with 20 to
 50 observations of which few matter. The score after n cases is
@@ -21,15 +22,11 @@ import argparse
 import csv
 import os
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
-import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 import learning_many
 import learning_small
@@ -37,8 +34,10 @@ from askwise import LEARNERS
 from askwise.environments import Environment
 from askwise.errors import TooLargeError
 from askwise.simulation import simulate
+from learning_tables import Row, beaten, details, show, summary
 
-MOMENTS = 1_000, 5_000, 20_000, 50_000, 100_000
+MOMENTS = 1_000, 5_000, 20_000, 50_000, 100_000, 1_000_000
+CASES = 100_000
 SEEDS = 10
 FIRST_SEED = 1_000
 """Seeds that nothing was chosen with."""
@@ -69,15 +68,15 @@ class Contestant(NamedTuple):
     label: str
     learner: str
     options: dict[str, Any]
-    cases: int = MOMENTS[-1]
+    cases: int = CASES
     suites: tuple[str, ...] = ("small", "many")
 
 
 CONTESTANTS = (
-    Contestant(OWN, "learner", {}),
-    Contestant("Learner, simultaneous", "learner", {"plan": "simultaneous"}),
+    Contestant(OWN, "learner", {}, MOMENTS[-1]),
+    Contestant("Learner, simultaneous", "learner", {"plan": "simultaneous"}, MOMENTS[-1]),
     *(
-        Contestant(f"Seq-OOS, width {width:g}", "seq-oos", {"width": width}, 100_000)
+        Contestant(f"Seq-OOS, width {width:g}", "seq-oos", {"width": width})
         for width in (0.25, 0.5, 0.71, 1.0)
     ),
     Contestant("Sim-OOS, width 0.5", "sim-oos", {"width": 0.5}),
@@ -89,23 +88,9 @@ CONTESTANTS = (
     Contestant("UCB, all bought", "contextual-ucb", {"exploration": 0.2}, 20_000, ("small",)),
     Contestant("UCRL2", "ucrl2", {"exploration": 0.02}, 20_000, ("small",)),
     Contestant("nothing bought", "no-information", {}, 20_000, ("small",)),
+    Contestant("fixed set, none", "fixed-set", {}, 20_000, ("small",)),
+    Contestant("random choice", "random-choice", {}, 20_000, ("small",)),
 )
-
-
-class Row(NamedTuple):
-    """One learner in one population with one seed."""
-
-    suite: str
-    place: str
-    half: str
-    contestant: str
-    seed: int
-    cases: int
-    micros: float
-    """Of computing a case, planning included."""
-    result: float
-    """The score; or the regret a case in per cent of β where information is worth nothing."""
-    is_regret: bool
 
 
 def places() -> list[Place]:
@@ -145,7 +130,7 @@ def run(place: Place, contestant: Contestant, seed: int, cases: int) -> list[Row
         regret = 100 * (best - mean) / problem.reward_value
         result = regret if is_regret else (mean - place.blind) / (best - place.blind)
         where = (place.suite, place.name, place.half, contestant.label)
-        rows.append(Row(*where, seed, n, micros, result, is_regret))
+        rows.append(Row(*where, seed, n, micros, result, is_regret, mean))
     return rows
 
 
@@ -173,82 +158,16 @@ def _kept(keep: Path | None) -> list[Row]:
         return []
     with keep.open(newline="") as file:
         return [
-            Row(*names, int(seed), int(n), float(micros), float(result), is_regret == "True")
-            for *names, seed, n, micros, result, is_regret in csv.reader(file)
-        ]
-
-
-# --- showing -------------------------------------------------------------------------------------
-
-
-def mean_and_half_width(results: Iterable[float]) -> tuple[float, float]:
-    """A mean, and half of its 95 % interval (Student's t for ten seeds)."""
-    numbers = np.array(list(results))
-    if len(numbers) < 2:
-        return float(numbers.mean()), float("nan")
-    return float(numbers.mean()), float(2.26 * numbers.std(ddof=1) / np.sqrt(len(numbers)))
-
-
-def by_place(rows: Iterable[Row]) -> dict[tuple[str, str, str, int], list[Row]]:
-    """Rows by suite, place, contestant and moment."""
-    grouped = defaultdict(list)
-    for row in rows:
-        grouped[row.suite, row.place, row.contestant, row.cases].append(row)
-    return dict(grouped)
-
-
-def summary(rows: list[Row], suite: str, half: str) -> Iterator[list[str]]:
-    """For each contestant the mean score over the places of a half, at each moment."""
-    for contestant in dict.fromkeys(row.contestant for row in rows if row.suite == suite):
-        own = [r for r in rows if (r.suite, r.half, r.contestant) == (suite, half, contestant)]
-        cells = [contestant]
-        for n in MOMENTS:
-            seeds = defaultdict(list)
-            for row in own:
-                if row.cases == n and not row.is_regret:
-                    seeds[row.seed].append(row.result)
-            mean, width = mean_and_half_width(map(np.mean, seeds.values())) if seeds else (0, 0)
-            cells.append(f"{mean:.3f} ±{width:.3f}" if seeds else "–")
-        yield [*cells, f"{np.mean([row.micros for row in own]):.1f}"]
-
-
-def details(rows: list[Row], suite: str, contestant: str) -> Iterator[list[str]]:
-    """For each place what a contestant reached at each moment."""
-    grouped = by_place(rows)
-    for place, half in dict.fromkeys((r.place, r.half) for r in rows if r.suite == suite):
-        cells = [place, half]
-        for n in MOMENTS:
-            at = grouped.get((suite, place, contestant, n))
-            cells.append(
-                "{:.2f} ±{:.2f}".format(*mean_and_half_width(r.result for r in at)) if at else "–"
+            Row(
+                *names,
+                int(seed),
+                int(n),
+                *map(float, (micros, result)),
+                regret == "True",
+                float(gain),
             )
-        yield cells
-
-
-def beaten(rows: list[Row], at: int = 20_000) -> Iterator[list[str]]:
-    """Where a comparator is better than the default learner, beyond both intervals."""
-    grouped = by_place(rows)
-    for (suite, place, contestant, n), theirs in grouped.items():
-        own = grouped.get((suite, place, OWN, n), [])
-        if n != at or contestant.startswith(OWN) or not own:
-            continue
-        if own[0].is_regret != theirs[0].is_regret:
-            continue  # to one who buys a set at once, information may be worth nothing
-        mine, my_width = mean_and_half_width(r.result for r in own)
-        other, width = mean_and_half_width(r.result for r in theirs)
-        better = (mine - other) if own[0].is_regret else (other - mine)
-        if better > my_width + width:
-            yield [place, contestant, f"{other:.2f} ±{width:.2f}", f"{mine:.2f} ±{my_width:.2f}"]
-
-
-def show(console: Console, title: str, header: list[str], lines: Iterable[list[str]]) -> None:
-    """One table."""
-    table = Table(title=title, title_justify="left", header_style="")
-    for place, name in enumerate(header):
-        table.add_column(name, justify="left" if place == 0 else "right")
-    for line in lines:
-        table.add_row(*line)
-    console.print(table)
+            for *names, seed, n, micros, result, regret, gain in csv.reader(file)
+        ]
 
 
 def main() -> None:
@@ -258,11 +177,12 @@ def main() -> None:
     parser.add_argument("--only", help="contestants whose label begins so")
     parser.add_argument("--suite", choices=["small", "many"])
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
-    seeds, most = (2, 5_000) if given.quick else (given.seeds, MOMENTS[-1])
+    seeds, most = (2, 5_000) if given.quick else (given.seeds, given.cases)
     only = given.only or (OWN if given.quick else "")
     suite = [p for p in places() if given.suite in (None, p.suite)]
     jobs = [
@@ -275,20 +195,22 @@ def main() -> None:
     ]
     rows = results(jobs, given.keep, given.workers)
     console = Console(width=120)
-    moments = [f"{n:,}" for n in MOMENTS]
+    moments = [n for n in MOMENTS if n <= most]
+    at_moments = [f"{n:,}" for n in moments]
     for name in dict.fromkeys(place.suite for place in suite):
         for half in dict.fromkeys(place.half for place in suite if place.suite == name):
             title = f"{name}, {half}: mean score over its populations"
-            header = ["learner", *moments, "µs a case"]
-            show(console, title, header, summary(rows, name, half))
+            header = ["learner", *at_moments, "µs a case"]
+            show(console, title, header, summary(rows, name, half, moments))
         for own in (OWN, "Learner, simultaneous"):
             title = f"{name}: {own} (where information is worth nothing: regret in % of β)"
-            show(console, title, ["population", "half", *moments], details(rows, name, own))
+            header = ["population", "half", *at_moments]
+            show(console, title, header, details(rows, name, own, moments))
     show(
         console,
-        "Better than Learner at 20,000 cases, beyond both intervals",
-        ["population", "learner", "score", "Learner's"],
-        beaten(rows),
+        "More gain than Learner in 20,000 cases, beyond both intervals (1: sequential oracle)",
+        ["population", "half", "learner", "reached", "Learner's", "more a case"],
+        beaten(rows, OWN, {p.name: (p.blind, p.oracles["sequential"]) for p in suite}),
     )
     if given.figure:
         from learning_figure import draw

@@ -1,7 +1,13 @@
 """A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
 
-The price of trying. Random looks are paid from an allowance of `ALLOWANCE · β · t^(2/3)` up to case
-t; their share of the cases follows from it.
+The price of trying. Random looks are paid from an allowance up to case t, in units of β the larger
+of
+
+    ALLOWANCE · √t     and     min(MOST_OF_EARNINGS, 2 w) · t^(2/3),
+
+w being what the plan is worth more than acting blindly; their share of the cases follows from it.
+So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
+pays, there is more to be found and to pay for it with.
 """
 
 from __future__ import annotations
@@ -21,7 +27,8 @@ from askwise.planning.compact import compact_tree, follow_sets
 from askwise.policy import Policy
 from askwise.statistics import Statistics
 
-ALLOWANCE = 0.25
+ALLOWANCE = 0.9
+MOST_OF_EARNINGS = 0.25
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
@@ -64,9 +71,12 @@ class AdditiveMind:
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
         near = screened.world(rng, spread=SPREAD)
-        explore = self.share_of_trying(opened, length)
         self._world = screened, near
-        return self._policy(screened, near, self._follow(screened, near), explore), length
+        following = self._follow(screened, near)
+        plan = self._policy(screened, near, following, 0.0)
+        worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
+        explore = self.share_of_trying(opened, length, worth)
+        return self._policy(screened, near, following, explore), length
 
     def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TreePolicy:
         """The best policy of the world that the round is planned for, at these prices."""
@@ -91,12 +101,13 @@ class AdditiveMind:
         """Its tallies."""
         return self.model.tallies._asdict()
 
-    def share_of_trying(self, opened: int, length: int) -> float:
-        """The share of the next cases that try something."""
+    def share_of_trying(self, opened: int, length: int, worth: float) -> float:
+        """The share of the next cases that try something, if the plan is worth so much."""
         problem, tallies = self.lattice.problem, self.model.tallies
         beta = problem.reward_value
         roughly = ACTING_ROUGHLY * beta
-        allowed = ALLOWANCE * beta * (opened + length) ** (2 / 3)
+        until, earning = opened + length, min(MOST_OF_EARNINGS, 2 * worth)
+        allowed = beta * max(ALLOWANCE * until**0.5, earning * until ** (2 / 3))
         spent = self.model.spent + roughly * int(tallies.tried[-1])
         a_case = problem.m * float(self.model.alone.mean()) + roughly
         return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))

@@ -5,9 +5,16 @@ plans for the first, drawn near the mean. Where that plan would act, it looks on
 chance of 2/√(1 + n), n cases having come to that state: half of the time at what is most telling in
 the second world, whatever the price, else at anything. With a chance of 1/√(1 + n), n cases having
 acted there, it does what is best in the second world.
+
+The second world is drawn wider and wider, like √log t. Bad luck with the first few tries of an
+action makes it look worse than it is; a draw of the same width for ever would hardly come back to
+it, and the learner would go on paying for a look, or taking an action, that only seems better. As
+such draws count for ever fewer cases, they cost little.
 """
 
 from __future__ import annotations
+
+import math
 
 import msgspec
 import numpy as np
@@ -29,6 +36,8 @@ from askwise.statistics import Statistics
 
 SPREAD = 0.5
 """How far the world that is planned for is drawn from the mean: ½ of the posterior's spread."""
+SETTLED = 300
+"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1."""
 CURIOSITY = 2.0
 DARING = 1.0
 """The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""
@@ -60,7 +69,7 @@ class JointMind:
         slots = self.way.name == "sequential"
         near = self.model.draw(rng, SPREAD, slots=slots)
         self.world[:] = near.reward
-        wide = self.model.draw(rng, 1.0, slots=slots)
+        wide = self.model.draw(rng, wide_spread(opened), slots=slots)
         length = max(1, opened // SHARE)
         if self.explore_budget is not None:
             blind = self._blind_gain()
@@ -160,6 +169,11 @@ class JointMind:
     def restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
+
+
+def wide_spread(opened: int) -> float:
+    """How far the second world is drawn from the mean after so many cases."""
+    return math.sqrt(max(1.0, math.log((1 + opened) / SETTLED)))
 
 
 def _free_of_charge(problem: Problem) -> Problem:
