@@ -4,7 +4,7 @@ Values closer than a hair (10⁻¹² of β) are ties: marginals are sums in diff
 look that changes nothing should not be bought for a rounding error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,17 +13,31 @@ from askwise.errors import ModelError
 from askwise.estimation.estimates import Estimates
 from askwise.lattice import Lattice
 from askwise.models import Model
-from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.policy import SequentialPolicy, SimultaneousPolicy
+from askwise.problem import Value
 from askwise.radii import Radii
 
 HAIR = 1e-12
 
 
-def simultaneous(model: Model) -> SimultaneousPolicy:
-    """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m."""
+def simultaneous(
+    model: Model, *, known: Mapping[str, Value | None] | None = None
+) -> SimultaneousPolicy:
+    """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m.
+
+    With `known` it is the best for a case in which that is given and on file, for nothing: its
+    value is what such a case is worth.
+    """
     lattice, estimates = _truth(model)
-    plan = plan_simultaneous(lattice, estimates, margin=HAIR * lattice.problem.reward_value)
+    margin = HAIR * lattice.problem.reward_value
+    if known is None:
+        plan = plan_simultaneous(lattice, estimates, margin=margin)
+    else:
+        start = lattice.index(known)
+        lattice = lattice.priced({}, lattice.domain(start))
+        by_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
+        plan = plan_set_from(lattice, estimates._replace(weight=by_slot), start, margin=margin)
     tables = (plan.sets, estimates.action, plan.values)
     return SimultaneousPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
 

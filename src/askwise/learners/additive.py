@@ -72,11 +72,11 @@ class AdditiveMind:
             length = min(length, affordable)
         near = screened.world(rng, spread=SPREAD)
         self._world = screened, near
-        following = self._follow(screened, near)
-        plan = self._policy(screened, near, following, 0.0)
+        plan = self._policy(screened, near, self._follow(screened, near), 0.0)
         worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
         explore = self.share_of_trying(opened, length, worth)
-        return self._policy(screened, near, following, explore), length
+        trying = plan.compact._replace(explore=explore)
+        return tree_policy(self.lattice, trying, plan.values, plan.frequency), length
 
     def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TreePolicy:
         """The best policy of the world that the round is planned for, at these prices."""
@@ -91,6 +91,10 @@ class AdditiveMind:
         small = few._replace(lattice=few.lattice.priced(prices, filed))
         screened = screened._replace(few=small)
         return self._policy(screened, near, self._follow(screened, near), explore, lattice)
+
+    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> Policy:
+        """The same tree: what it looks at and is not on file."""
+        return policy
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""

@@ -130,6 +130,10 @@ class BaseLearner(ABC):
         finally:
             self.lattice, self.problem = own
 
+    def plan_from(self, lattice: Lattice, start: int) -> Policy:
+        """What to buy at once when `start` is on file; at least what of its set is not known."""
+        return self.policy if lattice is self.lattice else self.plan_at(lattice)
+
     def reprice(self, prices: Mapping[str, float]) -> None:
         """From the next case on observations have these prices: {name: cost}, others stay."""
         with self.lock:
@@ -197,7 +201,7 @@ class BaseLearner(ABC):
                 self._end_blocks()
             policy = self._policy_of_the_round()
             if own is not None or subset:
-                policy = self._own_policy(policy, own or self.lattice, subset)
+                policy = self._own_policy(policy, own or self.lattice, start, subset)
             number = self._opened + 1
             case = Case(number, policy, self, self.tag, start, subset)
             self._count_opened(1)
@@ -206,15 +210,17 @@ class BaseLearner(ABC):
                 self.looking[number] = case
             return case
 
-    def _own_policy(self, policy: Policy, lattice: Lattice, subset: int) -> Policy:
+    def _own_policy(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
         """The policy of the round, or one for other prices, or for what is on file."""
         panels = lattice.tariff.panels_of
         filed = tuple(i for i in self.lattice.members(subset) if panels(i))
-        if not filed and lattice is self.lattice:
+        is_set = subset > 0 and self.way.name == "simultaneous"
+        if not filed and not is_set and lattice is self.lattice:
             return policy
-        key = (tuple(lattice.costs.tolist()), filed)
+        key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
         if key not in self._own:
-            self._own[key] = self.plan_at(lattice.priced({}, filed))
+            there = lattice.priced({}, filed) if filed else lattice
+            self._own[key] = self.plan_from(there, start) if is_set else self.plan_at(there)
         return self._own[key]
 
     def run(

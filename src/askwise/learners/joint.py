@@ -26,7 +26,7 @@ from askwise.estimation.joint import JointModel
 from askwise.estimation.optimistic import practical_radii
 from askwise.lattice import Lattice
 from askwise.learners.budget import affordable_cases
-from askwise.learners.plans import WayToBuy
+from askwise.learners.plans import WayToBuy, set_policy_from
 from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
@@ -86,6 +86,12 @@ class JointMind:
         weight = self.model.weight(slots=self.way.name == "sequential")
         near = Estimates(self.world, policy.actions, weight, Radii())
         return with_tries(self.way.policy(lattice, near), policy.tries)
+
+    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> TryingPolicy:
+        """The best set of that world when `start` is on file."""
+        assert isinstance(policy, TryingPolicy)
+        near = Estimates(self.world, policy.actions, self.model.weight(slots=True), Radii())
+        return with_tries(set_policy_from(lattice, near, start), policy.tries)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""

@@ -42,6 +42,9 @@ class Mind(Protocol):
     def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> Policy:
         """What the policy of the round would be at the prices of this lattice."""
 
+    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> Policy:
+        """What to buy at once when `start` is on file."""
+
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
 
@@ -183,6 +186,11 @@ class Learner(BaseLearner):
         """What the policy of the round would be at the prices of this lattice."""
         assert self._policy is not None
         return self.mind.plan_at(lattice, self._policy, self.statistics)
+
+    def plan_from(self, lattice: Lattice, start: int) -> Policy:
+        """What to buy at once when `start` is on file."""
+        assert self._policy is not None
+        return self.mind.plan_from(lattice, start, self._policy)
 
     def _use(self, lattice: Lattice) -> None:
         super()._use(lattice)

@@ -11,6 +11,7 @@ from askwise.estimation.optimistic import Confidence, optimistic_estimates
 from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.memory import Memory
+from askwise.learners.plans import set_policy_from
 from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -121,6 +122,15 @@ class OptimisticLearner(BaseLearner):
     def plan_at(self, lattice: Lattice) -> Policy:
         """What the plan of the round would be at the prices of this lattice."""
         return self.full_plan(lattice)
+
+    def plan_from(self, lattice: Lattice, start: int) -> Policy:
+        """The best set when `start` is on file, by optimistic estimates."""
+        radii = self.confidence.radii(self.lattice, self.way.name, self.t)
+        statistics = self.statistics.dense()
+        # both are fair samples of one more look: blind cases, and cases with the like on file
+        weight = statistics.visits[:, None] + statistics.transitions
+        estimates = optimistic_estimates(statistics, weight, radii)
+        return set_policy_from(lattice, estimates, start)
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""

@@ -11,7 +11,7 @@ from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
 from askwise.lattice import Lattice
 from askwise.learners.rounds import Marks
-from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.planning.incremental import (
     IncrementalPlanner,
@@ -75,6 +75,12 @@ class Batch(NamedTuple):
 def row_finder(statistics: Statistics) -> RowOf | None:
     """How a policy finds the row of a state in tables beside these counters."""
     return statistics.row if statistics.is_sparse else None
+
+
+def set_policy_from(lattice: Lattice, estimates: Estimates, start: int) -> SimultaneousPolicy:
+    """The best set for a case in which `start` is on file; the weights are by slot."""
+    plan = plan_set_from(lattice, estimates, start)
+    return SimultaneousPolicy(lattice, plan.sets, estimates.action, plan.values)
 
 
 class Simultaneous:

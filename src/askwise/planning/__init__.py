@@ -1,6 +1,16 @@
 """From estimates to plans: pure functions, one for each way to buy."""
 
 from askwise.planning.sequential import SequentialPlan, plan_sequential
-from askwise.planning.simultaneous import SimultaneousPlan, plan_simultaneous
+from askwise.planning.simultaneous import (
+    SimultaneousPlan,
+    plan_set_from,
+    plan_simultaneous,
+)
 
-__all__ = ["SequentialPlan", "SimultaneousPlan", "plan_sequential", "plan_simultaneous"]
+__all__ = [
+    "SequentialPlan",
+    "SimultaneousPlan",
+    "plan_sequential",
+    "plan_set_from",
+    "plan_simultaneous",
+]

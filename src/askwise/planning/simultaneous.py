@@ -29,6 +29,33 @@ class SimultaneousPlan(NamedTuple):
     """Î in each context: the first of the best, so the fewest observations among equals."""
 
 
+def plan_set_from(
+    lattice: Lattice, estimates: Estimates, start: int, *, margin: float = 0.0
+) -> SimultaneousPlan:
+    """The best set for a case in which `start` is on file: the same set in every context.
+
+    The weights are by slot, as for `plan_sequential`: V̂(I) is worked out look by look, because
+    samples of what comes after different things on file are fair only one step at a time.
+    """
+    from askwise._kernels.sets_on_file import best_set_from
+
+    by_subset = np.empty(lattice.subsets)
+    subset = best_set_from(
+        lattice.layout,
+        lattice.tariff,
+        lattice.problem.reward_value * estimates.reward,
+        estimates.weight,
+        estimates.radii.outcomes,
+        estimates.radii.per_outcome,
+        margin,
+        start,
+        lattice.subset_of(start),
+        by_subset,
+    )
+    values = np.repeat(by_subset, lattice.contexts)
+    return SimultaneousPlan(values, np.full(lattice.contexts, subset))
+
+
 def plan_simultaneous(
     lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
 ) -> SimultaneousPlan:
