@@ -17,7 +17,7 @@ from askwise.learners import LEARNERS
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
-MUST_HAVE_CODE = {"README.md", "CONTRIBUTING.md", "docs/paper.md"}
+MUST_HAVE_CODE = {"README.md", "CONTRIBUTING.md", "docs/paper.md", "docs/real-life.md"}
 OUTPUT = "<!-- output -->"
 
 

@@ -130,7 +130,8 @@ class Case:
     ) -> None:
         """What was bought showed these values: all that was wanted, or a part of it.
 
-        `paid` is what they cost, where that was not known before; the learner plans with the means.
+        `paid` is what they cost, where that was not known before, without the fees of panels; the
+        learner plans with the means.
         """
         with self._desk.lock:
             if paid is not None:
