@@ -9,7 +9,7 @@ from typing import Protocol
 from askwise.errors import CaseError
 from askwise.lattice import Lattice
 from askwise.policy import Policy
-from askwise.problem import Value
+from askwise.problem import Seen, Value
 from askwise.statistics import check_reward
 
 
@@ -116,7 +116,7 @@ class Case:
 
     # --- what happens to it ----------------------------------------------------------------------
 
-    def observe(self, values: Mapping[str, Value | None]) -> None:
+    def observe(self, values: Mapping[str, Seen]) -> None:
         """What was bought showed these values: all that was wanted, or a part of it."""
         with self._desk.lock:
             state, subset, step = self.state_index, self.subset, self._lattice.step
@@ -203,7 +203,7 @@ class Case:
                 f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
             )
 
-    def _checked(self, values: Mapping[str, Value | None]) -> list[tuple[int, int]]:
+    def _checked(self, values: Mapping[str, Seen]) -> list[tuple[int, int]]:
         """The values as integers, or an error before anything has changed."""
         lattice, looks = self._lattice, self._looks
         positions, digits = lattice.positions, lattice.digits_of

@@ -24,7 +24,7 @@ import numpy as np
 from askwise._typing import Choices, Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.prices import Tariff, tariff_of
-from askwise.problem import Problem, Value
+from askwise.problem import Problem, Seen, Value
 
 MOST_SUBSETS = 5_000_000
 MOST_STATES = 2**61
@@ -145,7 +145,9 @@ class Lattice:
         self._members: dict[int, tuple[int, ...]] = {}
         self._parts: dict[int, Parts] = {}
         self._steps: dict[tuple[int, int], Step] = {}
-        self.digits_of = [{v: x for x, v in enumerate(o.outcomes)} for o in self.observations]
+        self.digits_of: list[dict[object, int]] = [
+            {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
+        ]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lattice) and (self.problem, self.m) == (other.problem, other.m)
@@ -181,7 +183,7 @@ class Lattice:
             self._names[observations] = names
         return names
 
-    def digit(self, observation: int, value: Value | None) -> int:
+    def digit(self, observation: int, value: Seen) -> int:
         """The value of that observation, as its place among its outcomes; None is a failure."""
         # True == 1 and 1.0 == 1, but neither was declared.
         if type(value) in (str, int) or (
@@ -190,11 +192,7 @@ class Lattice:
             digit = self.digits_of[observation].get(value)
             if digit is not None:
                 return digit
-        declared = self.observations[observation]
-        known = ", ".join(map(repr, declared.values))
-        raise CaseError(
-            f"observation {declared.name!r} has no value {value!r}, expected one of: {known}"
-        )
+        return self.observations[observation].place(value)
 
     def action(self, name: str) -> int:
         """The action of that name, as its place in the problem."""
@@ -203,7 +201,7 @@ class Lattice:
             raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
         return actions.index(name)
 
-    def index(self, state: Mapping[str, Value | None]) -> int:
+    def index(self, state: Mapping[str, Seen]) -> int:
         """The integer of a readable state, in which all that is given has a value."""
         if not isinstance(state, Mapping):
             raise CaseError(f"a state is {{name: value}}, got {state!r}")

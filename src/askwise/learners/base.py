@@ -25,7 +25,7 @@ from askwise.lattice import Lattice
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
-from askwise.problem import Problem, Value
+from askwise.problem import Problem, Seen
 from askwise.rows import extended
 from askwise.statistics import Statistics
 
@@ -138,7 +138,7 @@ class BaseLearner(ABC):
             self.statistics += statistics
             self._over = True
 
-    def open(self, known: Mapping[str, Value | None] | None = None) -> Case:
+    def open(self, known: Mapping[str, Seen] | None = None) -> Case:
         """A new case, under the policy of the round.
 
         `known` has a value for all that is given. Whatever else it has was on file: it costs
