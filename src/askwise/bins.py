@@ -50,7 +50,7 @@ def as_number(value: object) -> int | float | None:
     try:
         return float(value)
     except OverflowError:  # a fraction beyond every float
-        return math.copysign(math.inf, value)
+        return -math.inf if value < 0 else math.inf
 
 
 def as_date(value: object) -> date | None:

@@ -72,11 +72,11 @@ class Observation(
             if not _is_value(value):
                 raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
         _check_distinct(values, f"{who}: value")
-        if self.other is not None and not (_is_value(self.other) and self.other in values):
-            known = ", ".join(map(repr, values))
-            raise ProblemError(
-                f"{who}: other must be one of its values, {known}, got {self.other!r}"
-            )
+        if self.other is not None:
+            if not _is_value(self.other) or self.other not in values:
+                known = ", ".join(map(repr, values))
+                raise ProblemError(f"{who}: other must be one of {known}, got {self.other!r}")
+            msgspec.structs.force_setattr(self, "other", values[values.index(self.other)])
         if not isinstance(self.given, bool):
             raise ProblemError(f"{who}: given must be true or false, got {self.given!r}")
         if self.fails not in (None, "charged", "refunded"):
@@ -109,25 +109,28 @@ class Observation(
         """What looking can show: a value, or None for a look that failed, if it can."""
         return (*self.values, None) if self.fails else tuple(self.values)
 
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether it takes any number, and finds its bin."""
+        return self.edges is not None and not isinstance(self.edges[0], date)
+
     def place(self, seen: Seen) -> int:
         """The outcome that something undeclared stands for, as its place: a bin, none, other."""
-        who, known = f"observation {self.name!r}", ", ".join(map(repr, self.values))
         if is_missing(seen):
             if self.fails:
                 return len(self.values)
-            raise CaseError(
-                f"{who} has no value {seen!r}, expected one of: {known}; if it may be missing, "
-                "declare fails='charged' or fails='refunded'"
-            )
-        if self.edges:
+        elif self.edges is not None:
             place = bin_of(self.edges, seen)
             if place is not None:
                 return place
-            known = f"{kind_of(self.edges[0])}, or one of: {known}"
-            raise CaseError(f"{who} has no value {seen!r}, expected {known}")
-        if self.other is not None and _is_value(seen):
+        elif self.other is not None and _is_value(seen):
             return self.values.index(self.other)
-        raise CaseError(f"{who} has no value {seen!r}, expected one of: {known}")
+        wanted = f"{kind_of(self.edges[0])}, or one of" if self.edges else "one of"
+        known = ", ".join(map(repr, self.values))
+        hint = "; declare fails= if it may be missing" if is_missing(seen) else ""
+        raise CaseError(
+            f"observation {self.name!r} has no value {seen!r}, expected {wanted}: {known}{hint}"
+        )
 
 
 class Panel(
