@@ -103,15 +103,16 @@ def shortest(low: float, high: float) -> int | float:
     """
     if low < 0 <= high:
         return 0
-    below, above = Fraction(low), Fraction(high)
+    below, above = Fraction(repr(low)), Fraction(repr(high))  # as people read them
     power = math.ceil(math.log10(max(abs(low), abs(high))))
-    while True:
-        for step in (Fraction(10) ** power, Fraction(10) ** power / 2):
+    for digits in range(18):  # no float needs more to be told from the next
+        whole = Fraction(10) ** (power - digits)
+        for step in (whole, whole / 2):
             if below // step < above // step:
                 edge = float(_middle(below, above, step) * step)
                 if low < edge <= high:  # still so, as a float
                     return int(edge) if edge.is_integer() and abs(edge) < 2**53 else edge
-        power -= 1
+    return high
 
 
 def first_of(low: date, high: date) -> date:
