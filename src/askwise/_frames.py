@@ -42,7 +42,7 @@ def cells_of(column: Any) -> list[Any]:
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise TableError(f"a column has one dimension, got an array of shape {column.shape}")
-        return list(column)
+        return column.tolist() if column.dtype.kind in "iuf" else list(column)
     import narwhals as nw
 
     try:

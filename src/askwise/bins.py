@@ -24,6 +24,8 @@ Edge = int | float | date
 
 def is_missing(value: object) -> bool:
     """Whether a cell holds nothing: None, NaN, NaT, pandas.NA."""
+    if type(value) is float:  # the usual case, fast
+        return math.isnan(value)
     if value is None or type(value).__name__ == "NAType":
         return True
     if isinstance(value, Decimal):
@@ -33,6 +35,8 @@ def is_missing(value: object) -> bool:
 
 def is_number(value: object) -> bool:
     """Whether it is a finite number, as a price must be."""
+    if type(value) is float:
+        return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
     try:
@@ -43,6 +47,8 @@ def is_number(value: object) -> bool:
 
 def as_number(value: object) -> int | float | None:
     """The number that a value is, in Python's own types; None if it is none, as True is not."""
+    if type(value) is float or type(value) is int:  # the usual case, fast
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
         return None
     if isinstance(value, numbers.Integral):
