@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import askwise as aw
 import cli_reference
-from askwise.cli import app, main
+from askwise.cli import _read_table, app, main
 from askwise.environments import Population, Table, model_at_random
 from askwise.learners import LEARNERS
 
@@ -287,3 +287,20 @@ def test_the_examples_print_what_the_page_says():
         cli_reference.SECONDS.sub("", text) for text in (page, cli_reference.examples(wrong))
     ]
     assert timeless[0] == timeless[1]  # it does run them
+
+
+def test_a_csv_of_numbers_empty_cells_and_unseen_categories(tmp_path):
+    problem = aw.Problem(
+        observations=[
+            aw.Observation.binned("age", edges=[40], cost=0.1, fails="charged"),
+            aw.Observation.binned("since", edges=["2020-01-01"], cost=0.1),
+            aw.Observation("region", values=["north", "rest"], other="rest", cost=0.1),
+        ],
+        actions=["wait", "treat"],
+    )
+    path = tmp_path / "people.csv"
+    rows = "39.5,20191231,north,1,0\n40,2020-01-01,west,0,1\n ,2021-05-01,rest,0,1\n"
+    path.write_text("age,since,region,wait,treat\n" + rows, encoding="utf-8")
+    table = _read_table(problem, path, {})
+    values = table.draw(np.random.default_rng(0), 50).values.tolist()
+    assert {tuple(row) for row in values} == {(0, 0, 0), (1, 1, 1), (2, 1, 1)}

@@ -1,6 +1,6 @@
 """Learn online which information is worth its price, and what to do with the answer."""
 
-from askwise import environments, learners, oracle
+from askwise import cuts, environments, learners, oracle
 from askwise.cases import Case
 from askwise.errors import AskwiseError
 from askwise.lattice import Lattice
@@ -60,6 +60,7 @@ __all__ = [
     "SimOOS",
     "SimultaneousPolicy",
     "Statistics",
+    "cuts",
     "environments",
     "learners",
     "load",

@@ -9,7 +9,7 @@ from typing import Protocol
 from askwise.errors import CaseError, ProblemError
 from askwise.lattice import Lattice
 from askwise.policy import Policy
-from askwise.problem import Value
+from askwise.problem import Seen, Value
 from askwise.statistics import check_reward
 
 
@@ -124,7 +124,7 @@ class Case:
 
     def observe(
         self,
-        values: Mapping[str, Value | None],
+        values: Mapping[str, Seen],
         *,
         paid: Mapping[str, float] | None = None,
     ) -> None:
@@ -147,7 +147,7 @@ class Case:
             assert self._policy is not None
             self._go_on(self._policy)
 
-    def _pay(self, values: Mapping[str, Value | None], paid: Mapping[str, float]) -> None:
+    def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
         try:
             lattice = self._lattice.priced(paid)
         except ProblemError as error:
@@ -232,7 +232,7 @@ class Case:
                 f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
             )
 
-    def _checked(self, values: Mapping[str, Value | None]) -> list[tuple[int, int]]:
+    def _checked(self, values: Mapping[str, Seen]) -> list[tuple[int, int]]:
         """The values as integers, or an error before anything has changed."""
         lattice, looks = self._lattice, self._looks
         positions, digits = lattice.positions, lattice.digits_of

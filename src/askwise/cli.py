@@ -19,7 +19,7 @@ from askwise.environments import Environment, Population, Table, model_at_random
 from askwise.errors import AskwiseError, OptionError
 from askwise.experiments.reproduce import SEEDS, STEPS
 from askwise.learners import LEARNERS
-from askwise.problem import Problem
+from askwise.problem import Observation, Problem
 from askwise.simulation import Run, simulate
 
 app = typer.Typer(
@@ -209,9 +209,21 @@ def _read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
         printed = {str(value): value for value in observation.values}
         if observation.name in columns:
             cells = columns[observation.name]
-            columns[observation.name] = [printed.get(cell, cell) for cell in cells]
+            columns[observation.name] = [
+                printed[cell] if cell in printed else _cell(observation, cell) for cell in cells
+            ]
     rewards = {action: rewards.get(action, action) for action in {*problem.actions, *rewards}}
     return Table(problem, columns, rewards=rewards)
+
+
+def _cell(observation: Observation, cell: str) -> Any:
+    """What a cell says that is not one of the values: nothing, or a number that lies in a bin."""
+    if not cell.strip():
+        return None
+    try:
+        return float(cell) if observation.takes_numbers else cell
+    except ValueError:
+        return cell
 
 
 def _pairs(name: str, given: list[str] | None) -> list[tuple[str, str]]:

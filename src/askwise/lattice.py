@@ -28,7 +28,7 @@ import numpy as np
 from askwise._typing import Choices, Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.prices import Tariff, tariff_of
-from askwise.problem import Problem, Value
+from askwise.problem import Problem, Seen, Value
 
 MOST_SUBSETS = 5_000_000
 FEW_SUBSETS = 100_000
@@ -142,7 +142,9 @@ class Lattice:
             )
         self.layout = _build(np.array(radices, np.int64), self.m, np.array(given, np.int64))
         self._states = (
-            tuple((o.name, o.values, o.given, o.fails) for o in problem.observations),
+            tuple(
+                (o.name, o.values, o.given, o.fails, o.edges, o.other) for o in problem.observations
+            ),
             problem.actions,
             self.m,
         )
@@ -155,7 +157,9 @@ class Lattice:
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
         self._members: dict[int, tuple[int, ...]] = {}
         self.steps = Steps(self._step)
-        self.digits_of = [{v: x for x, v in enumerate(o.outcomes)} for o in self.observations]
+        self.digits_of: list[dict[object, int]] = [
+            {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
+        ]
 
     def __eq__(self, other: object) -> bool:
         """Whether the states are the same; prices are not part of them."""
@@ -192,7 +196,7 @@ class Lattice:
             self._names[observations] = names
         return names
 
-    def digit(self, observation: int, value: Value | None) -> int:
+    def digit(self, observation: int, value: Seen) -> int:
         """The value of that observation, as its place among its outcomes; None is a failure."""
         # True == 1 and 1.0 == 1, but neither was declared.
         if type(value) in (str, int) or (
@@ -201,11 +205,7 @@ class Lattice:
             digit = self.digits_of[observation].get(value)
             if digit is not None:
                 return digit
-        declared = self.observations[observation]
-        known = ", ".join(map(repr, declared.values))
-        raise CaseError(
-            f"observation {declared.name!r} has no value {value!r}, expected one of: {known}"
-        )
+        return self.observations[observation].place(value)
 
     def action(self, name: str) -> int:
         """The action of that name, as its place in the problem."""
@@ -214,7 +214,7 @@ class Lattice:
             raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
         return actions.index(name)
 
-    def index(self, state: Mapping[str, Value | None]) -> int:
+    def index(self, state: Mapping[str, Seen]) -> int:
         """The integer of a readable state, in which all that is given has a value."""
         if not isinstance(state, Mapping):
             raise CaseError(f"a state is {{name: value}}, got {state!r}")

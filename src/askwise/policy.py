@@ -16,7 +16,7 @@ from askwise._typing import Choices, Floats, Integers
 from askwise.errors import ModelError
 from askwise.lattice import Lattice
 from askwise.models import Model
-from askwise.problem import Problem, Value
+from askwise.problem import Problem, Seen
 from askwise.trees import Act, Look, Node, merge, render
 
 START = 0
@@ -111,11 +111,11 @@ class Policy(ABC):
         looks = self.looks(state)
         return -1 - looks[0] if looks else self.act(state)
 
-    def wanted(self, state: Mapping[str, Value]) -> tuple[str, ...]:
+    def wanted(self, state: Mapping[str, Seen]) -> tuple[str, ...]:
         """The names to buy when `state`, {name: value}, is known; none means act."""
         return self.lattice.names_of(self.looks(self.lattice.index(state)))
 
-    def action(self, state: Mapping[str, Value]) -> str:
+    def action(self, state: Mapping[str, Seen]) -> str:
         """What to do when `state` is known and nothing more is bought."""
         return self.problem.actions[self.act(self.lattice.index(state))]
 

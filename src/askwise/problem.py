@@ -1,18 +1,23 @@
 """What can be bought, what can be decided, and what it all costs."""
 
-import math
 import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any, Literal, Self
 
 import msgspec
+import numpy as np
 
 from askwise._documents import read_document, write_document
-from askwise.errors import ProblemError
+from askwise.bins import bin_of, checked_edges, checked_names, is_missing, is_number, kind_of
+from askwise.errors import CaseError, ProblemError
 
 Value = str | int
 
+Seen = Value | float | Decimal | date | np.generic | None
+"""What may be said of a look: a value, a number or a date for its bin, nothing."""
 
 _UNSAID = float("nan")
 """The cost of an observation that is given need not be said."""
@@ -36,27 +41,42 @@ class Observation(
 
     given: it is known from the start in every case, for nothing.
     fails: it may return nothing, and the price is then "charged" or "refunded"; that is one more
-    outcome beside the values, written None.
+    outcome beside the values, written None. A missing cell (None, NaN, NaT, pandas.NA) is one.
+    edges: it is a number or a date, and the values are the bins between the edges.
+    other: the value that stands for every text or whole number that is not declared.
 
     >>> Observation("mri", values=["neg", "pos"], cost=9.0)
     Observation(name='mri', values=('neg', 'pos'), cost=9.0)
     """
 
-    values: Sequence[Value]
+    values: Sequence[Value] = ()
     cost: float = _UNSAID
     given: bool = False
     fails: Fails | None = None
+    edges: Sequence[Any] | None = None  # numbers, dates, or ISO texts as they stand in a file
+    other: Value | None = None
 
     def __post_init__(self) -> None:
         who = f"observation {self.name!r}"
         _check_name(self.name, "an observation's name")
         values = _as_tuple(self.values, f"{who}: values")
+        if self.edges is not None:
+            edges = checked_edges(self.edges, who)
+            values = checked_names(values, edges, who)
+            if self.other is not None:
+                raise ProblemError(f"{who}: it has edges, so nothing is other, got {self.other!r}")
+            msgspec.structs.force_setattr(self, "edges", edges)
         if not values:
             raise ProblemError(f"{who}: values is empty, expected at least one")
         for value in values:
-            if isinstance(value, bool) or not isinstance(value, str | int):
+            if not _is_value(value):
                 raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
         _check_distinct(values, f"{who}: value")
+        if self.other is not None:
+            if not _is_value(self.other) or self.other not in values:
+                known = ", ".join(map(repr, values))
+                raise ProblemError(f"{who}: other must be one of {known}, got {self.other!r}")
+            msgspec.structs.force_setattr(self, "other", values[values.index(self.other)])
         if not isinstance(self.given, bool):
             raise ProblemError(f"{who}: given must be true or false, got {self.given!r}")
         if self.fails not in (None, "charged", "refunded"):
@@ -64,7 +84,7 @@ class Observation(
         cost = 0.0 if self.given and self.cost is _UNSAID else self.cost
         if cost is _UNSAID:
             raise ProblemError(f"{who}: cost is missing")
-        if not _is_number(cost) or cost < 0:
+        if not is_number(cost) or cost < 0:
             raise ProblemError(
                 f"{who}: cost must be a finite number of at least 0, got {self.cost!r}"
             )
@@ -73,10 +93,44 @@ class Observation(
         msgspec.structs.force_setattr(self, "values", values)
         msgspec.structs.force_setattr(self, "cost", float(cost))
 
+    @classmethod
+    def binned(cls, name: str, *, edges: Sequence[Any], **rest: Any) -> Self:
+        """A number or a date, told apart by the bin that it is in; an edge is in the bin above it.
+
+        The other arguments are those of `Observation`; `values` are other names for the bins.
+
+        >>> Observation.binned("age", edges=[40, 50, 60], cost=1.0).values
+        ('<40', '40-50', '50-60', '>=60')
+        """
+        return cls(name, edges=edges, **rest)
+
     @property
     def outcomes(self) -> tuple[Value | None, ...]:
         """What looking can show: a value, or None for a look that failed, if it can."""
         return (*self.values, None) if self.fails else tuple(self.values)
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether it takes any number, and finds its bin."""
+        return self.edges is not None and not isinstance(self.edges[0], date)
+
+    def place(self, seen: Seen) -> int:
+        """The outcome that something undeclared stands for, as its place: a bin, none, other."""
+        if is_missing(seen):
+            if self.fails:
+                return len(self.values)
+        elif self.edges is not None:
+            place = bin_of(self.edges, seen)
+            if place is not None:
+                return place
+        elif self.other is not None and _is_value(seen):
+            return self.values.index(self.other)
+        wanted = f"{kind_of(self.edges[0])}, or one of" if self.edges else "one of"
+        known = ", ".join(map(repr, self.values))
+        hint = "; declare fails= if it may be missing" if is_missing(seen) else ""
+        raise CaseError(
+            f"observation {self.name!r} has no value {seen!r}, expected {wanted}: {known}{hint}"
+        )
 
 
 class Panel(
@@ -101,7 +155,7 @@ class Panel(
         for name in names:
             _check_name(name, "a panel's observation")
         _check_distinct(names, "a panel's observation")
-        if not _is_number(self.fee) or self.fee < 0:
+        if not is_number(self.fee) or self.fee < 0:
             raise ProblemError(
                 f"the panel of {', '.join(map(str, names))}: fee must be a finite number of at "
                 f"least 0, got {self.fee!r}"
@@ -164,7 +218,7 @@ class Problem(
             )
         panels = _as_tuple(self.panels, "panels")
         _check_panels(panels, observations)
-        if not _is_number(self.reward_value) or self.reward_value <= 0:
+        if not is_number(self.reward_value) or self.reward_value <= 0:
             raise ProblemError(
                 f"reward_value must be a finite number above 0, got {self.reward_value!r}"
             )
@@ -248,14 +302,9 @@ def _as_tuple(items: object, what: str) -> tuple[object, ...]:
     return tuple(int(i) if _is_whole(i) else i for i in items)
 
 
+def _is_value(value: object) -> bool:
+    return isinstance(value, str) or _is_whole(value)
+
+
 def _is_whole(number: object) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
-
-
-def _is_number(number: object) -> bool:
-    if isinstance(number, bool) or not isinstance(number, numbers.Real):
-        return False
-    try:
-        return math.isfinite(number)
-    except OverflowError:  # a whole number beyond every float
-        return False

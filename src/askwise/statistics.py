@@ -31,7 +31,7 @@ import numpy as np
 from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, StatisticsError, TooLargeError
 from askwise.lattice import Lattice
-from askwise.problem import Value
+from askwise.problem import Seen
 from askwise.rows import Counters, Rows, extended
 
 PAID_UNIT = 2.0**-20
@@ -265,7 +265,7 @@ class Statistics:
         return came / came.sum() if came.any() else None
 
     def record(
-        self, observed: Mapping[str, Value | None], action: str, reward: float, *, at_once: bool
+        self, observed: Mapping[str, Seen], action: str, reward: float, *, at_once: bool
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
 

@@ -316,7 +316,7 @@ def check_takes_what_is_on_file(make: MakesLearner) -> None:
             _refuses_to_open(learner, given | {to_buy[0].name: to_buy[0].values[0]}, "at most 0")
             continue
         for observation in to_buy:
-            known = {observation.name: observation.values[-1]}
+            known: dict[str, Value | None] = {observation.name: observation.values[-1]}
             case = learner.open(given | known)
             assert case.cost == 0.0
             assert observation.name not in case.wanted

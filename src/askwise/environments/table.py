@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from askwise._frames import columns_of
 from askwise._typing import Choices, Floats
 from askwise.environments.base import Draws
 from askwise.errors import CaseError, TableError
@@ -20,7 +21,8 @@ class Table:
 
     The columns named as the observations hold their values, one column for each action the reward
     it would earn, from 0 to 1. The table is any data frame that narwhals takes (pandas, Polars,
-    PyArrow, …) or a mapping of column names to lists.
+    PyArrow, …) or a mapping of column names to lists. Numbers and dates go into the bins of an
+    observation with `edges`; a missing cell is a look that failed, where `fails` is declared.
 
     >>> from askwise import Observation, Problem
     >>> problem = Problem(
@@ -50,7 +52,7 @@ class Table:
             if action not in rewards:
                 raise TableError(f"rewards: no column is given for the action {action!r}")
         names = [o.name for o in problem.observations]
-        columns = _columns(frame, [*names, *rewards.values()])
+        columns = columns_of(frame, [*names, *rewards.values()])
         lattice = Lattice(problem, max_observations=0)  # only to read values
         self._values: Choices = np.column_stack(
             [_digits(lattice, lattice.position(name), columns[name]) for name in names]
@@ -90,30 +92,6 @@ class Table:
             count / len(self),
             np.clip(earned / np.maximum(1, count)[..., None], 0, 1),
         )
-
-
-def _columns(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
-    if isinstance(frame, Mapping):
-        found = list(frame)
-        missing = [name for name in names if name not in frame]
-        columns = {} if missing else {name: list(frame[name]) for name in names}
-    else:
-        import narwhals as nw
-
-        try:
-            table = nw.from_native(frame, eager_only=True)
-        except (TypeError, nw.exceptions.NarwhalsError) as error:
-            raise TableError(f"expected a data frame or a mapping of columns: {error}") from None
-        found = table.columns
-        missing = [name for name in names if name not in table.columns]
-        columns = {} if missing else {name: table[name].to_list() for name in names}
-    if missing:
-        names_found = ", ".join(map(str, found))
-        raise TableError(f"the table has no column {missing[0]!r}, it has: {names_found}")
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        raise TableError(f"the columns have different lengths: {sorted(lengths)}")
-    return columns
 
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:

@@ -26,7 +26,7 @@ from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
-from askwise.problem import Problem, Value
+from askwise.problem import Problem, Seen
 from askwise.rows import extended
 from askwise.statistics import Statistics
 
@@ -181,7 +181,7 @@ class BaseLearner(ABC):
 
     def open(
         self,
-        known: Mapping[str, Value | None] | None = None,
+        known: Mapping[str, Seen] | None = None,
         *,
         prices: Mapping[str, float] | None = None,
     ) -> Case:

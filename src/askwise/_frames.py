@@ -1,0 +1,52 @@
+"""Columns of whatever frame they come in: pandas, Polars, PyArrow, …, or plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askwise.errors import TableError
+
+
+def columns_of(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+    """The cells of these columns, all of one length."""
+    if isinstance(frame, Mapping):
+        found = list(frame)
+        missing = [name for name in names if name not in frame]
+        columns = {} if missing else {name: list(frame[name]) for name in names}
+    else:
+        import narwhals as nw
+
+        try:
+            table = nw.from_native(frame, eager_only=True)
+        except (TypeError, nw.exceptions.NarwhalsError) as error:
+            raise TableError(f"expected a data frame or a mapping of columns: {error}") from None
+        found = table.columns
+        missing = [name for name in names if name not in table.columns]
+        columns = {} if missing else {name: table[name].to_list() for name in names}
+    if missing:
+        names_found = ", ".join(map(str, found))
+        raise TableError(f"the table has no column {missing[0]!r}, it has: {names_found}")
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise TableError(f"the columns have different lengths: {sorted(lengths)}")
+    return columns
+
+
+def cells_of(column: Any) -> list[Any]:
+    """The cells of one column: a list, an array, or a series that narwhals takes."""
+    if isinstance(column, list | tuple | range):
+        return list(column)
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1:
+            raise TableError(f"a column has one dimension, got an array of shape {column.shape}")
+        return column.tolist() if column.dtype.kind in "iuf" else list(column)
+    import narwhals as nw
+
+    try:
+        cells: list[Any] = nw.from_native(column, series_only=True).to_list()
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        raise TableError(f"expected a list, an array or a series as a column: {error}") from None
+    return cells
