@@ -316,7 +316,9 @@ def plan_sets(problem, reward, weight, radii):
     for states in parcels.values():
         weights = [weight[s] for s in states]
         width = radii.outcomes + radii.per_outcome * len(states)
-        values = np.array([problem.reward_value * reward[s] - spent(problem, dict(s)) for s in states])
+        values = np.array(
+            [problem.reward_value * reward[s] - spent(problem, dict(s)) for s in states]
+        )
         programs.append((values, proportions(weights), radius(width, sum(weights))))
     return dict(zip(parcels, l1_programs(programs).tolist(), strict=True))
 
