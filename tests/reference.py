@@ -176,3 +176,177 @@ def gain_of(policy, model):
         earned = model.problem.reward_value * model.reward[full][node] - spent
         total += model.probability[full] * earned
     return total
+
+
+# --- given observations, panels, failures: states are dictionaries {name: outcome} ----------------
+
+
+def spent(problem, known, on_file=()):
+    """What was spent to know this much: prices and fees of what was bought and not refunded."""
+    charged = {
+        o.name
+        for o in problem.observations
+        if o.name in known
+        and not o.given
+        and o.name not in on_file
+        and not (known[o.name] is None and o.fails == "refunded")
+    }
+    prices = sum(o.cost for o in problem.observations if o.name in charged)
+    return prices + sum(p.fee for p in problem.panels if charged.intersection(p.observations))
+
+
+def full_cases(model):
+    """Every full state that can come, as (dictionary, probability, rewards of the actions)."""
+    observations = model.problem.observations
+    for places in np.ndindex(model.probability.shape):
+        if model.probability[places] > 0:
+            values = {o.name: o.outcomes[x] for o, x in zip(observations, places, strict=True)}
+            yield values, float(model.probability[places]), model.reward[places].tolist()
+
+
+def begin_alike(model):
+    """The full cases by what is given in them."""
+    given = [o.name for o in model.problem.observations if o.given]
+    groups = defaultdict(list)
+    for case in full_cases(model):
+        groups[tuple((name, case[0][name]) for name in given)].append(case)
+    return [(dict(known), cases) for known, cases in groups.items()]
+
+
+def best_stop(problem, known, cases):
+    """The most that acting now earns in these cases, times how likely they are."""
+    likely = sum(p for _, p, _ in cases)
+    earned = max(sum(p * r[a] for _, p, r in cases) for a in range(len(problem.actions)))
+    return problem.reward_value * earned - likely * spent(problem, known)
+
+
+def to_look_at(problem, known):
+    """What may be bought next."""
+    buyable = [o for o in problem.observations if not o.given]
+    rest = [o for o in buyable if o.name not in known]
+    return rest if len(buyable) - len(rest) < problem.m else []
+
+
+def apart(cases, name):
+    """The cases by what looking shows."""
+    groups = defaultdict(list)
+    for case in cases:
+        groups[case[0][name]].append(case)
+    return groups.items()
+
+
+def best_sequential(problem, known, cases):
+    """The best of all ways to go on from here, times how likely it is to be here."""
+    best = best_stop(problem, known, cases)
+    for o in to_look_at(problem, known):
+        parts = apart(cases, o.name)
+        best = max(
+            best,
+            sum(best_sequential(problem, known | {o.name: x}, part) for x, part in parts),
+        )
+    return best
+
+
+def best_simultaneous(problem, known, cases):
+    """The best of all sets to buy at once from here, times how likely it is to be here."""
+    buyable = [o.name for o in problem.observations if not o.given]
+    best = -math.inf
+    for k in range(problem.m + 1):
+        for names in itertools.combinations(buyable, k):
+            seen = defaultdict(list)
+            for case in cases:
+                seen[tuple(case[0][name] for name in names)].append(case)
+            gain = sum(
+                best_stop(problem, known | dict(zip(names, shown, strict=True)), alike)
+                for shown, alike in seen.items()
+            )
+            best = max(best, gain)
+    return best
+
+
+def count_ways(problem, known):
+    """How many policies there are from here on."""
+    total = len(problem.actions)
+    for o in to_look_at(problem, known):
+        total += math.prod(count_ways(problem, known | {o.name: x}) for x in o.outcomes)
+    return total
+
+
+def all_ways(problem, known):
+    """Every policy from here on: an action, or (name, {outcome: a policy})."""
+    yield from range(len(problem.actions))
+    for o in to_look_at(problem, known):
+        below = [list(all_ways(problem, known | {o.name: x})) for x in o.outcomes]
+        for chosen in itertools.product(*below):
+            yield o.name, dict(zip(o.outcomes, chosen, strict=True))
+
+
+def gain_of_way(problem, way, known, cases):
+    """What such a policy earns in these cases, one by one, times how likely they are."""
+    total = 0.0
+    for values, p, rewards in cases:
+        node, seen = way, dict(known)
+        while isinstance(node, tuple):
+            name, below = node
+            seen[name] = values[name]
+            node = below[values[name]]
+        total += p * (problem.reward_value * rewards[node] - spent(problem, seen))
+    return total
+
+
+def readable_states(problem):
+    """Every state with what is given and at most m others, as frozensets of (name, outcome)."""
+    given = [o for o in problem.observations if o.given]
+    buyable = [o for o in problem.observations if not o.given]
+    for k in range(problem.m + 1):
+        for chosen in itertools.combinations(buyable, k):
+            for shown in itertools.product(*(o.outcomes for o in (*given, *chosen))):
+                names = [o.name for o in (*given, *chosen)]
+                yield State(zip(names, shown, strict=True))
+
+
+def plan_sets(problem, reward, weight, radii):
+    """V̂ of every (context, set) by linear programming; reward and weight by state."""
+    given = {o.name for o in problem.observations if o.given}
+    parcels = defaultdict(list)
+    for s in readable_states(problem):
+        context = State(pair for pair in s if pair[0] in given)
+        parcels[context, State(name for name, _ in s if name not in given)].append(s)
+    programs = []
+    for states in parcels.values():
+        weights = [weight[s] for s in states]
+        width = radii.outcomes + radii.per_outcome * len(states)
+        values = np.array(
+            [problem.reward_value * reward[s] - spent(problem, dict(s)) for s in states]
+        )
+        programs.append((values, proportions(weights), radius(width, sum(weights))))
+    return dict(zip(parcels, l1_programs(programs).tolist(), strict=True))
+
+
+def plan_paths(problem, reward, weight, radii):
+    """F̂ of every state by linear programming, what was spent before it not counted.
+
+    The price of a look is the difference that it makes to what is spent, outcome by outcome.
+    """
+    given = {o.name for o in problem.observations if o.given}
+    states = list(readable_states(problem))
+    value = {s: problem.reward_value * reward[s] for s in states}
+    for level in range(problem.m - 1, -1, -1):
+        looks, programs = [], []
+        for s in states:
+            if len(s) != level + len(given):
+                continue
+            before = spent(problem, dict(s))
+            for o in to_look_at(problem, dict(s)):
+                kids = [s | {(o.name, x)} for x in o.outcomes]
+                weights = [weight[s, o.name, kid] for kid in kids]
+                width = radii.outcomes + radii.per_outcome * len(kids)
+                values = [value[kid] - (spent(problem, dict(kid)) - before) for kid in kids]
+                programs.append(
+                    (np.array(values), proportions(weights), radius(width, sum(weights)))
+                )
+                looks.append(s)
+        if programs:
+            for s, mean in zip(looks, l1_programs(programs).tolist(), strict=True):
+                value[s] = max(value[s], mean)
+    return value
