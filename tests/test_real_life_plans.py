@@ -190,7 +190,7 @@ def random_counts(rng, lattice):
     return reward, visits, steps, radii
 
 
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", range(4))
 def test_optimistic_plans_equal_linear_programming(batch):
     rng = np.random.default_rng([2, batch])
     looks, sets, had = 0, 0, Counter()
@@ -361,7 +361,7 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
         learner = kind(model.problem, clock=clock, storage=storage)
         lattice, first = learner.lattice, learner.statistics.capacity
         desk = Desk(learner, model, rng, on_file=on_file(lattice))
-        for full in model.sample(rng, 450).tolist():
+        for full in model.sample(rng, 350).tolist():
             if learner._over and learner.round:
                 expected, starts = learner.full_plan(), [*range(lattice.contexts)]
                 if clock == "doubling":  # the exact one holds where cases come that begin blank
@@ -373,7 +373,7 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
                 desk.something()
         grown += learner.statistics.capacity > first
         happened += desk.happened
-    assert min(happened.values()) >= 30, happened
+    assert min(happened.values()) >= 20, happened
     assert len(happened) == 7
     assert grown >= 4 or storage == "dense"
     return compared
@@ -407,7 +407,7 @@ def test_every_plan_equals_the_full_plan_whatever_happens(kind, storage, clock, 
     def on_file(lattice):
         return kind is aw.SeqOOS or lattice.contexts == 1
 
-    assert rounds_compared(kind, clock, storage, on_file=on_file) >= 400
+    assert rounds_compared(kind, clock, storage, on_file=on_file) >= 250
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
@@ -416,7 +416,7 @@ def test_every_plan_of_sets_in_sparse_rows_without_refunds(clock, few_rows):
         return lattice.contexts == 1
 
     models = [m for m in busy_models(3, 20) if "refunded" not in features_of(m.problem)]
-    assert rounds_compared(aw.SimOOS, clock, "sparse", on_file=on_file, models=models[:6]) >= 400
+    assert rounds_compared(aw.SimOOS, clock, "sparse", on_file=on_file, models=models[:6]) >= 250
 
 
 @pytest.mark.xfail(
@@ -425,7 +425,7 @@ def test_every_plan_of_sets_in_sparse_rows_without_refunds(clock, few_rows):
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_every_plan_of_sets_equals_the_full_plan_with_all_on_file(clock, storage, few_rows):
-    assert rounds_compared(aw.SimOOS, clock, storage, on_file=lambda lattice: True) >= 400
+    assert rounds_compared(aw.SimOOS, clock, storage, on_file=lambda lattice: True) >= 250
 
 
 # --- (d) compiled runs are the case-by-case face --------------------------------------------------
@@ -470,7 +470,7 @@ def test_compiled_runs_equal_the_face(kind, options):
         problem, environment = model.problem, Population(model)
         had.update(features_of(problem))
         compiled, face = (learner_of(kind, problem, 6, **options) for _ in range(2))
-        for steps, seed in ((60, 1), (1, 2), (120, 3)):  # begins and ends within a round
+        for steps, seed in ((40, 1), (1, 2), (60, 3)):  # begins and ends within a round
             run = aw.simulate(compiled, environment, steps=steps, rng=seed)
             cases, rounds = by_the_face(face, environment, steps, seed)
             assert run.state.tolist() == [case.state_index for case in cases]
@@ -482,7 +482,7 @@ def test_compiled_runs_equal_the_face(kind, options):
             assert compiled.statistics == face.statistics
             bought += sum(len(case.path) for case in cases)
         assert compiled.rng.random() == face.rng.random()
-    assert bought >= 1_000
+    assert bought >= 500
     assert all(had[feature] >= 5 for feature in FEATURES), had
 
 
@@ -560,10 +560,10 @@ UNNOTICED = [
 @pytest.mark.parametrize(("kind", "options", "unused"), UNNOTICED, ids=str)
 def test_learners_take_no_notice_of_what_is_not_used(kind, options, unused, first):
     bought = 0
-    for plain, more in plain_models(6, 5, unused=[unused], first=first):
+    for plain, more in plain_models(6, 3, unused=[unused], first=first):
         one, other = (learner_of(kind, model.problem, 7, **options) for model in (plain, more))
-        left, rounds = by_the_face(one, Population(plain), 150, 8)
-        right, others = by_the_face(other, Population(more), 150, 8)
+        left, rounds = by_the_face(one, Population(plain), 100, 8)
+        right, others = by_the_face(other, Population(more), 100, 8)
         assert [(c.path, c.action) for c in left] == [(c.path, c.action) for c in right]
         assert [c.cost for c in left] == [c.cost for c in right]
         assert rounds == others
@@ -572,14 +572,14 @@ def test_learners_take_no_notice_of_what_is_not_used(kind, options, unused, firs
         if kind != "Learner":
             assert one.policy.value == other.policy.value
         bought += sum(len(c.path) for c in left)
-    assert bought >= 200
+    assert bought >= 60
 
 
 def compare_compiled_runs(kind, options, models):
     for plain, more in models:
         one, other = (learner_of(kind, model.problem, 7, **options) for model in (plain, more))
-        left = aw.simulate(one, Population(plain), steps=400, rng=8)
-        right = aw.simulate(other, Population(more), steps=400, rng=8)
+        left = aw.simulate(one, Population(plain), steps=250, rng=8)
+        right = aw.simulate(other, Population(more), steps=250, rng=8)
         assert left.state.tolist() == right.state.tolist()
         assert left.action.tolist() == right.action.tolist()
         assert left.round.tolist() == right.round.tolist()
@@ -602,7 +602,7 @@ def compare_compiled_runs(kind, options, models):
     ids=str,
 )
 def test_compiled_runs_take_no_notice_of_what_is_not_used(kind, options, unused):
-    compare_compiled_runs(kind, options, plain_models(6, 9, unused=[unused], first=False))
+    compare_compiled_runs(kind, options, plain_models(6, 3, unused=[unused], first=False))
 
 
 @pytest.mark.xfail(
@@ -611,4 +611,4 @@ def test_compiled_runs_take_no_notice_of_what_is_not_used(kind, options, unused)
 )
 @pytest.mark.parametrize(("kind", "options"), LEARNERS[:6], ids=str)
 def test_compiled_runs_take_no_notice_of_one_value_declared_first(kind, options):
-    compare_compiled_runs(kind, options, plain_models(6, 9, unused=["given"]))
+    compare_compiled_runs(kind, options, plain_models(6, 3, unused=["given"]))
