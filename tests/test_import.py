@@ -49,7 +49,9 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
 import numpy as np
 from askwise._kernels.plans import simultaneous
 offsets, visits, out = np.array([0, 1, 3]), np.array([2, 1, 1]), np.empty(2)
-simultaneous(offsets, np.array([0.0, 0.0, 1.0]), visits, np.zeros(2), 1.0, 0.0, 0.0, out)
+sets = np.zeros(1, np.int64)
+stop = np.array([0.0, 0.0, 1.0])
+simultaneous(offsets, stop, visits, np.zeros(2), 1.0, 0.0, 0.0, out, sets)
 print(out[1])
 """
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.8535533905932737\n"  # ½ + √½ / 2

@@ -388,17 +388,12 @@ def few_rows(monkeypatch):
 CLOCKS, STORAGES = ["doubling", "exact"], ["dense", "sparse"]
 
 
-SPARSE_REFUNDS = pytest.mark.xfail(
-    reason="a sparse row of a set that was never rewarded is worth β, its refund not added"
-)
-
-
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize(
     ("kind", "storage"),
     [
         (aw.SimOOS, "dense"),
-        pytest.param(aw.SimOOS, "sparse", marks=SPARSE_REFUNDS),
+        (aw.SimOOS, "sparse"),
         (aw.SeqOOS, "dense"),
         (aw.SeqOOS, "sparse"),
     ],
@@ -419,9 +414,6 @@ def test_every_plan_of_sets_in_sparse_rows_without_refunds(clock, few_rows):
     assert rounds_compared(aw.SimOOS, clock, "sparse", on_file=on_file, models=models[:6]) >= 250
 
 
-@pytest.mark.xfail(
-    reason="a set's case with something on file counts N(ψ) where something is given"
-)
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_every_plan_of_sets_equals_the_full_plan_with_all_on_file(clock, storage, few_rows):
@@ -589,26 +581,13 @@ def compare_compiled_runs(kind, options, models):
 
 @pytest.mark.parametrize(
     ("kind", "options", "unused"),
-    [
-        pytest.param(
-            *one,
-            marks=pytest.mark.xfail(
-                one[0] == "SeqOOS" and one[2] == "given",
-                reason="a compiled run counts N(ψ) of the start although there is one context",
-            ),
-        )
-        for one in UNNOTICED
-    ],
+    UNNOTICED,
     ids=str,
 )
 def test_compiled_runs_take_no_notice_of_what_is_not_used(kind, options, unused):
     compare_compiled_runs(kind, options, plain_models(6, 3, unused=[unused], first=False))
 
 
-@pytest.mark.xfail(
-    run=False,
-    reason="simulate leaves what is given in its column if it has one value: it crashes",
-)
 @pytest.mark.parametrize(("kind", "options"), LEARNERS[:6], ids=str)
 def test_compiled_runs_take_no_notice_of_one_value_declared_first(kind, options):
     compare_compiled_runs(kind, options, plain_models(6, 3, unused=["given"]))

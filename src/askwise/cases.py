@@ -155,7 +155,13 @@ class Case:
         for name in paid:
             if name not in values:
                 raise CaseError(f"paid: observation {name!r} is not among what was observed")
-        self._desk.paid(self, paid)
+        # a failure that is refunded says nothing of the price
+        told = {
+            name: amount
+            for name, amount in paid.items()
+            if values[name] is not None or lattice.fails(name) != "refunded"
+        }
+        self._desk.paid(self, told)
         self._lattice = lattice
 
     def unavailable(self, name: str) -> None:

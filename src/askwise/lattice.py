@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Choices, Floats, Integers
+from askwise._typing import Floats, Integers
 from askwise.errors import CaseError, TooLargeError
 from askwise.prices import Tariff, tariff_of
-from askwise.problem import Problem, Seen, Value
+from askwise.problem import Fails, Problem, Seen, Value
 
 MOST_SUBSETS = 5_000_000
 FEW_SUBSETS = 100_000
@@ -116,6 +116,7 @@ class Lattice:
         """What can be bought, in the order of declaration, then what is given."""
         self.buyable = sum(not o.given for o in self.observations)
         """How many of them can be bought."""
+        self.has_given = self.buyable < len(self.observations)
         outcomes = [len(o.outcomes) for o in self.observations]
         radices, given = outcomes[: self.buyable], outcomes[self.buyable :]
         self.outcomes: Integers = np.array(outcomes, np.int64)
@@ -181,6 +182,10 @@ class Lattice:
             known = ", ".join(self.positions)
             raise CaseError(f"unknown observation {name!r}, expected one of: {known}") from None
 
+    def fails(self, name: str) -> Fails | None:
+        """What becomes of the price if a look at it fails; None if it cannot."""
+        return self.observations[self.position(name)].fails
+
     def to_buy(self, name: str) -> int:
         """The observation of that name, which must be one that can be bought."""
         i = self.position(name)
@@ -221,9 +226,8 @@ class Lattice:
         digits = {self.position(n): self.digit(self.position(n), v) for n, v in state.items()}
         for i in range(self.buyable, len(self.observations)):
             if i not in digits:
-                raise CaseError(
-                    f"observation {self.observations[i].name!r} is given: it is missing"
-                )
+                name = self.observations[i].name
+                raise CaseError(f"observation {name!r} is given: known={{{name!r}: …}} is missing")
         bought = len(digits) - (len(self.observations) - self.buyable)
         if bought > self.m:
             raise CaseError(f"a state of {bought} observations, expected at most {self.m}")
@@ -386,10 +390,16 @@ class Lattice:
         place = sum(digits[i] * int(strides[j]) for j, i in enumerate(observations))
         return int(first + context * states + place)
 
-    def starts(self, values: Choices) -> Integers:
-        """The states in which cases with these values, in the lattice's order, begin."""
-        given: Integers = values[:, self.buyable :].astype(np.int64) @ self.layout.given
-        return given
+    def path(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The steps from a state to a larger one in the order of declaration: (i, state)."""
+        subset, state, path = self.subset_of(start), start, []
+        known = self.members(subset)
+        for i, digit in self.digits(end):
+            if i < self.buyable and i not in known:
+                step = self.step(subset, i)
+                subset, state = step.subset, step.child(state, digit)
+                path.append((i, state))
+        return path
 
     def states(self, subset: int) -> range:
         """Ψ⁺(I): the states in which just the observations of the subset have a value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,6 +53,10 @@ class Model:
             extreme = self.reward.min() if self.reward.min() < 0 else self.reward.max()
             raise ModelError(f"reward must lie between 0 and 1, got {extreme}")
         self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
+
+    def priced(self, prices: Mapping[str, float]) -> Model:
+        """The same population at other prices."""
+        return Model(self.problem.priced(prices), self.probability, self.reward)
 
     def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
         """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""

@@ -88,7 +88,7 @@ def simulate(
         for draws in stream(environment, as_generator(rng), steps):
             end = done + len(draws.values)
             values = draws.values
-            if learner.lattice.contexts > 1:  # what is given goes last
+            if learner.lattice.has_given:  # what is given goes last
                 values = np.ascontiguousarray(values[:, learner.lattice.order])
             learner.run(
                 values,

@@ -223,7 +223,7 @@ class Statistics:
         """`count_path` of a case that did not act."""
         if self.is_sparse:
             self.make_room(1 + len(path))
-        if self.lattice.contexts > 1:
+        if self.lattice.contexts > 1 and subset == 0:  # not what somebody put on file
             self.visits[self._own_row(start)] += 1
         steps, transitions, is_dense = self.lattice.steps, self.transitions, not self.is_sparse
         for observation, state in path:
@@ -249,6 +249,10 @@ class Statistics:
         """An observation cost so much in a case."""
         self.paid_counts[observation] += 1
         self.paid_sums[observation] += round(amount / PAID_UNIT)
+
+    def forget_paid(self, observation: int) -> None:
+        """What was paid for an observation does not matter any more."""
+        self.paid_counts[observation] = self.paid_sums[observation] = 0
 
     def mean_paid(self) -> dict[str, float]:
         """The mean of what was paid for each observation, where that was told."""

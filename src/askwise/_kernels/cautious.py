@@ -1,5 +1,7 @@
 """What can be relied on, from what was seen only; by row, from the largest states down."""
 
+import math
+
 from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child
 from askwise._kernels.prices import price
@@ -23,10 +25,15 @@ def average_upwards(
     order: Integers,
     subsets: Integers,
     by_visits: bool,
+    per_outcome: float,
     reward: Floats,
     room: Floats,
+    most: Floats,
 ) -> None:
-    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') ) over the looks that were taken."""
+    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') − doubt ) over the looks taken.
+
+    The doubt is what it costs to move conf₂ / 2 of p̂ from the best outcome to one worth nothing.
+    """
     m = layout.members.shape[1]
     actions = reward.shape[1]
     for row in order:
@@ -41,16 +48,22 @@ def average_upwards(
                 continue
             _, first, stride, slot = child(layout, subset, state, i)
             total = 0
-            room[:] = 0.0
+            for action in range(actions):
+                room[action] = 0.0
+                most[action] = 0.0
             for x in range(layout.radices[i]):
                 below = find(counters.rows, first + x * stride)
                 n = seen(counters, below, slot, by_visits)
                 total += n
                 for action in range(actions):
                     room[action] += n * reward[below, action]
+                    if n > 0:
+                        most[action] = max(most[action], reward[below, action])
             if total > 0:
+                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
                 for action in range(actions):
-                    reward[row, action] = max(reward[row, action], room[action] / total)
+                    mean = room[action] / total - moved * most[action]
+                    reward[row, action] = max(reward[row, action], mean)
 
 
 @bare

@@ -8,7 +8,7 @@ the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here:
 
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child, start_of
+from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
 from askwise.rows import Counters
@@ -50,7 +50,7 @@ def run_sequential(
     while t < len(values) and not over:
         state = start_of(layout, values, t)
         subset = 0
-        if len(layout.given) > 0:
+        if contexts_of(layout) > 1:
             counters.visits[state] += 1
         i = following[state]
         while i >= 0:

@@ -2,7 +2,7 @@
 
 from askwise._kernels.counting import count_reward
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child, start_of
+from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._kernels.rows import find, has_room, insert
 from askwise._kernels.runs import count_in_round
 from askwise._kernels.sequential_search import search_plan
@@ -70,7 +70,7 @@ def run_paths(
         subset = 0
         level = 0
         row = insert(rows, state)
-        if len(layout.given) > 0:
+        if contexts_of(layout) > 1:
             counters.visits[row] += 1
         i = tables.following[row]
         while i >= 0:

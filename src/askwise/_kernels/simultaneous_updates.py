@@ -92,6 +92,7 @@ def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: 
             after = tables.tail[after]
         if len(tables.refund) > 0:
             tables.refund[row] = refund_in(layout, terms, subset, states[row])
+            tables.stop[row] = terms.beta + tables.refund[row]
         tables.tail[row] = after
         if before == 0:
             tables.head[parcel] = row

@@ -9,7 +9,7 @@ played one by one call the very same functions.
 
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
-from askwise._kernels.lattices import child, start_of
+from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Layout
 from askwise.rows import Counters
@@ -112,7 +112,7 @@ def run_trying_sequential(
     for t in range(len(tags)):
         state = start_of(layout, values, t)
         subset = 0
-        if len(layout.given) > 0:
+        if contexts_of(layout) > 1:
             counters.visits[state] += 1
         i = look_of(layout, subset, state, tags[t], following, favourite, chance)
         while i >= 0:

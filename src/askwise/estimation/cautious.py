@@ -1,8 +1,9 @@
 """What can be relied on: the opposite of optimism, for those who want to deploy and not to learn.
 
-    r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̂(ψ' | ψ, i) r(a, ψ'),  0 )
+    r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̌(ψ' | ψ, i) r(a, ψ'),  0 )
 
-over the looks i that were ever taken in ψ. An action never tried counts 0, so nothing is
+over the looks i that were ever taken in ψ, p̌ being p̂ with conf₂/2 moved from the best outcome to
+nothing: a look taken twice says little. An action never tried counts 0, so nothing is
 recommended on hope. But what is known of an action after one more look is known before it too, as
 an average: without the second term a state that was only passed through would seem worthless, and a
 look that changes nothing would be recommended.
@@ -45,7 +46,17 @@ def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -
     mean = statistics.mean_rewards()[: len(states)]
     lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
-    room = np.empty(reward.shape[1])
-    average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
+    room, most = np.empty((2, reward.shape[1]))
+    average_upwards(
+        layout,
+        statistics.counters,
+        order,
+        subsets,
+        by_visits,
+        radii.per_outcome,
+        reward,
+        room,
+        most,
+    )
     action = reward.argmax(axis=1).astype(np.int16)
     return Cautious(reward.max(axis=1), action, subsets, order)

@@ -23,7 +23,7 @@ from askwise.learners.budget import affordable_cases
 from askwise.learners.compact import TreePolicy, tree_policy
 from askwise.learners.plans import WayToBuy
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.planning.compact import compact_tree, follow_sets
+from askwise.planning.compact import compact_tree, follow_sets, without_idle_looks
 from askwise.policy import Policy
 from askwise.statistics import Statistics
 
@@ -119,7 +119,10 @@ class AdditiveMind:
     def recommend(self, statistics: Statistics) -> TreePolicy:
         """The best policy by the means of what is believed, without tries; changes nothing."""
         screened, mean = self._means(statistics)
-        return self._policy(screened, mean, self._follow(screened, mean), 0.0)
+        following, mean = without_idle_looks(
+            screened.few.lattice, self._follow(screened, mean), mean
+        )
+        return self._policy(screened, mean, following, 0.0)
 
     def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
         """The world of the means; changes nothing."""

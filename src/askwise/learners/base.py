@@ -140,6 +140,10 @@ class BaseLearner(ABC):
             lattice = self.lattice.priced(prices)
             self._forget_plan()
             self._use(lattice)
+            held = [] if self.memory is None else self.memory.held()
+            for name in prices:  # what was paid before says nothing of the new price
+                for statistics in (self.statistics, *held):
+                    statistics.forget_paid(self.lattice.position(name))
 
     def _use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
@@ -193,7 +197,7 @@ class BaseLearner(ABC):
         """
         with self.lock:
             start = subset = 0
-            if known is not None or self.lattice.contexts > 1:
+            if known is not None or self.lattice.has_given:
                 start = self.lattice.index({} if known is None else known)
                 subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
             own = None if prices is None else self.lattice.priced(prices)

@@ -107,6 +107,11 @@ class Memory:
         self.number += 1
         return forgets
 
+    def held(self) -> list[Statistics]:
+        """All statistics that it keeps."""
+        parts = [*self.blocks] if self.before is None else [self.before, *self.blocks]
+        return [part.statistics for part in parts]
+
     def replace_reward(
         self, block: int, state: int, action: int, before: float, reward: float
     ) -> bool:

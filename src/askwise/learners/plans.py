@@ -95,7 +95,8 @@ class Simultaneous:
             statistics.count_set(case.state_index, case.subset)
         else:
             # somebody chose what to put on file: only what came after is a fair sample
-            statistics.count_path(case.path, case.start, case.lattice.subset_of(case.start))
+            path = case.lattice.path(case.start, case.state_index)
+            statistics.count_path(path, case.start, case.lattice.subset_of(case.start))
         return []
 
     def count_part(self, statistics: Statistics, case: Case) -> list[tuple[int, int]]:

@@ -33,6 +33,8 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     kind: str
     rows: int
     """How long its tables are."""
+    dense: bool = False
+    """Whether they have a row for every state, though the counters may not."""
     frequency: bool = False
     """Whether it is known how often each context comes."""
     tries: bool = False
@@ -70,10 +72,15 @@ def _describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
     if isinstance(policy, TreePolicy):
         tree = policy.compact
         kind, rows = "simultaneous tree" if tree.blind else "sequential tree", len(tree.look)
-        return SavedPolicy(kind, rows, weighed, pairs=len(tree.pairs), explore=tree.explore)
-    rows = min(len(policy.actions), statistics.visited)  # what is beyond was never visited
+        return SavedPolicy(
+            kind, rows, frequency=weighed, pairs=len(tree.pairs), explore=tree.explore
+        )
+    rows = len(policy.actions)
+    if policy.is_sparse:
+        rows = min(rows, statistics.visited)  # what is beyond was never visited
     kind = "simultaneous" if isinstance(policy, SimultaneousPolicy) else "sequential"
-    return SavedPolicy(kind, rows, weighed, tries=isinstance(policy, TryingPolicy))
+    tries = isinstance(policy, TryingPolicy)
+    return SavedPolicy(kind, rows, dense=not policy.is_sparse, frequency=weighed, tries=tries)
 
 
 def tables_of(policy: Policy, rows: int) -> dict[str, Array]:
@@ -118,9 +125,10 @@ def _rebuild_plain(
     saved: SavedPolicy,
     frequency: Array | None,
 ) -> Policy:
-    rows, row_of = (saved.rows,), row_finder(statistics)
-    if not 0 < saved.rows <= statistics.visited:
+    rows, row_of = (saved.rows,), None if saved.dense else row_finder(statistics)
+    if saved.rows != lattice.size and (row_of is None or not 0 < saved.rows <= statistics.visited):
         raise FileError(f"a policy has {saved.rows} rows")
+    states = np.arange(saved.rows) if saved.dense else statistics.states[: saved.rows]
     actions = load_array(archive, f"{prefix}.actions", rows, np.int16)
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
     if saved.kind == "simultaneous":
@@ -132,7 +140,7 @@ def _rebuild_plain(
         values = load_array(archive, f"{prefix}.values", rows, np.float64)
         following = load_array(archive, f"{prefix}.following", rows, np.int16)
         _check_choices("following", following, -1, lattice.buyable)
-        _check_looks(lattice, statistics.states[: saved.rows], following)
+        _check_looks(lattice, states, following)
         tables = (following, actions, values)
         return SequentialPolicy(lattice, *tables, row_of, frequency)
     raise FileError(f"unknown kind of policy {saved.kind!r}")

@@ -80,6 +80,26 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
     return look, states + level
 
 
+def without_idle_looks(
+    lattice: Lattice, following: Choices, estimates: Estimates
+) -> tuple[Choices, Estimates]:
+    """The plan without looks after which the same is done whatever they show."""
+    following, action = following.copy(), estimates.action.copy()
+
+    def done_after(state: int) -> set[int]:
+        look = int(following[state])
+        if look < 0:
+            return {int(action[state])}
+        done = set().union(*(done_after(below) for below in lattice.children(state, look)))
+        if len(done) == 1:
+            following[state], action[state] = -1, *done
+        return done
+
+    for context in range(lattice.contexts):
+        done_after(context)
+    return following, estimates._replace(action=action)
+
+
 def children_of(look: Choices, radices: Integers) -> Integers:
     """(nodes, values): where each value leads, if nodes are numbered in the order they are met."""
     ways = np.where(look >= 0, radices[look], 0)
