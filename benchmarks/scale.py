@@ -27,7 +27,7 @@ import numpy as np
 from askwise import Observation, Problem, SeqOOS, SimOOS, simulate
 from askwise.environments import Draws, Population, breast_cancer
 from askwise.estimation.optimistic import optimistic_estimates
-from askwise.lattice import count_states
+from askwise.layout import count_states
 from askwise.learners.optimistic import OptimisticLearner
 
 DOUBLING, EXACT = CLOCKS = "doubling", "exact"

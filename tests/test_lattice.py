@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from askwise import Lattice, Observation, Problem
 from askwise.errors import CaseError, TooLargeError
-from askwise.lattice import count_states
+from askwise.layout import count_states
 from reference import all_states, domain
 
 

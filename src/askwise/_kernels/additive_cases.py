@@ -17,7 +17,7 @@ from askwise._kernels.lattices import child, start_of, union_of
 from askwise._kernels.rows import insert
 from askwise._kernels.trying import any_unknown, uniform
 from askwise._typing import Choices, Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 RANDOM_ACTIONS = 0.25

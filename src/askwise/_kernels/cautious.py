@@ -7,7 +7,7 @@ from askwise._kernels.lattices import child
 from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
 from askwise._typing import Choices, Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.prices import Tariff
 from askwise.rows import Counters
 

@@ -6,7 +6,7 @@ from askwise._kernels.jit import bare
 from askwise._kernels.lattices import context_of, contexts_of, subset_at
 from askwise._kernels.rows import insert
 from askwise._typing import Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters, Rows
 
 

@@ -15,7 +15,7 @@ from askwise._kernels.additive_groups import Data
 from askwise._kernels.jit import jit
 from askwise._kernels.lattices import child, context_of, contexts_of
 from askwise._typing import Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 
 
 @jit

@@ -2,7 +2,7 @@
 
 from askwise._kernels.jit import bare
 from askwise._typing import Choices, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 
 
 @bare

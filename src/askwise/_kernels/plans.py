@@ -7,7 +7,7 @@ from askwise._kernels.lattices import union_of
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_means
 from askwise._kernels.prices import price
 from askwise._typing import Choices, Floats, Integers, Weights
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.prices import Tariff
 
 LANES = 64

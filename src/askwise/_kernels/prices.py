@@ -1,7 +1,7 @@
 """Prices that depend on what was bought before: panels, and failures that are refunded."""
 
 from askwise._kernels.jit import bare
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.prices import Tariff
 
 

@@ -10,7 +10,7 @@ from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._typing import Choices, Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

@@ -14,7 +14,7 @@ from askwise._kernels.sequential_updates import (
 )
 from askwise._kernels.terms import Setting, horizon_of, terms_at
 from askwise._typing import Choices, Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

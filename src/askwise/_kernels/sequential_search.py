@@ -15,7 +15,7 @@ from askwise._kernels.rows import find, state_of
 from askwise._kernels.sequential_updates import Tables, mean_of_look, subset_of
 from askwise._kernels.terms import Terms
 from askwise._typing import Choices
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

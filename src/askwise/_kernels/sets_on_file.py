@@ -7,7 +7,7 @@ from askwise._kernels.lattices import child
 from askwise._kernels.optimism import FEW, optimistic_mean
 from askwise._kernels.prices import spent
 from askwise._typing import Floats, Integers, Weights
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.prices import Tariff
 
 

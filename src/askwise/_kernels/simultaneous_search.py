@@ -12,7 +12,7 @@ from askwise._kernels.jit import bare
 from askwise._kernels.optimism import optimistic_reward
 from askwise._kernels.simultaneous_updates import SetTables, collect_rows, mean_of_rows
 from askwise._kernels.terms import Terms
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

@@ -18,7 +18,7 @@ from askwise._kernels.prices import spent
 from askwise._kernels.rows import is_sparse
 from askwise._kernels.terms import Terms
 from askwise._typing import Choices, Floats, Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

@@ -4,7 +4,7 @@ from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child, parent, subset_at
 from askwise._kernels.rows import find
 from askwise._typing import Integers
-from askwise.lattice import Layout
+from askwise.layout import Layout
 from askwise.rows import Counters
 
 

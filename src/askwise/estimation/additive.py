@@ -24,7 +24,8 @@ from askwise._typing import Floats, Integers
 from askwise.errors import StatisticsError
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
-from askwise.lattice import Lattice, count_states
+from askwise.lattice import Lattice
+from askwise.layout import count_states
 from askwise.problem import Panel, Problem
 from askwise.statistics import UNIT, Statistics
 
