@@ -47,6 +47,7 @@ EVENTS = st.lists(
         st.integers(0, 9),
         st.sampled_from([0.0, 0.25, 0.7, 1.0]),
     ),
+    min_size=20,
     max_size=120,
 )
 
@@ -112,18 +113,18 @@ class Ledger:
 
 @pytest.mark.parametrize("detect", [False, True])
 @pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.NCCUCRL2, aw.Learner])
-@given(EVENTS)
+@given(EVENTS, st.sampled_from([8, 16]))
 @settings(max_examples=25)
-def test_what_is_remembered_is_what_the_blocks_counted(kind, detect, events):
+def test_what_is_remembered_is_what_the_blocks_counted(kind, detect, events, window):
     if kind is aw.NCCUCRL2 and detect:
         return  # it has no such option
-    ledger = Ledger(kind, window=24, **({"detect": True} if detect else {}))
+    ledger = Ledger(kind, window=window, **({"detect": True} if detect else {}))
     memory, learner = ledger.learner.memory, ledger.learner
     for event in events:
         ledger.happens(*event)
         if kind is aw.Learner:  # it learns only from cases that acted
             ledger.walked = [entry for entry in ledger.walked if entry[2]]
-    assert memory.length == 3
+    assert memory.length == window // 8
     assert 8 > memory.number - memory.first >= min(memory.number, 7) or detect
     whole = ledger.recounted(memory.first, memory.number + 1)
     if memory.only_rewards:
