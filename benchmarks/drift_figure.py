@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from askwise.reports.drawing import GRID, INK, MUTED, PAPER, SERIES, save, style
 from drift import PIECE, RECENT, recent
-from drift_worlds import Drift
+from drift_worlds import STRETCH, Drift
 
 SHOWN = {
     "Learner, restarted": ("restarted when told", SERIES[4], (0, (1.2, 1.2)), 1.4),
@@ -56,7 +55,9 @@ def _panel(axes: Any, drift: Drift, scores: Mapping[Any, np.ndarray]) -> None:
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.axhline(1, color=GRID, linewidth=0.8)
     axes.grid(visible=False, axis="x")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    ticks = [STRETCH * k for k in range(4)]
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    axes.set_xlim(0, ticks[-1])
     _shade_changes(axes, drift)
     for who, (label, colour, dash, width) in SHOWN.items():
         runs = [recent(s) for key, s in scores.items() if key[:2] == (drift.name, who)]
@@ -66,13 +67,11 @@ def _panel(axes: Any, drift: Drift, scores: Mapping[Any, np.ndarray]) -> None:
         line = np.array(runs)[:, begin:]
         cases = PIECE * (np.arange(line.shape[1]) + begin + 1)
         mean = line.mean(axis=0)
-        axes.plot(
-            cases, mean, color=colour, linestyle=dash, linewidth=width, label=label, clip_on=True
-        )
+        axes.plot(cases, mean, color=colour, linestyle=dash, linewidth=width, label=label)
         if len(runs) > 1:
             half = 2.26 * line.std(axis=0, ddof=1) / np.sqrt(len(runs))
             axes.fill_between(
-                cases, mean - half, mean + half, color=colour, alpha=0.14, linewidth=0
+                cases, mean - half, mean + half, color=colour, alpha=0.13, linewidth=0
             )
 
 
