@@ -100,6 +100,10 @@ class Memory:
         self.pasts: dict[int, Knowledge] = {}
         """What was known when some blocks began, by their numbers, of what is still remembered."""
 
+    def held(self) -> list[Statistics]:
+        """All statistics that it keeps."""
+        return [part.statistics for part in (*self.pasts.values(), *self.blocks)]
+
     def end_block(self, known: Knowledge, opened: int) -> bool:
         """A block is over. Forget, in place, what there is to forget; whether that was anything."""
         if self.window is not None:
