@@ -351,7 +351,14 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """The same counters, apart from these."""
-        return self + Statistics(self.lattice, sparse=self.is_sparse)
+        other = Statistics(self.lattice, sparse=self.is_sparse)
+        if self.is_sparse:
+            other += self
+            return other
+        other.cases = self.cases
+        for (_, mine), (_, theirs) in zip(self.arrays(), other.arrays(), strict=True):
+            theirs[...] = mine
+        return other
 
     def __add__(self, other: Statistics) -> Statistics:
         """Stored as the first one is."""

@@ -127,7 +127,7 @@ class Learner(BaseLearner):
         if window is not None or detect:
             if explore_budget is not None:
                 raise OptionError("explore_budget counts all cases: not with window or detect")
-            self.memory = Memory(window, detect=detect)
+            self.memory = Memory(window, detect=detect, states=self.lattice.size)
         self._length: Integers = np.ones(1, np.int64)
 
     @property

@@ -44,7 +44,7 @@ class OptimisticLearner(BaseLearner):
         self.storage = storage
         super().__init__(problem, rng=rng)
         if window is not None or detect:
-            self.memory = Memory(window, detect=detect)
+            self.memory = Memory(window, detect=detect, states=self.lattice.size)
         self.confidence = Confidence(confidence, width=width, delta=delta, clock=clock)
         self._rule.on_first = self._counted_first
         self._planner: IncrementalPlanner | None = None

@@ -22,9 +22,15 @@ from askwise._documents import replace_file
 from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
 from askwise.learners.base import BaseLearner
-from askwise.learners.memory import Knowledge, Memory
+from askwise.learners.saved_counters import (
+    SavedMemory,
+    arrays_of,
+    describe_memory,
+    parts_of,
+    restore_counters,
+    restore_memory,
+)
 from askwise.learners.saved_policies import (
-    Array,
     SavedPolicy,
     at_prices,
     describe,
@@ -35,7 +41,7 @@ from askwise.learners.saved_policies import (
 )
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics, check_reward
+from askwise.statistics import check_reward
 
 FORMAT = "askwise learner"
 VERSION = 3
@@ -57,14 +63,6 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     on_file: list[int]
 
 
-class _Memory(msgspec.Struct, forbid_unknown_fields=True):
-    began: int
-    number: int
-    first: int
-    parts: list[tuple[int, int]]
-    """The cases and the rows of what was known before this block, and of each block in it."""
-
-
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
     format: str
     version: int
@@ -84,7 +82,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The current one first, if there is one."""
     planned: bool
     cases: list[_Case]
-    memory: _Memory | None
+    memory: SavedMemory | None
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
@@ -116,11 +114,11 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         policies=[describe(p, learner) for p in policies],
         planned=learner._policy is not None,
         cases=cases,
-        memory=_describe_memory(learner.memory),
+        memory=describe_memory(learner.memory),
     )
-    arrays = _arrays_of(learner.statistics) | learner.extra_arrays()
-    for k, part in enumerate(_parts_of(learner.memory)):
-        tables = _arrays_of(part.statistics) | part.tallies
+    arrays = arrays_of(learner.statistics) | learner.extra_arrays()
+    for k, part in enumerate(parts_of(learner.memory)):
+        tables = arrays_of(part.statistics) | part.tallies
         arrays |= {f"memory{k}.{name}": array for name, array in tables.items()}
     for k, policy in enumerate(policies):
         for name, array in tables_of(policy, header.policies[k].rows).items():
@@ -177,11 +175,11 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
         raise FileError(f"unknown learner {header.learner!r}, expected one of: {known}")
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
-    _restore_counters(archive, "", statistics, header.cases_counted, header.rows)
+    restore_counters(archive, "", statistics, header.cases_counted, header.rows)
     for name, array in learner.extra_arrays().items():
         array[...] = load_array(archive, name, array.shape, array.dtype)
     learner.restored()
-    _restore_memory(archive, learner, header.memory)
+    restore_memory(archive, learner, header.memory)
     policies = [rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
     if header.planned:
         learner.resume(policies[0])
@@ -226,81 +224,6 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case.wanted = learner.lattice.names_of(case._looks)
     case._lattice = at_prices(learner.lattice, saved.prices, saved.on_file)
     return case
-
-
-def _restore_counters(
-    archive: zipfile.ZipFile, prefix: str, statistics: Statistics, cases: int, rows: int
-) -> None:
-    """Fill the counters, and see that they can be counters."""
-    statistics.cases = cases
-    if statistics.is_sparse:
-        states = load_array(archive, f"{prefix}states", (rows,), np.int64)
-        _restore_rows(statistics, states)
-    for name, array in statistics.arrays():
-        array[...] = load_array(archive, f"{prefix}{name}", array.shape, array.dtype)
-    for name, array in statistics.arrays():
-        if array.size and array.min() < 0:
-            raise FileError(f"{name} has a negative count")
-        if statistics.is_sparse and name in BY_ROW and array[0].any():
-            raise FileError(f"{name} counts something in the row of what was never visited")
-    if not 0 <= max(cases, int(statistics.action_counts.max())) <= MOST_CASES:
-        raise FileError("more cases than can be counted")
-    if (statistics.reward_sums * UNIT > statistics.action_counts).any():
-        raise FileError("rewards sum to more than their number")
-
-
-def _arrays_of(statistics: Statistics) -> dict[str, Array]:
-    arrays: dict[str, Array] = dict(statistics.arrays())
-    if statistics.is_sparse:
-        arrays["states"] = statistics.states
-    return arrays
-
-
-def _parts_of(memory: Memory | None) -> list[Knowledge]:
-    return [] if memory is None or memory.before is None else [memory.before, *memory.blocks]
-
-
-def _describe_memory(memory: Memory | None) -> _Memory | None:
-    if memory is None:
-        return None
-    parts = [(p.statistics.cases, p.statistics.visited) for p in _parts_of(memory)]
-    return _Memory(memory.began, memory.number, memory.first, parts)
-
-
-def _restore_memory(archive: zipfile.ZipFile, learner: BaseLearner, saved: _Memory | None) -> None:
-    memory = learner.memory
-    if (memory is None) != (saved is None):
-        raise FileError("it forgets, but there is no memory, or the other way round")
-    if memory is None or saved is None:
-        return
-    parts = []
-    for k, (cases, rows) in enumerate(saved.parts):
-        statistics = learner.new_counters()
-        _restore_counters(archive, f"memory{k}.", statistics, cases, rows)
-        tallies = {
-            name: load_array(archive, f"memory{k}.{name}", array.shape, array.dtype)
-            for name, array in learner.tallies().items()
-        }
-        parts.append(Knowledge(statistics, tallies))
-    blocks = max(0, len(parts) - 1) if memory.window is not None else 0
-    if not 0 <= saved.first <= saved.number or len(parts) != (blocks + 1 if saved.number else 0):
-        raise FileError("the memory has not the blocks it should have")
-    if memory.window is not None and saved.number and blocks != saved.number - saved.first:
-        raise FileError("the memory has not the blocks it should have")
-    memory.began, memory.number, memory.first = saved.began, saved.number, saved.first
-    if parts:
-        memory.before = parts[0]
-        memory.blocks.extend(parts[1:])
-
-
-def _restore_rows(statistics: Statistics, states: Array) -> None:
-    """Give out the rows again, in their order."""
-    known = states[1:]
-    if len(known) == 0 or states[0] != -1 or known[0] != 0 or len(np.unique(known)) < len(known):
-        raise FileError("the states are not those of a saved learner")
-    if known.min() < 0 or known.max() >= statistics.lattice.size:
-        raise FileError("a state is not one of the problem's")
-    statistics.give_rows(known)
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
