@@ -13,6 +13,7 @@ from drift_worlds import STRETCH, Drift
 
 SHOWN = {
     "Learner, restarted": ("restarted when told", SERIES[4], (0, (1.2, 1.2)), 1.4),
+    "Seq-OOS": ("Seq-OOS", MUTED, (0, (5, 1.2, 1.2, 1.2)), 1.4),
     "Learner": ("Learner", SERIES[2], (0, (6, 1.5)), 1.6),
     "NCC-UCRL2, its best window": ("NCC-UCRL2, best window", SERIES[3], (0, (3, 1.5)), 1.6),
     "Learner, window 4,000": ("Learner(window=4000)", SERIES[1], "solid", 1.6),

@@ -204,7 +204,7 @@ def test_a_case_is_found_again_by_its_number(tmp_path):
         case.reward(1.0)
 
 
-MORE = {"start": 0, "default": None}
+MORE = {"start": 0, "default": None, "block": 0, "prices": {}, "on_file": []}
 
 
 def test_load_refuses_other_files(tmp_path):

@@ -450,8 +450,17 @@ def dearer(problem):
     return aw.Observation(first.name, values=first.values, cost=first.cost + 1), *rest
 
 
+def test_statistics_counted_at_other_prices_count():
+    model = model_of(9)
+    dear = aw.Statistics(aw.Lattice(changed(model.problem, observations=dearer(model.problem))))
+    dear.record({}, model.problem.actions[0], 1.0, at_once=False)
+    learner = aw.SeqOOS(model.problem)
+    learner.merge(dear)
+    assert learner.statistics == dear
+    assert learner.problem == model.problem
+
+
 OTHERS = {
-    "another price": lambda p: aw.Lattice(changed(p, observations=dearer(p))),
     "another order": lambda p: aw.Lattice(changed(p, observations=p.observations[::-1])),
     "another action": lambda p: aw.Lattice(changed(p, actions=[*p.actions[:-1], "leave"])),
     "fewer bought": lambda p: aw.Lattice(changed(p, max_observations=1)),

@@ -52,6 +52,7 @@ class Lattice(States):
                 (o.name, o.values, o.given, o.fails, o.edges, o.other) for o in problem.observations
             ),
             problem.actions,
+            problem.reward_value,
             self.m,
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
@@ -63,7 +64,7 @@ class Lattice(States):
         ]
 
     def __eq__(self, other: object) -> bool:
-        """Whether the states are the same; prices are not part of them."""
+        """Whether the states, the actions and β are the same; prices may be others."""
         return isinstance(other, Lattice) and self._states == other._states
 
     def __hash__(self) -> int:

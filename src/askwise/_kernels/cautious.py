@@ -74,10 +74,14 @@ def plan_seen_paths(
     subsets: Integers,
     tariff: Tariff,
     stop: Floats,
+    per_outcome: float,
     out_value: Floats,
     out_next: Choices,
 ) -> None:
-    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − c_i ) over the looks that were taken."""
+    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − doubt − c_i ) over the looks taken.
+
+    The same doubt as in `average_upwards`: a look that changes nothing is worth nothing.
+    """
     m = layout.members.shape[1]
     for row in order:
         out_value[row] = stop[row]
@@ -95,13 +99,20 @@ def plan_seen_paths(
             cost = price(layout, tariff, subset, state, i)
             total = 0
             earned = 0.0
+            best = 0.0
             for x in range(layout.radices[i]):
                 below = find(counters.rows, first + x * stride)
                 n = counters.transitions[below, slot]
                 total += n
-                earned += n * out_value[below]
+                worth = out_value[below]
                 if x == tariff.refunded[i]:
-                    earned += n * cost
-            if total > 0 and earned / total - cost > out_value[row]:
-                out_value[row] = earned / total - cost
-                out_next[row] = i
+                    worth += cost
+                earned += n * worth
+                if n > 0:
+                    best = max(best, worth)
+            if total > 0:
+                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
+                worth = earned / total - moved * best - cost
+                if worth > out_value[row]:
+                    out_value[row] = worth
+                    out_next[row] = i

@@ -29,6 +29,8 @@ class Cautious(NamedTuple):
     """The subset of each row's state."""
     order: Integers
     """The rows from the largest states down."""
+    doubt: float
+    """conf₂² · n for one outcome: how much p̂ is doubted."""
 
 
 def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -> Cautious:
@@ -47,16 +49,17 @@ def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -
     lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
     room, most = np.empty((2, reward.shape[1]))
+    doubt = 0.0 if by_visits else radii.per_outcome  # cases that bought sets saw all parts of them
     average_upwards(
         layout,
         statistics.counters,
         order,
         subsets,
         by_visits,
-        radii.per_outcome,
+        doubt,
         reward,
         room,
         most,
     )
     action = reward.argmax(axis=1).astype(np.int16)
-    return Cautious(reward.max(axis=1), action, subsets, order)
+    return Cautious(reward.max(axis=1), action, subsets, order, doubt)

@@ -44,6 +44,7 @@ def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPla
         cautious.subsets,
         lattice.tariff,
         lattice.problem.reward_value * cautious.reward,
+        cautious.doubt,
         values,
         following,
     )
