@@ -1,0 +1,215 @@
+"""What every learner must do with cases as the paper has them."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from askwise.environments import Population, stream
+from askwise.errors import FileError
+from askwise.simulation import simulate
+from askwise.testing.playing import (
+    MakesLearner,
+    assert_same_future,
+    begin,
+    decisions,
+    load_like,
+    models,
+    play,
+    refuses,
+    see,
+)
+
+
+def check_same_seed_same_run(make: MakesLearner) -> None:
+    """Two learners with one seed decide alike."""
+    for model in models():
+        first, second = make(model.problem, rng=3), make(model.problem, rng=3)
+        runs = [play(x, model, 200, np.random.default_rng(1)) for x in (first, second)]
+        assert decisions(runs[0]) == decisions(runs[1])
+        assert first.statistics == second.statistics
+
+
+def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
+    """A learner loaded from its file decides as the original does, open cases included."""
+    for model in models():
+        learner = make(model.problem, rng=5)
+        rng = np.random.default_rng(2)
+        play(learner, model, 100, rng)
+        full = model.sample(rng, 2).tolist()
+        begin(learner, full[1])  # one case is still looking, another has acted
+        see(begin(learner, full[0]), model.problem, full[0])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "learner.askwise"
+            learner.save(path)
+            loaded = load_like(path, learner)
+        assert type(loaded) is type(learner)
+        assert loaded.options == learner.options
+        assert loaded.problem == learner.problem
+        assert loaded.statistics == learner.statistics
+        assert loaded.round == learner.round
+        for x in (learner, loaded):
+            for case in list(x.cases.values()):
+                see(case, model.problem, full[1]).reward(1.0)
+        assert_same_future(learner, loaded, model)
+
+
+def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
+    """`simulate` decides, counts and draws just as the same cases do when opened one by one."""
+    for model in models():
+        environment = Population(model)
+        compiled, face = make(model.problem, rng=6), make(model.problem, rng=6)
+        for steps, seed in ((150, 1), (1, 2), (400, 3)):  # begins and ends within a round
+            run = simulate(compiled, environment, steps=steps, rng=seed)
+            cases, rounds = [], []
+            for draws in stream(environment, np.random.default_rng(seed), steps):
+                for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
+                    case = see(begin(face, full), model.problem, full)
+                    rounds.append(face.round)
+                    case.reward(rewards[case.action_index])
+                    cases.append(case)
+            assert run.state.tolist() == [case.state_index for case in cases]
+            assert run.action.tolist() == [case.action_index for case in cases]
+            assert run.cost.tolist() == [case.cost for case in cases]
+            assert run.round.tolist() == rounds
+            assert compiled.statistics == face.statistics
+            assert_same_future(compiled, face, model)
+
+
+def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
+    """No case buys more than it may, nothing twice, and its cost is the sum of the prices."""
+    for model in models():
+        problem = model.problem
+        given = sum(o.given for o in problem.observations)
+        learner = make(problem, rng=7)
+        for case in play(learner, model, 200, np.random.default_rng(4)):
+            known = list(case.state)
+            assert len(known) == len(set(known)) <= given + learner.lattice.m
+            charged = {
+                o.name: o.cost
+                for o in problem.observations
+                if o.name in case.state
+                and not (o.fails == "refunded" and case.state[o.name] is None)
+            }
+            fees = [p.fee for p in problem.panels if charged.keys() & set(p.observations)]
+            assert abs(case.cost - sum(charged.values()) - sum(fees)) < 1e-12
+
+
+def check_counts_each_case_once(make: MakesLearner) -> None:
+    """Every case is one case and one reward, the reward at the exact state acted in."""
+    for model in models():
+        learner = make(model.problem, rng=8)
+        learner.memory = None  # nor does it forget any
+        played = play(learner, model, 200, np.random.default_rng(5))
+        counted = learner.statistics.dense().action_counts
+        expected = np.zeros_like(counted)
+        for case in played:
+            expected[case.state_index, case.action_index] += 1
+        assert learner.statistics.cases == 200
+        assert np.array_equal(counted, expected)
+        assert not learner.cases
+
+
+def check_rewards_come_in_any_order(make: MakesLearner) -> None:
+    """Rewards of open cases give the same statistics whatever the order."""
+    for model in models():
+        counted = []
+        for order in (1, -1):
+            learner = make(model.problem, rng=9)
+            rng = np.random.default_rng(6)
+            play(learner, model, 50, rng)
+            full = model.sample(rng, 40).tolist()
+            cases = [see(begin(learner, one), model.problem, one) for one in full]
+            rewards = rng.random(40).tolist()
+            for case, reward in list(zip(cases, rewards, strict=True))[::order]:
+                case.reward(reward)
+            counted.append(learner.statistics)
+        assert counted[0] == counted[1]
+
+
+def check_bad_input_changes_nothing(make: MakesLearner) -> None:
+    """Whatever a case cannot take raises an error that names it, and leaves all as it was."""
+    for model in models():
+        learner = make(model.problem, rng=10)
+        play(learner, model, 60, np.random.default_rng(7))
+        case = begin(learner, [0] * len(model.problem.observations))
+        before = learner.statistics.copy()
+        names = [o.name for o in model.problem.observations]
+        unwanted = [name for name in names if name not in case.wanted]
+        refuses(case, "nobody", case.observe, {"nobody": 1})
+        for name in unwanted:
+            refuses(case, name, case.observe, {name: 0})
+        for name in case.wanted:
+            refuses(case, "'no such value'", case.observe, {name: "no such value"})
+            refuses(case, "True", case.observe, {name: True})
+        if case.wanted:
+            refuses(case, case.wanted[0], case.observe, {})
+            refuses(case, case.wanted[0], case.reward, 1.0)
+        assert learner.statistics == before
+        see(case, model.problem, [0] * len(names))
+        before = learner.statistics.copy()
+        for reward in (float("nan"), -0.1, 1.1, float("inf"), "1", None, True):
+            refuses(case, repr(reward), case.reward, reward)
+        assert learner.statistics == before
+        case.reward(0.5)
+        before = learner.statistics.copy()
+        refuses(case, f"case {case.id}", case.reward, 0.5)
+        refuses(case, f"case {case.id}", case.observe, {names[0]: 0})
+        assert learner.statistics == before
+
+
+def check_refuses_damaged_files(make: MakesLearner) -> None:
+    """A file cut short, changed or of another kind is refused with an error that names it."""
+    model = next(models())
+    learner = make(model.problem, rng=11)
+    play(learner, model, 30, np.random.default_rng(8))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.askwise"
+        learner.save(path)
+        whole = path.read_bytes()
+        damaged = [b"", b"hello", whole[: len(whole) // 2], whole[:-1]] + [
+            whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+            for place in range(0, len(whole), len(whole) // 50)
+        ]
+        refused = 0
+        for content in damaged:
+            path.write_bytes(content)
+            try:
+                loaded = load_like(path, learner)
+            except FileError as error:
+                assert str(path) in str(error)
+                refused += 1
+            else:  # it hit a date or the like, which nobody reads
+                assert loaded.statistics == learner.statistics
+        assert refused > len(damaged) // 2
+
+
+def check_works_from_threads(make: MakesLearner) -> None:
+    """Cases opened, observed and rewarded from several threads are all counted."""
+    for model in models():
+        learner = make(model.problem, rng=12)
+        learner.memory = None
+        with ThreadPoolExecutor(4) as pool:
+            runs = [
+                pool.submit(play, learner, model, 100, np.random.default_rng(seed))
+                for seed in range(4)
+            ]
+        for run in runs:
+            run.result()  # raises what the thread raised
+        assert learner.statistics.cases == int(learner.statistics.action_counts.sum()) == 400
+
+
+def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
+    """A policy does not change under later cases, cannot be written to, and prints as a tree."""
+    for model in models():
+        learner = make(model.problem, rng=13)
+        policy = learner.policy
+        tree, gain = policy.tree(), policy.evaluate(model)
+        play(learner, model, 100, np.random.default_rng(9))
+        assert policy.tree() == tree
+        assert policy.evaluate(model) == gain
+        assert not policy.actions.flags.writeable
+        assert any(action in tree for action in model.problem.actions)
