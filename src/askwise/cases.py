@@ -80,11 +80,12 @@ class Case:
         """In which block of its learner's memory the reward was counted."""
         self._desk = desk
         self._policy: Policy | None = policy
-        self.wanted: tuple[str, ...] = ()
-        """The names to buy now: a whole set, or one; none once the action is chosen."""
-        self._looks: tuple[int, ...] = ()
         self._lattice = policy.lattice
-        self._go_on(policy)
+        self._looks: tuple[int, ...] = policy.looks_in_case(start, tag)
+        self.wanted: tuple[str, ...] = self._lattice.names_of(self._looks)
+        """The names to buy now: a whole set, or one; none once the action is chosen."""
+        if not self._looks:
+            self._act(policy)
 
     # --- what it knows ---------------------------------------------------------------------------
 
@@ -144,8 +145,12 @@ class Case:
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
             self.state_index, self.subset = state, subset
-            assert self._policy is not None
-            self._go_on(self._policy)
+            policy = self._policy
+            assert policy is not None
+            self._looks = looks = policy.looks_in_case(state, self.tag)
+            self.wanted = self._lattice.names_of(looks)
+            if not looks:
+                self._act(policy)
 
     def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
         try:
@@ -272,14 +277,8 @@ class Case:
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
-    def _go_on(self, policy: Policy) -> None:
-        """See what is wanted now; act if nothing is."""
-        looks = policy.looks_in_case(self.state_index, self.tag)
-        self._looks = looks
-        if looks:
-            self.wanted = self._lattice.names_of(looks)
-            return
-        self.wanted = ()
+    def _act(self, policy: Policy) -> None:
+        """Nothing more is wanted."""
         self.action_index = policy.action_in_case(self.state_index, self.tag)
         self._desk.acted(self)
         self._policy = None  # a case that only awaits its reward keeps no old tables alive

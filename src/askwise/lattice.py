@@ -96,11 +96,12 @@ class Lattice(States):
 
     def names_of(self, observations: tuple[int, ...]) -> tuple[str, ...]:
         """The names of these observations."""
-        names = self._names.get(observations)
-        if names is None:
+        try:
+            return self._names[observations]
+        except KeyError:
             names = tuple(self.observations[i].name for i in observations)
             self._names[observations] = names
-        return names
+            return names
 
     def digit(self, observation: int, value: Seen) -> int:
         """The value of that observation, as its place among its outcomes; None is a failure."""

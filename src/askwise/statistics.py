@@ -236,7 +236,7 @@ class Statistics:
         if self.is_sparse:
             self.make_room(1)
         row = self._own_row(state)
-        if self.action_counts[row, action] >= MOST_CASES:
+        if self.action_counts.item(row, action) >= MOST_CASES:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
         self.action_counts[row, action] += 1
         self.reward_sums[row, action] += round(reward / UNIT)
@@ -300,19 +300,18 @@ class Statistics:
         """N(a, ψ) of an action, or N(ψ, i) of an observation, given as −1 − i."""
         if choice < 0:
             return self.steps(state, -1 - choice)
-        return int(self.action_counts[self.row(state), choice])
+        return self.action_counts.item(self.row(state), choice)
 
     def steps(self, state: int, observation: int) -> int:
         """N(ψ, i): how often i was bought when ψ was known."""
-        lattice = self.lattice
-        children = lattice.children(state, observation)
-        if not children:
+        step = self.lattice.steps[self.lattice.subset_of(state), observation]
+        slot, stride = step.slot, step.stride
+        if slot < 0:
             return 0
-        slot = lattice.step(lattice.subset_of(state), observation).slot
-        count, row = self.transitions.item, self.row
+        first, count = step.child(state, 0), self.transitions.item
         if self.is_sparse:
-            return sum(count(row(child), slot) for child in children)
-        return sum(count(child, slot) for child in children)
+            return sum(count(self.row(first + x * stride), slot) for x in range(step.radix))
+        return sum([count(first + x * stride, slot) for x in range(step.radix)])
 
     def steps_before(self, states: Integers) -> Integers:
         """N(ψ, i) at [ψ', slot of i in ψ'] of each of these states ψ'."""

@@ -55,8 +55,10 @@ def next_look(
                 bound = tables.cache[tables.cache_of[row], i]
             elif terms.tariff.refunded[i] >= 0:
                 bound = terms.beta
-            else:
+            elif len(terms.tariff.fee) > 0:
                 bound = terms.beta - price(layout, terms.tariff, subset, state, i)
+            else:
+                bound = terms.beta - terms.cost[i]
             if bound > highest or (bound == highest and look < 0 and i < choice):
                 highest = bound
                 look = i
@@ -124,7 +126,10 @@ def search_from(
         if goes_deeper:
             level += 1
             continue
-        worth = mean_of_look(layout, tables, terms, state, subset, i, level)
+        cost = terms.cost[i]
+        if len(terms.tariff.fee) > 0:
+            cost = price(layout, terms.tariff, subset, state, i)
+        worth = mean_of_look(tables, terms, i, level, layout.radices[i], cost)
         best = tables.found[row]
         if worth > best or (worth == best and i < tables.following[row]):
             tables.found[row] = worth

@@ -108,16 +108,17 @@ def look_value(
         row = find(counters.rows, first + x * stride)
         tables.values[0, x] = tables.value[row]
         tables.weights[0, x] = counters.transitions[row, slot]
-    return mean_of_look(layout, tables, terms, state, subset, i, 0)
+    cost = terms.cost[i]
+    if len(terms.tariff.fee) > 0:
+        cost = price(layout, terms.tariff, subset, state, i)
+    return mean_of_look(tables, terms, i, 0, outcomes, cost)
 
 
 @bare
 def mean_of_look(
-    layout: Layout, tables: Tables, terms: Terms, state: int, subset: int, i: int, level: int
+    tables: Tables, terms: Terms, i: int, level: int, outcomes: int, cost: float
 ) -> float:
     """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
-    outcomes = layout.radices[i]
-    cost = price(layout, terms.tariff, subset, state, i)
     refunded = terms.tariff.refunded[i]
     most = terms.beta
     if refunded >= 0:

@@ -128,15 +128,16 @@ class SequentialPlanner(IncrementalPlanner):
 
     def changed(self, state: int, choice: int) -> None:
         """A look of this state, or its best action, may be worth something else now."""
-        self._grow()
-        lattice = self.statistics.lattice
+        statistics = self.statistics
+        lattice = statistics.lattice
         observations = lattice.buyable
-        level = int(lattice.layout.sizes[lattice.subset_of(state)])
         change = observations if choice >= 0 else -1 - choice
-        entry = self.statistics.row(state) * (observations + 1) + change
+        entry = statistics.row(state) * (observations + 1) + change
         if self._is_new(entry):
-            self.tables.queue[level, self.tables.queued[level]] = entry
-            self.tables.queued[level] += 1
+            self._grow()
+            tables, level = self.tables, len(lattice.members(lattice.subset_of(state)))
+            tables.queue[level, tables.queued.item(level)] = entry
+            tables.queued[level] += 1
 
     def bought(self, subset: int, context: int) -> None:
         """Every look is told by itself."""
