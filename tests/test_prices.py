@@ -186,3 +186,17 @@ def test_prices_are_saved(kind, tmp_path):
     assert [(c.path, c.action, c.cost) for c in runs[0]] == [
         (c.path, c.action, c.cost) for c in runs[1]
     ]
+
+
+def test_what_was_paid_and_does_not_fit_is_refused_whole():
+    problem = random_model(np.random.default_rng(0), [2, 2]).problem
+    learner = aw.FixedSet(problem, observations=["o0", "o1"])
+    case = learner.open()
+    before = learner.statistics.copy()
+    with pytest.raises(AskwiseError, match="'o1'"):
+        case.observe({"o0": 0, "o1": 0}, paid={"o0": 1.0, "o1": 1e14})
+    assert learner.statistics == before
+    assert case.wanted == ("o0", "o1")
+    assert case.cost == 0.0
+    case.observe({"o0": 0, "o1": 0}, paid={"o0": 1.0, "o1": 1e12})
+    assert case.cost == 1.0 + 1e12

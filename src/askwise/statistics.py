@@ -37,6 +37,9 @@ from askwise.rows import Counters, Rows, extended
 PAID_UNIT = 2.0**-20
 """The resolution of a price that was paid."""
 
+MOST_PAID = 2.0**40
+"""So that the sum of prices paid fits into 63 bits."""
+
 UNIT = 2.0**-30
 """The resolution of a reward."""
 
@@ -247,8 +250,18 @@ class Statistics:
 
     def count_paid(self, observation: int, amount: float) -> None:
         """An observation cost so much in a case."""
+        units = round(self.check_paid(observation, amount) / PAID_UNIT)
         self.paid_counts[observation] += 1
-        self.paid_sums[observation] += round(amount / PAID_UNIT)
+        self.paid_sums[observation] += units
+
+    def check_paid(self, observation: int, amount: float) -> float:
+        """The amount, or an error if the sum of all would not fit any more."""
+        if self.paid_sums.item(observation) * PAID_UNIT + amount > MOST_PAID:
+            name = self.lattice.observations[observation].name
+            raise StatisticsError(
+                f"{amount!r} paid for {name!r}: at most {MOST_PAID:,.0f} fit, together"
+            )
+        return amount
 
     def forget_paid(self, observation: int) -> None:
         """What was paid for an observation does not matter any more."""

@@ -347,8 +347,11 @@ class BaseLearner(ABC):
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
         """A case paid so much: count it."""
-        for name, amount in amounts.items():
-            self.statistics.count_paid(self.lattice.position(name), amount)
+        paid = [(self.lattice.position(name), amount) for name, amount in amounts.items()]
+        for observation, amount in paid:  # all of it or nothing
+            self.statistics.check_paid(observation, amount)
+        for observation, amount in paid:
+            self.statistics.count_paid(observation, amount)
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
