@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 import askwise as aw
 import cli_reference
-from askwise.cli import _read_table, app, main
+from askwise.cli import app, main
+from askwise.cli.tables import read_table
 from askwise.environments import Population, Table, model_at_random
 from askwise.learners import LEARNERS
 
@@ -301,6 +302,6 @@ def test_a_csv_of_numbers_empty_cells_and_unseen_categories(tmp_path):
     path = tmp_path / "people.csv"
     rows = "39.5,20191231,north,1,0\n40,2020-01-01,west,0,1\n ,2021-05-01,rest,0,1\n"
     path.write_text("age,since,region,wait,treat\n" + rows, encoding="utf-8")
-    table = _read_table(problem, path, {})
+    table = read_table(problem, path, {})
     values = table.draw(np.random.default_rng(0), 50).values.tolist()
     assert {tuple(row) for row in values} == {(0, 0, 0), (1, 1, 1), (2, 1, 1)}

@@ -1,0 +1,20 @@
+"""The command line: each command calls one library function."""
+
+import sys
+
+import typer
+
+from askwise.cli import reproducing, simulating  # noqa: F401 (each adds its commands)
+from askwise.cli.app import app
+from askwise.errors import AskwiseError
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """The entry point: what askwise raises on purpose is one line, not a traceback."""
+    try:
+        app()
+    except (AskwiseError, OSError) as error:
+        typer.echo(f"askwise: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,106 @@
+"""`askwise simulate` and `askwise learners`: try learners on a problem of one's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from askwise import learners
+from askwise.cli.app import app, name_value_pairs, parsed_value, plain_grid, say
+from askwise.cli.tables import read_table
+from askwise.environments import Environment, Population, model_at_random
+from askwise.errors import OptionError
+from askwise.learners import LEARNERS
+from askwise.problem import Problem
+from askwise.simulation import Run, simulate
+
+
+@app.command(name="simulate")
+def simulate_command(
+    problem: Annotated[Path, typer.Option(help="The problem, as .yaml or .json.")],
+    learner: Annotated[str, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = "seq-oos",
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the learner, as name=value.")
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="A CSV of complete cases: a column an observation, a column an action."),
+    ] = None,
+    reward: Annotated[
+        list[str] | None,
+        typer.Option(help="The reward column of an action, as action=column; default: its name."),
+    ] = None,
+    model_seed: Annotated[
+        int, typer.Option(min=0, help="Without a table: the seed of a random population.")
+    ] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="How many cases.")] = 100_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the run.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Where to save what was learned.")] = None,
+) -> None:
+    """Let a learner decide many cases of your own problem, and show what it learned."""
+    loaded = Problem.load(problem)
+    if learner not in LEARNERS:
+        raise OptionError(f"unknown learner {learner!r}, expected one of: {', '.join(LEARNERS)}")
+    options = {name: parsed_value(text) for name, text in name_value_pairs("--option", option)}
+    known = [name for name in inspect.signature(LEARNERS[learner]).parameters if name != "rng"][1:]
+    for name in options:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise OptionError(f"learner {learner} has no option {name!r}, expected: {names}")
+    chosen = LEARNERS[learner](loaded, rng=seed, **options)
+    if save is not None and not save.parent.is_dir():
+        raise OptionError(f"--save {save}: there is no folder {save.parent}")
+    if reward and table is None:
+        raise OptionError("--reward names columns of a table: give one with --table")
+    if table is None:
+        source: Environment = Population(model_at_random(np.random.default_rng(model_seed), loaded))
+    else:
+        source = read_table(loaded, table, dict(name_value_pairs("--reward", reward)))
+    _show(simulate(chosen, source, steps=steps, rng=seed))
+    if isinstance(chosen, learners.Learner):
+        say(f"by the {chosen.model_name} model")
+    say("\nWhat it recommends:\n")
+    say(chosen.recommend().tree())
+    if save is not None:
+        chosen.save(save)
+        say(f"\nsaved as {save}")
+
+
+@app.command(name="learners")
+def learners_command() -> None:
+    """List the learners."""
+    grid = plain_grid()
+    grid.add_column("name", style="bold", no_wrap=True)
+    grid.add_column("what it is")
+    for name, kind in learners.LEARNERS.items():
+        grid.add_row(name, (kind.__doc__ or "").strip().splitlines()[0])
+    Console().print(grid)
+
+
+def _show(run: Run) -> None:
+    """Gain, reward and spend, early and late, and what was bought."""
+    tenth = max(1, len(run) // 10)
+    parts = [("first tenth", slice(tenth)), ("last tenth", slice(-tenth, None))]
+    parts.append(("all", slice(None)))
+    grid = plain_grid()
+    grid.add_column("")
+    for name, _ in parts:
+        grid.add_column(name, justify="right")
+    rows: list[tuple[str, Callable[[slice], str]]] = [
+        ("mean gain", lambda part: f"{run.gain[part].mean():.3f}"),
+        ("mean reward", lambda part: f"{run.reward[part].mean():.3f}"),
+        ("mean spend", lambda part: f"{run.cost[part].mean():.3f}"),
+    ]
+    for title, text in rows:
+        grid.add_row(title, *(text(part) for _, part in parts))
+    bought = [run.bought(part) for _, part in parts]
+    for name in bought[0]:
+        grid.add_row(f"buys {name}", *(f"{share[name]:.0%}" for share in bought))
+    Console().print(grid)
+    say(f"\n{len(run):,} cases")

@@ -1,0 +1,47 @@
+"""CSV files in which every cell is known."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from askwise.environments import Table
+from askwise.errors import OptionError
+from askwise.problem import Observation, Problem
+
+
+def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
+    """A CSV as a table. Its cells are text: they are matched with the values as they print."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            names, *rows = csv.reader(file)
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{path}: not UTF-8 text: {error.reason}") from None
+    except ValueError:
+        raise OptionError(f"{path} is empty") from None
+    while rows and not rows[-1]:
+        rows.pop()
+    for line, row in enumerate(rows, start=2):
+        if len(row) != len(names):
+            raise OptionError(f"{path}, line {line}: {len(row)} cells, expected {len(names)}")
+    columns: dict[str, list[Any]] = {n: [row[k] for row in rows] for k, n in enumerate(names)}
+    for observation in problem.observations:
+        printed = {str(value): value for value in observation.values}
+        if observation.name in columns:
+            cells = columns[observation.name]
+            columns[observation.name] = [
+                printed[cell] if cell in printed else _cell(observation, cell) for cell in cells
+            ]
+    rewards = {action: rewards.get(action, action) for action in {*problem.actions, *rewards}}
+    return Table(problem, columns, rewards=rewards)
+
+
+def _cell(observation: Observation, cell: str) -> Any:
+    """What a cell says that is not one of the values: nothing, or a number that lies in a bin."""
+    if not cell.strip():
+        return None
+    try:
+        return float(cell) if observation.takes_numbers else cell
+    except ValueError:
+        return cell
