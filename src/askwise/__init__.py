@@ -28,6 +28,8 @@ from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Observation, Panel, Problem
 from askwise.simulation import Run, simulate
 from askwise.statistics import Statistics
+from askwise.trees import Tree
+from askwise.worth import Worth, worth
 
 __version__ = "0.1.0"
 
@@ -60,10 +62,13 @@ __all__ = [
     "SimOOS",
     "SimultaneousPolicy",
     "Statistics",
+    "Tree",
+    "Worth",
     "cuts",
     "environments",
     "learners",
     "load",
     "oracle",
     "simulate",
+    "worth",
 ]
