@@ -3,6 +3,7 @@
 from askwise import cuts, environments, learners, oracle
 from askwise.cases import Case
 from askwise.errors import AskwiseError
+from askwise.explanation import Explanation, explain
 from askwise.lattice import Lattice
 from askwise.learners import (
     LEARNERS,
@@ -44,6 +45,7 @@ __all__ = [
     "Case",
     "ContextualUCB",
     "EpochGreedy",
+    "Explanation",
     "FixedSet",
     "Lattice",
     "Learner",
@@ -66,6 +68,7 @@ __all__ = [
     "Worth",
     "cuts",
     "environments",
+    "explain",
     "learners",
     "load",
     "oracle",

@@ -91,6 +91,12 @@ class Beliefs:
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
 
+    def alone(self) -> Beliefs:
+        """The same of the few alone, as a problem of their own."""
+        return Beliefs(
+            self.lattice, self.probability, self.reward, variance=self._variance, cases=self.cases
+        )
+
     def contexts(self) -> Chances:
         """How often cases begin in each context."""
         contexts = self.lattice.contexts if self.few is None else self.few[1].contexts

@@ -32,9 +32,6 @@ from askwise.models import Model
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 
-NEVER = 1e15
-"""Times β: a price at which nobody buys."""
-
 
 class Knows(Protocol):
     """Whoever can say what is known of a population, such as a learner or a fitted log."""
@@ -83,6 +80,8 @@ class Worth:
     def __init__(self, market: Market) -> None:
         self._market = market
         self.problem = market.problem
+        self.plan = market.plan
+        """"sequential" or "simultaneous"."""
         self.policy = market.best({}).policy
         """The best one at today's prices."""
         self.rows = tuple(map(market.worth_of, market.names))
@@ -105,6 +104,11 @@ class Worth:
     def gain(self) -> float:
         """Of a case, by the best policy at today's prices."""
         return self.policy.value
+
+    @property
+    def blind_gain(self) -> float | None:
+        """Of a case, if nothing were bought; None if nobody knows."""
+        return self._market.blind_gain()
 
     def demand(self, name: str) -> list[Piece]:
         """The pieces of V as the price of one observation rises from 0 to its break-even price."""
@@ -204,6 +208,7 @@ class Market:
         self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
         self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
         self._hair = 10 * HAIR * self.problem.reward_value
+        self._without: dict[str, float] = {}
         self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
         if isinstance(evidence, Counted):
             statistics = evidence.statistics
@@ -211,9 +216,7 @@ class Market:
             known = cautious_rewards(statistics, radii, by_visits=evidence.by_visits)
             self._cautious = known._replace(doubt=0.0)
         else:  # a few of the observations of a whole are a problem of their own
-            self.evidence = Beliefs(
-                self.lattice, evidence.probability, evidence.reward, cases=evidence.cases
-            )
+            self.evidence = evidence.alone()
 
     def best(self, prices: Mapping[str, float]) -> Offer:
         """The best policy at these prices; others are today's."""
@@ -241,7 +244,21 @@ class Market:
 
     def without(self, name: str) -> float:
         """V(∞)."""
-        return self.best({name: NEVER * self.problem.reward_value}).gain
+        if name not in self._without:
+            self._without[name] = self._policy(self.lattice.without(name)).value
+        return self._without[name]
+
+    def blind_gain(self) -> float | None:
+        """The best action in each context, without looking."""
+        total = 0.0
+        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
+            actions = range(len(self.problem.actions))
+            earned = [self.evidence.earned(context, action) for action in actions]
+            means = [one.mean for one in earned if one is not None]
+            if share > 0 and not means:
+                return None
+            total += share * max(means, default=0.0)
+        return self.problem.reward_value * total
 
     def line(self, name: str, price: float) -> Line:
         """The line of the best policy at a price."""
@@ -283,7 +300,7 @@ class Market:
         """Where V passes from one line to the next, from the line `low` to the line `high`."""
         if low.slope - high.slope <= HAIR:
             return
-        price = (low.intercept - high.intercept) / (low.slope - high.slope)
+        price = max(0.0, (low.intercept - high.intercept) / (low.slope - high.slope))
         middle = self.line(name, price)
         if middle.at(price) <= low.at(price) + self._hair:  # nothing above where they meet
             yield price, high
