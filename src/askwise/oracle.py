@@ -69,10 +69,10 @@ def sequential(model: Model) -> SequentialPolicy:
     >>> policy.value
     91.0
     >>> print(policy.tree())
-                 cases  spent  gain  stopping here
-    buy mri (9)   100%    0.0  91.0  wait 80.0
-    ├─ neg → wait  80%    9.0  91.0
-    └─ pos → treat 20%    9.0  91.0
+                    cases  spent  gain  stopping here
+    buy mri (9)      100%    0.0  91.0  wait 80.0
+    ├─ neg → wait     80%    9.0  91.0
+    └─ pos → treat    20%    9.0  91.0
     """
     truth = _truth(model)
     return best_path(truth.lattice, truth)
