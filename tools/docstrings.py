@@ -22,10 +22,10 @@ def as_markdown(text: str) -> str:
             inside = True
         elif not inside and option:
             lines += [] if listing else [""]
-            line = f"- `{option[1]}`: {line[option.end() :]}"
             listing = True
         listing = listing and bool(line.strip())
-        lines.append(line)
+        item = option is not None and listing and not inside
+        lines.append(OPTION.sub(r"- `\1`: ", line, count=1) if item else line)
     return "\n".join([*lines, "```"] if inside else lines)
 
 
