@@ -1,0 +1,5 @@
+"""Logs in: what can be learned from what happened before, without bias."""
+
+from askwise.logs.fitting import Fit, fit
+
+__all__ = ["Fit", "fit"]
