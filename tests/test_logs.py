@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import duckdb
 import numpy as np
@@ -40,7 +40,7 @@ GIVEN = aw.Problem(
         aw.Observation("sex", values=["f", "m"], given=True),
         aw.Observation("mri", values=["neg", "pos"], cost=9),
         aw.Observation("ward", values=[1, 2, 3], given=True, fails="charged"),
-        aw.Observation("grade", values=["a", "b"], cost=2),
+        aw.Observation("biopsy", values=["a", "b"], cost=2),
     ],
     actions=["wait", "treat", "send home"],
 )
@@ -51,12 +51,13 @@ CELLS = {
     "region": ["north", "south", "west", "O'Hara"],
     "sex": ["f", "m"],
     "ward": [1, 2, 3],
+    "biopsy": ["a", "b"],
 }
 HALVES = [0.0, 1.0, 0.5, 2**-31, 3 * 2**-31, 0.1, 1 / 3, 0.7 + 2**-31]
 """With some that lie half-way between two units."""
 
 
-def saved(rows, folder, kind):
+def saved(rows, folder, kind):  # noqa: PLR0911
     """The same rows, wherever: a mapping of lists, frames, files, a relation."""
     if kind == "mapping":
         return rows
@@ -160,7 +161,7 @@ def counted_by_hand(problem, rows):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("problem", [CLINIC, GIVEN], ids=["clinic", "given"])
 def test_complete_records_count_in_every_state(problem, kind, tmp_path):
-    @settings(max_examples=8)
+    @settings(max_examples=5)
     @given(rows=complete_rows(problem))
     def check(rows):
         if "age" in rows and kind == "polars":
@@ -177,7 +178,7 @@ def test_complete_records_count_in_every_state(problem, kind, tmp_path):
 @pytest.mark.parametrize("looks", ["at once", "in order"])
 @pytest.mark.parametrize("problem", [CLINIC, GIVEN], ids=["clinic", "given"])
 def test_decisions_count_as_if_recorded_one_by_one(problem, looks, kind, tmp_path):
-    @settings(max_examples=8)
+    @settings(max_examples=5)
     @given(rows=decided_rows(problem))
     def check(rows):
         log = dict(rows)
@@ -239,7 +240,7 @@ MOMENTS = [
     ([NOON], [NOON, NOON - timedelta(microseconds=1), datetime(2024, 3, 1)]),
     (
         [NOON.replace(tzinfo=ZONE)],
-        [NOON.replace(tzinfo=timezone.utc), datetime(2024, 3, 1, 9, tzinfo=timezone.utc)],
+        [NOON.replace(tzinfo=UTC), datetime(2024, 3, 1, 9, tzinfo=UTC)],
     ),
     ([0.1, 2], [0.1, 0.0999, -3.5, 2.0]),
     ([-5, 0, 2**60], [-5, -6, 0, 2**60, 2**60 - 200]),
@@ -298,6 +299,7 @@ ROWS = {
     "wait": [1.0, 0.0, 0.5],
     "treat": [0.0, 0.5, 1.0],
 }
+LABELLED = {**ROWS, "truth": ["wait", "treat", "treat"]}
 DECIDED = {
     "mri": ["neg", None, "unavailable"],
     "age": [None, 40, 88],
@@ -319,7 +321,7 @@ DECIDED = {
         (ROWS, "grade", 3, {}, ["'grade'", "3", "row 1"]),
         (ROWS, "treat", 1.5, {}, ["'treat'", "1.5", "row 1", "from 0 to 1"]),
         (ROWS, "treat", float("nan"), {}, ["'treat'", "row 1", "from 0 to 1"]),
-        (ROWS, "region", "up", {"label": "region"}, ["'region'", "row 0", "'north'"]),
+        (LABELLED, "truth", "up", {"label": "truth"}, ["'truth'", "row 1", "'up'", "wait, treat"]),
         (DECIDED, "age", "unavailable", {}, ["'age'", "row 1"]),
         (DECIDED, "action", "cut", {}, ["'action'", "'cut'", "row 1", "wait, treat"]),
         (DECIDED, "action", None, {}, ["'action'", "row 1"]),
@@ -328,7 +330,7 @@ DECIDED = {
         (DECIDED, "propensity", "1.5", {}, ["'propensity'", "1.5", "row 1"]),
         (DECIDED, "propensity", None, {}, ["'propensity'", "row 1"]),
         (DECIDED, "order", "mra", {}, ["'order'", "mra", "row 1"]),
-        (DECIDED, "order", "age,age", {}, ["'order'", "age,age", "row 1", "twice"]),
+        (DECIDED, "order", "age,age", {}, ["'order'", "age, age", "row 1", "twice"]),
         (DECIDED, "order", "grade", {}, ["row 1", "'age' has a value", "does not name it"]),
         (DECIDED, "order", "age,mri", {}, ["row 1", "'mri' has none", "names it"]),
     ],
@@ -341,9 +343,9 @@ def test_what_cannot_be_is_named(rows, column, cell, options, words, kind, tmp_p
     with pytest.raises(TableError) as error:
         aw.fit(saved(bad, tmp_path, kind), CLINIC, **options)
     for word in words:
-        assert word.strip("'") in str(error.value).replace("'age,age'", "age,age")
+        assert word.strip("'") in str(error.value)
     if kind == "csv":
-        assert "log.csv" in str(error.value) or "label" in options
+        assert "log.csv" in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -356,25 +358,27 @@ def test_more_looks_than_the_problem_allows_are_refused():
 def test_a_log_that_says_too_little_is_refused(tmp_path):
     rows = dict(ROWS)
     del rows["treat"]
-    with pytest.raises(TableError, match=r"neither .* rewards=.* label=.* action= and reward="):
+    with pytest.raises(TableError, match=r"neither .*rewards=.* label=.*action= and reward="):
         aw.fit(rows, CLINIC)
     del rows["mri"]
     with pytest.raises(TableError, match="no column 'mri', it has: age"):
-        aw.fit(rows, CLINIC, label="region")
+        aw.fit(rows, CLINIC, label="wait")
+    with pytest.raises(OptionError, match="label='region' is an observation"):
+        aw.fit(ROWS, CLINIC, label="region")
     with pytest.raises(TableError, match="no column 'zone'"):
         aw.fit(ROWS, CLINIC, label="zone")
     with pytest.raises(TableError, match="unknown action 'cut'"):
         aw.fit(ROWS, CLINIC, rewards={"cut": "treat"})
     with pytest.raises(OptionError, match="label and action or reward exclude each other"):
-        aw.fit(ROWS, CLINIC, label="region", action="wait")
+        aw.fit(ROWS, CLINIC, label="treat", action="wait")
     with pytest.raises(OptionError, match="order='x' is of logged decisions"):
         aw.fit(ROWS, CLINIC, order="x")
     with pytest.raises(OptionError, match="looks must be"):
         aw.fit(DECIDED, CLINIC, looks="blindly")
     with pytest.raises(OptionError, match="problem must be a Problem"):
         aw.fit(ROWS, "clinic.yaml")
+    log = {name: cells for name, cells in DECIDED.items() if name != "order"}
     with pytest.raises(TableError, match="needs order="):
-        log = {name: cells for name, cells in DECIDED.items() if name != "order"}
         aw.fit(log, CLINIC, looks="in order")
     with pytest.raises(TableError, match=r"expected a path, .* got a int"):
         aw.fit(7, CLINIC)
@@ -398,7 +402,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     fails("a.csv", b"", "is empty")
     fails("b.csv", header + b"\n", "no rows")
     fails("c.csv", header + b"\nneg,31\n", "Line: 2")
-    fails("d.csv", header + b"\n\xff\xfe,31,1,north,1,1\n", "Line: 2")
+    fails("d.csv", header + b"\n\xff\xfe,31,1,north,1,1\n", "UTF-8")
     fails("e.parquet", b"PAR1 or not", r"e\.parquet")
     fails("f.xlsx", b"", r"expected a name ending in \.csv")
     fails("g.csv", b"mri,mri\n", "two columns are called 'mri'")
@@ -457,7 +461,7 @@ def test_notes_say_what_can_be_learned():
     assert "Nothing can be learned of actions never taken: treat." in at_once
     assert "Without propensities" in at_once
     assert "Every row saw everything" not in at_once
-    seen = {"mri": ["neg", "pos"], "sex": ["f", "m"], "ward": [1, 2], "grade": ["a", "b"]}
+    seen = {"mri": ["neg", "pos"], "sex": ["f", "m"], "ward": [1, 2], "biopsy": ["a", "b"]}
     all_seen = aw.fit({**seen, "action": ["wait"] * 2, "reward": [1, 0]}, GIVEN)
     assert "confounded with how it was chosen" in " ".join(all_seen.notes)
     inside = all_seen.statistics.lattice.index({"mri": "neg", "sex": "f", "ward": 1})
@@ -480,12 +484,17 @@ def test_learners_start_from_what_the_log_can_tell_them():
     assert complete.learner().name == ordered.learner().name == "seq-oos"
     with pytest.raises(StatisticsError, match="sim-oos learns from looks that were chosen at once"):
         ordered.learner("sim-oos")
-    with pytest.raises(StatisticsError, match="seq-oos learns from looks that were chosen in order"):
+    with pytest.raises(
+        StatisticsError, match="seq-oos learns from looks that were chosen in order"
+    ):
         at_once.learner("seq-oos")
     with pytest.raises(StatisticsError, match="complete records count in every state"):
         complete.learner("learner")
+    mri = aw.Observation("mri", values=["neg", "pos"], cost=1)
+    small = aw.Problem(observations=[mri], actions=["wait", "treat"])
+    one = aw.fit({"mri": ["neg"], "action": ["wait"], "reward": [1]}, small)
     with pytest.raises(StatisticsError, match="more than statistics hold"):
-        at_once.learner("epoch-greedy")
+        one.learner("policy-ucb")
     with pytest.raises(OptionError, match="unknown learner 'oracle'"):
         complete.learner("oracle")
     assert ordered.learner("learner").way.name == "sequential"

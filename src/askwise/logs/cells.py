@@ -42,6 +42,7 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
     Where a look may be absent, an empty cell was not looked at, and one that failed is marked.
     """
     printed = printed_values(observation)
+    whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
 
     def digit(cell: Any) -> int:
         is_text = isinstance(cell, str)
@@ -50,6 +51,8 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
         is_whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
         if is_text or (is_whole and observation.edges is None):
             place = printed.get(str(cell))
+            if place is None and is_text and whole:
+                place = whole.get(_number(cell))  # 1.0, as files have whole numbers with gaps
             if place is not None:
                 return place
         if is_text and may_be_absent and cell == UNAVAILABLE:

@@ -1,9 +1,9 @@
 """Groups of equal rows into the counters, as if each row had been recorded by itself.
 
-    complete records      N(ψ), N(ψ, i, ψ') from every parent, N(a, ψ) of every action, in every ψ
-    decisions, at once    N(ψ') of every part of what was seen
-    decisions, in order   N(ψ, i, ψ') along the way
-    decisions, both       N(a, ψ) and Σr(a, ψ) in the state acted in, and nowhere else
+complete records      N(ψ), N(ψ, i, ψ') from every parent, N(a, ψ) of every action, in every ψ
+decisions, at once    N(ψ') of every part of what was seen
+decisions, in order   N(ψ, i, ψ') along the way
+decisions, both       N(a, ψ) and Σr(a, ψ) in the state acted in, and nowhere else
 """
 
 from __future__ import annotations
@@ -50,6 +50,16 @@ class Decisions(NamedTuple):
     def rows(self) -> int:
         """How many there are."""
         return int(self.counts.sum())
+
+
+class Courses(NamedTuple):
+    """Logged decisions row by row, with how probable each was."""
+
+    decisions: Decisions
+    propensities: list[tuple[float, ...]]
+    """The distinct ones,"""
+    which: Integers
+    """and which of them each row has."""
 
 
 def states_of(lattice: Lattice, digits: Choices) -> tuple[Integers, Integers]:
@@ -161,7 +171,7 @@ def _count_paths(statistics: Statistics, decisions: Decisions) -> None:
             step = lattice.step(subset, i)
             subset = step.subset
             reached = _given_rows(statistics, _states_in(lattice, subset, digits))
-            np.add.at(statistics.transitions, (reached, step.slot), counts)
+            np.add.at(statistics.transitions[:, step.slot], reached, counts)
 
 
 def _given_rows(statistics: Statistics, states: Integers) -> Integers:

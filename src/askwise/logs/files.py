@@ -4,6 +4,8 @@ DuckDB reads every row once and hands out groups of equal ones. It keeps to `MEM
 not fit goes to a temporary folder that is removed afterwards.
 """
 
+# ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
+
 from __future__ import annotations
 
 import csv
@@ -74,14 +76,15 @@ class Query:
 
         with read_errors():
             if not self._parts:
-                row, cell = self._relation.query("log", sql("log")).fetchone()
-                return f"column {column!r}, row {row}: got {cell!r}"
+                found = self._relation.query("log", sql("log")).fetchall()
+                return f"column {column!r}, row {found[0][0]}: got {found[0][1]!r}"
             self.connection.execute("SET preserve_insertion_order = true")
             for part in self._parts:
                 for file in part.files:
-                    found = self.connection.sql(sql(part.scan([file]))).fetchone()
-                    if found is not None:
-                        return f"{file}: column {column!r}, row {found[0]}: got {found[1]!r}"
+                    found = self.connection.sql(sql(part.scan([file]))).fetchall()
+                    if found:
+                        row, cell = found[0]
+                        return f"{file}: column {column!r}, row {row}: got {cell!r}"
         raise TableError(f"column {column!r} changed while it was read")
 
 
@@ -178,13 +181,9 @@ def _union(parts: Sequence[Part]) -> str:
 
 
 def _header(file: str) -> list[str]:
-    is_zipped = file.lower().endswith(".gz")
+    unpacked: Any = gzip.open if file.lower().endswith(".gz") else open
     try:
-        if is_zipped:
-            stream: Any = gzip.open(file, "rt", newline="", encoding="utf-8-sig")
-        else:
-            stream = open(file, newline="", encoding="utf-8-sig")
-        with stream:
+        with unpacked(file, "rt", newline="", encoding="utf-8-sig") as stream:
             header = next(csv.reader(stream), [])
     except (UnicodeDecodeError, gzip.BadGzipFile) as error:
         raise TableError(f"{file}: not a CSV in UTF-8: {error}") from None

@@ -60,8 +60,9 @@ def fit(
     ...     observations=[Observation("mri", values=["neg", "pos"], cost=0.1)],
     ...     actions=["wait", "treat"],
     ... )
-    >>> log = {"mri": ["neg", "neg", "neg", "pos"] * 50, "right": ["wait", "wait", "wait", "treat"] * 50}
-    >>> print(fit(log, problem, label="right").recommend().tree())
+    >>> mri = ["neg", "neg", "neg", "pos"] * 50
+    >>> best = ["wait", "wait", "wait", "treat"] * 50
+    >>> print(fit({"mri": mri, "best": best}, problem, label="best").recommend().tree())
     buy mri (0.1)
     ├─ neg → wait
     └─ pos → treat
@@ -83,8 +84,8 @@ def fit(
             if lattice.subsets > MOST_SUBSETS:
                 raise TooLargeError(
                     f"{lattice.buyable} observations with max_observations={lattice.m} make "
-                    f"{lattice.subsets:,} subsets, more than the {MOST_SUBSETS:,} in which complete "
-                    "records are counted: lower max_observations"
+                    f"{lattice.subsets:,} subsets, more than the {MOST_SUBSETS:,} in which "
+                    "complete records are counted: lower max_observations"
                 )
             groups, rows = opened.records(lattice, roles)
             statistics = count_records(lattice, groups, rows)

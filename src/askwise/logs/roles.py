@@ -71,9 +71,6 @@ def roles_of(
     names = [o.name for o in problem.observations]
     free = [column for column in found if column not in names]
 
-    def named(given: str | None, default: str) -> str | None:
-        return given if given is not None else (default if default in free else None)
-
     for name, given in (("label", label), ("action", action), ("order", order)):
         if given is not None and given in names:
             raise OptionError(f"{name}={given!r} is an observation of the problem")
@@ -86,29 +83,7 @@ def roles_of(
                     "label, make these complete records"
                 )
     else:
-        action, reward = named(action, "action"), named(reward, "reward")
-        if action is None or reward is None:
-            wanted = ", ".join(map(repr, problem.actions))
-            raise TableError(
-                "the log says neither what every action would have earned (rewards={action: "
-                f"column}}, or columns named {wanted}; or label=) nor what was done and what that "
-                f"earned (action= and reward=); its columns are: {', '.join(map(str, found))}"
-            )
-        if looks is None and named(order, "order") is not None:
-            looks = "in order"
-        if looks == "in order":
-            order = named(order, "order")
-            if order is None:
-                raise TableError(
-                    "looks='in order' needs order=, the column with the names in the order in "
-                    "which they were looked at"
-                )
-        elif order is not None:
-            raise OptionError(f"order={order!r} is of looks='in order', got looks={looks!r}")
-        propensity = named(propensity, "propensity")
-        roles = Roles(
-            "logged decisions", (), {}, None, action, reward, _as_looks(looks), order, propensity
-        )
+        roles = _decided(problem, found, free, (action, reward, order, propensity), looks)
     ordered = sorted(problem.observations, key=lambda o: o.given)
     roles = roles._replace(observations=tuple(o.name for o in ordered))
     for column in roles.columns:
@@ -148,7 +123,35 @@ def _complete(
     return Roles("complete records", (), {a: rewards.get(a, a) for a in problem.actions})
 
 
-def _as_looks(looks: str | None) -> Looks | None:
+def _decided(
+    problem: Problem,
+    found: Sequence[str],
+    free: Sequence[str],
+    given: tuple[str | None, str | None, str | None, str | None],
+    looks: str | None,
+) -> Roles:
+    """Logged decisions, with columns that are called what they are."""
+    names = ("action", "reward", "order", "propensity")
+    action, reward, order, propensity = (
+        said if said is not None or name not in free else name
+        for said, name in zip(given, names, strict=True)
+    )
+    if action is None or reward is None:
+        wanted = ", ".join(map(repr, problem.actions))
+        raise TableError(
+            "the log says neither what every action would have earned (rewards={action: "
+            f"column}}, or columns named {wanted}; or label=) nor what was done and what that "
+            f"earned (action= and reward=); its columns are: {', '.join(map(str, found))}"
+        )
     if looks == "at once":
-        return "at once"
-    return "in order" if looks == "in order" else None
+        if given[2] is not None:
+            raise OptionError(f"order={order!r} is of looks='in order', got looks={looks!r}")
+        order = None
+    elif looks == "in order" and order is None:
+        raise TableError(
+            "looks='in order' needs order=, the column with the names in the order in which they "
+            "were looked at"
+        )
+    chosen: Looks | None = "at once" if looks == "at once" else None
+    chosen = chosen if order is None else "in order"
+    return Roles("logged decisions", (), {}, None, action, reward, chosen, order, propensity)

@@ -16,8 +16,8 @@ from askwise.problem import Observation
 
 WRONG = -2
 
-WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-WHOLE = (*WHOLE, *(f"U{name}" for name in WHOLE))
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
 UNITS = "{number} * 1073741824"
 """2³⁰ of them make a reward of 1."""
 
@@ -43,6 +43,9 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
     cases = []
     if kind == "VARCHAR":
         cases += [f"WHEN {cell} = {text(value)} THEN {place}" for value, place in printed.items()]
+        for place, value in enumerate(observation.values):
+            if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
+                cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
         if may_be_absent:
             cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
         cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
@@ -57,9 +60,7 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
         whole = f"TRY_CAST({cell} AS HUGEINT)::VARCHAR"
         cases += [f"WHEN {whole} = {text(value)} THEN {place}" for value, place in printed.items()]
     rest = WRONG
-    if observation.other is not None and (
-        kind == "VARCHAR" or kind in WHOLE or is_fraction(kind)
-    ):
+    if observation.other is not None and (kind == "VARCHAR" or kind in WHOLE or is_fraction(kind)):
         rest = list(observation.values).index(observation.other)
     return f"CASE {' '.join(cases)} ELSE {rest} END::SMALLINT"
 
