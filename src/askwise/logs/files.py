@@ -102,6 +102,7 @@ def opened(log: Any) -> Iterator[Query]:
         }
         with duckdb.connect(":memory:", config=config) as connection:
             connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")  # it would go to the output
             if isinstance(log, duckdb.DuckDBPyRelation):
                 yield Query(connection, log)
                 return

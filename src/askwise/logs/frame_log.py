@@ -37,7 +37,7 @@ class FrameLog:
             if isinstance(table, nw.LazyFrame):
                 frame = table.collect().to_native()
             self.columns = table.collect_schema().names()
-        self._frame = frame
+        self.frame = frame
 
     def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
         """The rows, grouped by numpy."""
@@ -78,13 +78,13 @@ class FrameLog:
         """The rows as they are."""
         decisions = self.decisions(lattice, roles)
         assert roles.propensity is not None
-        column = columns_of(self._frame, [roles.propensity])[roles.propensity]
+        column = columns_of(self.frame, [roles.propensity])[roles.propensity]
         given = cells.propensities_of(roles.propensity, column)
         places = {p: place for place, p in enumerate(dict.fromkeys(given))}
         return Courses(decisions, list(places), np.array([places[p] for p in given], np.int64))
 
     def _read(self, lattice: Lattice, roles: Roles) -> tuple[dict[str, list[Any]], Choices]:
-        columns = columns_of(self._frame, roles.columns)
+        columns = columns_of(self.frame, roles.columns)
         check_rows(len(columns[roles.observations[0]]))
         digits = [
             cells.digits_of(o, columns[o.name], may_be_absent=not (roles.is_complete or o.given))

@@ -12,8 +12,9 @@ REFUSED = (
     "the rows looked at different things, and the log does not say how that was chosen: where what "
     "was looked at depended on what had been seen, the rows that looked are no fair sample of the "
     "others, and only rewards in the exact states, and steps along a known order, are without "
-    "bias. Say looks='at once' if each set was chosen before any of it was seen, or looks='in order' "
-    "with order= the column that has the names in the order in which they were looked at"
+    "bias. Say looks='at once' if each set was chosen before any of it was seen, or "
+    "looks='in order' with order= the column that has the names in the order in which they were "
+    "looked at"
 )
 
 

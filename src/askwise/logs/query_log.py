@@ -60,15 +60,17 @@ class QueryLog:
         sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ["n", *names])
         digits = [f"d{i}" for i in range(len(lattice.observations))]
         given = digits[lattice.buyable :]
-        shown = ", ".join(f"coalesce({d}, {cells.ABSENT}::SMALLINT) AS {d}" for d in digits)
         for first in range(0, lattice.subsets, SETS_AT_A_TIME):
             some = range(first, min(first + SETS_AT_A_TIME, lattice.subsets))
-            sets = ", ".join(
-                f"({', '.join([*given, *(digits[i] for i in lattice.members(subset))])})"
-                for subset in some
+            sets = [[*given, *(digits[i] for i in lattice.members(subset))] for subset in some]
+            used = set().union(*sets)
+            shown = ", ".join(
+                f"coalesce({d if d in used else 'NULL'}, {cells.ABSENT})::SMALLINT AS {d}"
+                for d in digits
             )
+            grouped = ", ".join(f"({', '.join(columns)})" for columns in sets)
             groups = self._query.connection.sql(
-                f"SELECT {shown}, {sums} FROM cells GROUP BY GROUPING SETS ({sets})"
+                f"SELECT {shown}, {sums} FROM cells GROUP BY GROUPING SETS ({grouped})"
             ).fetchnumpy()
             states, _ = states_of(lattice, np.column_stack([groups[d] for d in digits]))
             units = np.column_stack([groups[name] for name in names])
