@@ -360,7 +360,7 @@ def test_what_cannot_be_is_named(rows, column, cell, options, words, kind, tmp_p
 
 def test_more_looks_than_the_problem_allows_are_refused():
     rows = {name: [cells[0]] for name, cells in ROWS.items()} | {"action": ["wait"]}
-    with pytest.raises(TableError, match=r"row 0: looked at 4 .* max_observations=3"):
+    with pytest.raises(TableError, match=r"looked at 4 observations \(mri, age.* max_observations=3"):
         aw.fit(rows, CLINIC, action="action", reward="wait")
 
 

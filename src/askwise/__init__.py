@@ -24,7 +24,7 @@ from askwise.learners import (
     SimOOS,
     load,
 )
-from askwise.logs import Fit, fit
+from askwise.logs import Fit, fit, off_policy
 from askwise.models import Model
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Observation, Panel, Problem
@@ -74,6 +74,7 @@ __all__ = [
     "fit",
     "learners",
     "load",
+    "off_policy",
     "oracle",
     "simulate",
     "worth",

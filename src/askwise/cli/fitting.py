@@ -1,4 +1,4 @@
-"""`askwise fit`: from a log to a recommended policy."""
+"""`askwise fit` and `askwise evaluate`: from a log to a policy, and what it would gain."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from askwise._documents import replace_file
 from askwise.cli.app import app, name_value_pairs, say
 from askwise.errors import OptionError
-from askwise.learners import LEARNERS
-from askwise.logs import draft, fit
+from askwise.learners import LEARNERS, load
+from askwise.logs import draft, fit, off_policy
 from askwise.problem import Problem
 
 
@@ -98,3 +98,37 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
         raise OptionError(f"--output {output}: there is such a file, it is left as it is")
     replace_file(output, text.encode())
     say(f"drafted {output}: look it over, and give every observation its cost")
+
+
+@app.command()
+def evaluate(
+    log: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")],
+    policy: Annotated[Path, typer.Option(help="A saved learner: what it recommends is evaluated.")],
+    action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The column of what that earned.")] = None,
+    propensity: Annotated[
+        str | None,
+        typer.Option(help="The column of how probable that was, at once or for each step."),
+    ] = None,
+    looks: Annotated[
+        str | None, typer.Option(help="How looks were chosen: 'at once' or 'in order'.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="The column of the looks in their order.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+) -> None:
+    """Estimate what a policy would have gained on logged decisions."""
+    chosen = load(policy).recommend()
+    found = off_policy(
+        chosen,
+        log,
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        looks=looks,
+        order=order,
+        confidence=confidence,
+    )
+    say(f"{chosen.tree()}\n\ngain for each case, with the interval of {confidence:.0%}:\n")
+    say(str(found))

@@ -2,5 +2,6 @@
 
 from askwise.logs.drafting import Draft, draft
 from askwise.logs.fitting import Fit, fit
+from askwise.logs.off_policy import Estimate, OffPolicyValue, off_policy
 
-__all__ = ["Draft", "Fit", "draft", "fit"]
+__all__ = ["Draft", "Estimate", "Fit", "OffPolicyValue", "draft", "fit", "off_policy"]

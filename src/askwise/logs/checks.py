@@ -21,20 +21,25 @@ def check_rows(rows: int) -> None:
         raise TableError(f"the log has {rows:,} rows: at most {MOST_CASES:,} can be counted")
 
 
-def check_looks(
-    lattice: Lattice, roles: Roles, decisions: Decisions, where: Callable[[int], str]
-) -> None:
-    """No row may have looked at more than m, nor in an order of other looks than it took."""
+def check_most(lattice: Lattice, decisions: Decisions) -> None:
+    """No row may have looked at more than m: that is no state of the problem."""
     looked = decisions.digits[:, : lattice.buyable] >= 0
     many = looked.sum(axis=1)
     if many.max() > lattice.m:
-        row = int(many.argmax())
+        looks = lattice.names_of(tuple(np.flatnonzero(looked[many.argmax()]).tolist()))
         raise TableError(
-            f"{where(row)}: looked at {many[row]} observations, but the problem allows "
-            f"max_observations={lattice.m}: what was done there is of no state of the problem"
+            f"a row looked at {len(looks)} observations ({', '.join(looks)}), but the problem "
+            f"allows max_observations={lattice.m}: what was done there is of no state of it"
         )
+
+
+def check_order(
+    lattice: Lattice, roles: Roles, decisions: Decisions, where: Callable[[int], str]
+) -> None:
+    """An order must be one of the looks that were taken."""
     if roles.order is None:
         return
+    looked = decisions.digits[:, : lattice.buyable] >= 0
     named = np.zeros((len(decisions.distinct), lattice.buyable), np.bool_)
     for place, order in enumerate(decisions.distinct):
         named[place, list(order)] = True

@@ -11,6 +11,7 @@ from askwise._typing import RandomSource
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.lattice import Lattice
 from askwise.learners import LEARNERS, BaseLearner, Learner
+from askwise.logs.checks import check_most
 from askwise.logs.counting import by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
 from askwise.logs.reading import opened_log
@@ -91,6 +92,7 @@ def fit(
             statistics = count_records(lattice, groups, rows)
         else:
             decisions = opened.decisions(lattice, roles)
+            check_most(lattice, decisions)
             if roles.looks is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
                 raise TableError(REFUSED)
             rows = decisions.rows

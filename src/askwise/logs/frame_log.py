@@ -12,7 +12,7 @@ from askwise._typing import Choices, Integers
 from askwise.errors import TableError
 from askwise.lattice import Lattice
 from askwise.logs import cells
-from askwise.logs.checks import check_looks, check_rows
+from askwise.logs.checks import check_order, check_rows
 from askwise.logs.counting import Courses, Decisions, Records, records_of
 from askwise.logs.roles import Roles
 from askwise.statistics import UNIT
@@ -71,7 +71,7 @@ class FrameLog:
             np.array([places[order] for order in orders], np.int64),
             list(places),
         )
-        check_looks(lattice, roles, decisions, lambda row: f"row {row}")
+        check_order(lattice, roles, decisions, lambda row: f"row {row}")
         return decisions
 
     def courses(self, lattice: Lattice, roles: Roles) -> Courses:

@@ -16,7 +16,7 @@ from askwise._typing import Choices, Integers
 from askwise.errors import AskwiseError, TableError
 from askwise.lattice import Lattice
 from askwise.logs import cells, sql
-from askwise.logs.checks import check_looks, check_rows
+from askwise.logs.checks import check_order, check_rows
 from askwise.logs.counting import Courses, Decisions, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
@@ -92,6 +92,7 @@ class QueryLog:
         read = self._decided(lattice, roles)
         kind = self._query.kinds[roles.propensity]
         read["q"] = sql.list_text(roles.propensity, kind)
+        self._query.connection.execute("SET preserve_insertion_order = true")
         found = self._query.ask(
             f"SELECT *, u = {sql.WRONG} AS wrong, NOT p AS improbable "
             f"FROM (SELECT {sql.selected(read)} FROM log)"
@@ -122,7 +123,7 @@ class QueryLog:
         distinct = [self._order(lattice, roles, order) for order in texts]
         digits = self._digits_found(lattice, found)
         decisions = Decisions(digits, actions, counts, _column(found, "u"), orders, distinct)
-        check_looks(lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]]))
+        check_order(lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]]))
         return decisions
 
     def _decided(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
