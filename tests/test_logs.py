@@ -360,7 +360,9 @@ def test_what_cannot_be_is_named(rows, column, cell, options, words, kind, tmp_p
 
 def test_more_looks_than_the_problem_allows_are_refused():
     rows = {name: [cells[0]] for name, cells in ROWS.items()} | {"action": ["wait"]}
-    with pytest.raises(TableError, match=r"looked at 4 observations \(mri, age.* max_observations=3"):
+    with pytest.raises(
+        TableError, match=r"looked at 4 observations \(mri, age.* max_observations=3"
+    ):
         aw.fit(rows, CLINIC, action="action", reward="wait")
 
 
@@ -566,7 +568,7 @@ def test_a_draft_is_a_problem_that_the_log_fits(tmp_path):
     problem = aw.Problem.load(tmp_path / "draft.yaml")
     assert problem == drafted.problem
     assert problem == draft(PATIENTS, label="best").problem
-    tree = aw.fit(log, problem, label="best").recommend().tree()
+    tree = aw.fit(log, problem, label="best").recommend().tree().outline()
     assert tree == "buy age (1)\n├─ <50 → wait\n└─ >=50 → treat"
 
 
@@ -615,7 +617,9 @@ def test_the_command_line_drafts_fits_and_saves(tmp_path, monkeypatch):
     printed = askwise(*fitted, "--save", "log.askwise")
     assert "200 complete records" in printed
     assert "- Everything is known in every row" in printed
-    assert "What seq-oos recommends:\n\nbuy age (1)\n├─ <50 → wait" in printed
+    assert "What seq-oos recommends:\n\n" in printed
+    assert "buy age (1)" in printed
+    assert "├─ <50 → wait" in printed
     loaded = aw.load("log.askwise")
     problem = aw.Problem.load("p.yaml")
     assert loaded.statistics == aw.fit("log.csv", problem, label="best").statistics

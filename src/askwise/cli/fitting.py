@@ -81,7 +81,7 @@ def fit_command(
     for note in found.notes:
         say(f"- {note}")
     say(f"\nWhat {start.name} recommends:\n")
-    say(start.recommend().tree())
+    say(str(start.recommend().tree()))
     if save is not None:
         start.save(save)
         say(f"\nsaved as {save}")

@@ -63,7 +63,7 @@ def fit(
     ... )
     >>> mri = ["neg", "neg", "neg", "pos"] * 50
     >>> best = ["wait", "wait", "wait", "treat"] * 50
-    >>> print(fit({"mri": mri, "best": best}, problem, label="best").recommend().tree())
+    >>> print(fit({"mri": mri, "best": best}, problem, label="best").recommend().tree().outline())
     buy mri (0.1)
     ├─ neg → wait
     └─ pos → treat
