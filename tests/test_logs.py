@@ -510,6 +510,9 @@ def test_learners_start_from_what_the_log_can_tell_them():
         complete.learner("oracle")
     assert ordered.learner("learner").way.name == "sequential"
     assert at_once.learner("learner").way.name == "simultaneous"
+    for options in ({"window": 100}, {"detect": True}, {"explore_budget": 5.0}):
+        with pytest.raises(OptionError, match="not with those of a log"):
+            ordered.learner("learner", **options)
     with pytest.raises(StatisticsError, match="additive"):
         at_once.learner("learner", model="additive")
     before = complete.statistics.copy()
@@ -517,6 +520,36 @@ def test_learners_start_from_what_the_log_can_tell_them():
     assert complete.statistics == before
     assert "3 complete records" in repr(complete)
     assert "3 logged decisions, looks in order" in repr(ordered)
+
+
+def test_the_joint_model_learns_from_decisions_and_goes_on_in_long_rounds():
+    """From a log of one learner another starts with what that one knew."""
+    model = aw.environments.breast_cancer(cost=5.0)
+    first = aw.SeqOOS(model.problem, rng=0)
+    problem, names = model.problem, [o.name for o in model.problem.observations]
+    rows = {name: [] for name in [*names, "order", "action", "reward"]}
+    rng = np.random.default_rng(0)
+    for values in model.sample(rng, 3000):
+        full = {o.name: o.values[x] for o, x in zip(problem.observations, values, strict=True)}
+        case, order = first.open(), []
+        while case.wanted:
+            order += case.wanted
+            case.observe({name: full[name] for name in case.wanted})
+        mean = model.reward[(*values, problem.actions.index(case.action))]
+        reward = float(rng.random() < mean)
+        case.reward(reward)
+        seen = {name: full[name] if name in order else None for name in names}
+        for name, cell in {**seen, "action": case.action, "reward": reward}.items():
+            rows[name].append(cell)
+        rows["order"].append(order)
+    fit = aw.fit(rows, problem, rng=0)
+    assert fit.statistics == first.statistics
+    learner = fit.learner("learner")
+    population = aw.environments.Population(model)
+    gain = aw.simulate(learner, population, steps=500, rng=1).gain.mean()
+    anew = aw.simulate(aw.Learner(problem, rng=0), population, steps=500, rng=1).gain.mean()
+    assert gain > anew
+    assert learner.round < 30  # rounds are a part of all cases, those of the log included
 
 
 def test_the_recommended_policy_is_the_best_where_much_is_known():

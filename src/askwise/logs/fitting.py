@@ -155,7 +155,12 @@ class Fit:
                 "learner with the additive model learns from more than statistics hold: use "
                 "seq-oos or sim-oos, or a problem small enough for model='joint'"
             )
+        if learner.memory is not None or learner.explore_budget is not None:
+            raise OptionError(
+                "explore_budget, window and detect go by when cases came: not with those of a log"
+            )
         learner.statistics += self.statistics
+        learner._count_opened(self.rows)  # so that its rounds are a part of all cases before them
         return learner
 
     def recommend(self) -> Policy:
