@@ -650,7 +650,7 @@ def test_the_command_line_drafts_fits_and_saves(tmp_path, monkeypatch):
     printed = askwise(*fitted, "--save", "log.askwise")
     assert "200 complete records" in printed
     assert "- Everything is known in every row" in printed
-    assert "What seq-oos recommends:\n\n" in printed
+    assert "What to buy and do:\n\n" in printed
     assert "buy age (1)" in printed
     assert "├─ <50 → wait" in printed
     loaded = aw.load("log.askwise")

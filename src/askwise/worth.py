@@ -19,15 +19,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from askwise import oracle
 from askwise._frames import Kind, frame_of
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
-from askwise.learners.base import BaseLearner
-from askwise.learners.plans import row_finder
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
 from askwise.models import Model
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
@@ -35,6 +33,10 @@ from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 
 class Knows(Protocol):
     """Whoever can say what is known of a population, such as a learner or a fitted log."""
+
+    @property
+    def way(self) -> WayToBuy:
+        """How it buys."""
 
     def evidence(self) -> Evidence:
         """What is known."""
@@ -160,7 +162,8 @@ def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None)
     mri      9    100%  11.0     20.0        20.0
     """
     if plan is None:
-        plan = source.way.name if isinstance(source, BaseLearner) else "sequential"
+        way: WayToBuy | None = getattr(source, "way", None)
+        plan = "sequential" if way is None else way.name
     if plan not in ("sequential", "simultaneous"):
         raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
     known: Any = source
@@ -311,8 +314,8 @@ class Market:
     def _policy(self, lattice: Lattice) -> Policy:
         evidence = self.evidence
         if isinstance(evidence, Beliefs):
-            plan = oracle.best_path if self.plan == "sequential" else oracle.best_set
-            return plan(lattice, evidence)
+            way: WayToBuy = Sequential() if self.plan == "sequential" else Simultaneous()
+            return way.best_policy(lattice, evidence)
         statistics, known = copy.copy(evidence.statistics), self._cautious
         statistics.lattice = lattice
         views = (row_finder(statistics), statistics.frequency())

@@ -10,6 +10,7 @@ import typer
 from askwise._documents import replace_file
 from askwise.cli.app import app, name_value_pairs, say
 from askwise.errors import OptionError
+from askwise.explanation import explain
 from askwise.learners import LEARNERS, load
 from askwise.logs import draft, fit, off_policy
 from askwise.problem import Problem
@@ -42,6 +43,9 @@ def fit_command(
     learner: Annotated[str | None, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the learner.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Where to save the learner.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write what each observation is worth as one page.")
+    ] = None,
     guess_problem: Annotated[
         bool, typer.Option("--guess-problem", help="Draft a problem file from the log instead.")
     ] = False,
@@ -49,7 +53,7 @@ def fit_command(
         Path | None, typer.Option(help="Where to write the draft; else it is printed.")
     ] = None,
 ) -> None:
-    """Count a log, say what can be learned from it, and recommend a policy."""
+    """Count a log: what can be learned from it, what to buy and do, and what one may pay."""
     columns: dict[str, Any] = {"label": label, "action": action}
     if action is None and any("=" in text for text in reward or []):
         columns["rewards"] = dict(name_value_pairs("--reward", reward))
@@ -80,8 +84,12 @@ def fit_command(
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
         say(f"- {note}")
-    say(f"\nWhat {start.name} recommends:\n")
-    say(str(start.recommend().tree()))
+    explanation = explain(found)
+    say(f"\nWhat to buy and do:\n\n{start.recommend().tree()}")
+    say(f"\nWhat one may pay:\n\n{explanation.worth}")
+    if html is not None:
+        explanation.save(html)
+        say(f"\nwritten to {html}")
     if save is not None:
         start.save(save)
         say(f"\nsaved as {save}")

@@ -23,7 +23,7 @@ from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import Evidence
 from askwise.lattice import Lattice
-from askwise.learners.believing import evidence_of
+from askwise.learners.believing import complete_beliefs, evidence_of, is_complete
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
@@ -170,9 +170,12 @@ class BaseLearner(ABC):
         """The best policy by cautious estimates: what to deploy if learning were to stop now.
 
         `policy` is what the learner does, and it may be trying something out; this is what it has
-        learned. Its value is a cautious estimate of the gain. Changes nothing.
+        learned. Its value is a cautious estimate of the gain. A learner that started from records
+        in which all is known recommends what is best by them. Changes nothing.
         """
         with self.lock:
+            if is_complete(self.statistics):
+                return self.way.best_policy(self.lattice, complete_beliefs(self.statistics))
             return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
 
     def evidence(self) -> Evidence:

@@ -9,8 +9,11 @@ from typing import Any
 from askwise._random import as_generator
 from askwise._typing import RandomSource
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
+from askwise.evidence import Evidence
 from askwise.lattice import Lattice
 from askwise.learners import LEARNERS, BaseLearner, Learner
+from askwise.learners.believing import evidence_of
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy
 from askwise.logs.checks import check_most
 from askwise.logs.counting import by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
@@ -163,9 +166,18 @@ class Fit:
         learner._count_opened(self.rows)  # so that its rounds are a part of all cases before them
         return learner
 
+    @property
+    def way(self) -> WayToBuy:
+        """How a learner buys that starts from it by default."""
+        return Simultaneous() if self.looks == "at once" else Sequential()
+
     def recommend(self) -> Policy:
-        """The best policy by cautious estimates among what the log has tried."""
+        """The best policy: by complete records, else by cautious estimates among what was tried."""
         return self.learner().recommend()
+
+    def evidence(self) -> Evidence:
+        """What it says of the population."""
+        return evidence_of(self.statistics, by_visits=self.looks == "at once")
 
     def __repr__(self) -> str:
         chosen = "" if self.looks is None else f", looks {self.looks}"
