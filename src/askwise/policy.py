@@ -7,7 +7,7 @@ A simultaneous policy is π = (I, h): buy the set I, then take h(ψ). A sequenti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +23,12 @@ START = 0
 """The empty state; of as many as there are contexts, the first."""
 
 RowOf: TypeAlias = Callable[[int], int]
+
+Path: TypeAlias = Sequence[tuple[int, int]]
+"""What was bought, in order: (observation, the state it led to)."""
+
+Chances: TypeAlias = tuple[float, ...] | Callable[[], tuple[float, ...]]
+"""A probability for each step, or what works them out, where that takes long and needs little."""
 
 
 class Policy(ABC):
@@ -89,6 +95,16 @@ class Policy(ABC):
     def action_in_case(self, state: int, tag: int) -> int:
         """What a case with that tag does when nothing more is bought."""
         return self.act(state)
+
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Chances | None:
+        """How likely a case took each of its steps; None if the policy does not say.
+
+        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        A policy that tries things, or was drawn for one case, says how likely that was.
+        """
+        return None
 
     @property
     def is_sparse(self) -> bool:
@@ -226,6 +242,12 @@ class SimultaneousPolicy(Policy):
         rest = tuple(i for i in lattice.members(chosen) if i not in known)
         return rest[: lattice.m - len(known)]
 
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Chances | None:
+        """Certain: the set, if there is one to buy, then the action."""
+        return (1.0,) * (bool(path or looks) + (action >= 0))
+
     def nodes(self, state: int = START) -> Node:
         """The set, then one level for each of its members on which the action depends."""
         looks = self.looks(state)
@@ -277,6 +299,12 @@ class SequentialPolicy(Policy):
         """The same: it tries nothing."""
         i = self.following.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
+
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Chances | None:
+        """Certain: every look, then the action."""
+        return (1.0,) * (len(path) + len(looks) + (action >= 0))
 
     def nodes(self, state: int = START) -> Node:
         """One level for each look."""
