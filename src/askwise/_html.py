@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-_TABLE = "border-collapse:collapse;background:transparent;color:inherit;font-size:inherit"
+_TABLE = "border-collapse:collapse;background:transparent;color:inherit;font-size:inherit;"
+_TABLE += "margin:0.4em 0"
 _LINE = "1px solid currentColor"
 _CELL = "text-align:left;vertical-align:top;padding:0.15em 1.2em 0.15em 0;background:transparent"
 MOST_ROWS = 60

@@ -103,13 +103,23 @@ def draw_run(gain: Floats, cost: Floats, bought: Mapping[str, Floats]) -> Figure
         below.set_ylim(-0.03, 1.03)
         below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         below.xaxis.set_major_locator(MaxNLocator(integer=True, nbins="auto"))
-        below.xaxis.set_major_formatter(FuncFormatter(lambda case, _: f"{case:,.0f}"))
+        below.xaxis.set_major_formatter(
+            FuncFormatter(_thousands if len(gain) >= 10_000 else _plain)
+        )
         below.set_xlabel(f"case (means over the last {width:,})" if width > 1 else "case")
         below.set_xlim(0, max(1, len(gain)))
         for axes in (above, below):
             axes.tick_params(length=3)
             axes.legend(loc="upper left", bbox_to_anchor=(1.015, 1.0))
     return figure
+
+
+def _plain(case: float, _: int | None = None) -> str:
+    return f"{case:,.0f}"
+
+
+def _thousands(case: float, _: int | None = None) -> str:
+    return f"{case / 1000:,g}k" if case else "0"
 
 
 def _curve(axes: Axes, values: Floats, name: str, colour: str, dash: Any) -> None:
