@@ -32,11 +32,6 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.additive_cases import Tree
 
 
-def mixed(action: int, usual: int, other: int, chance: float) -> float:
-    """The probability of an action that is the other one with a chance, else the usual one."""
-    return (1.0 - chance) * (action == usual) + chance * (action == other)
-
-
 def one_more_look(i: int, chance: float, favourite: int, unknown: int) -> float:
     """The probability of looking at i where a policy that tries things would act.
 

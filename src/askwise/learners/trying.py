@@ -16,7 +16,7 @@ import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Lattice
-from askwise.learners.chances import mixed, one_more_look, remaining, set_chances
+from askwise.learners.chances import one_more_look, remaining, set_chances
 from askwise.policy import Chances, Path, Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.statistics import UNIT, Statistics
 
@@ -73,18 +73,22 @@ class TryingSequentialPolicy(SequentialPolicy):
 
     def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Chances:
         """Of each look, then of stopping and the action; now, since the tables are large."""
-        steps, state, following = [], start, self.following
-        for i, reached in (*path, *((i, start) for i in looks)):
-            planned = following.item(state)
-            steps.append(float(i == planned) if planned >= 0 else self._chance_of(state, i))
+        steps, state, planned = [], start, self.following.item
+        for i, reached in path:
+            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
             state = reached
+        if looks:
+            i = looks[0]
+            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
         if action >= 0:
-            stops = 1.0 - self.tries.chance.item(state) if following.item(state) < 0 else 0.0
+            stops = 1.0 - self.tries.chance.item(state) if planned(state) < 0 else 0.0
             steps.append(stops * _chance(self, state, action))
         return tuple(steps)
 
     def _chance_of(self, state: int, i: int) -> float:
-        """Of looking at i where the policy itself would act."""
+        """Of looking at i, which is not what the policy itself would do."""
+        if self.following.item(state) >= 0:
+            return 0.0
         chance, favourite = self.tries.chance.item(state), self.tries.favourite.item(state)
         unknown = self.lattice.buyable - len(self.lattice.domain(state))
         return one_more_look(i, chance, favourite, unknown)
@@ -217,5 +221,8 @@ def _action(policy: TryingPolicy, state: int, tag: int) -> int:
 
 
 def _chance(policy: TryingPolicy, state: int, action: int) -> float:
-    daring, dare = policy.tries.daring.item(state), policy.tries.dare.item(state)
-    return mixed(action, policy.actions.item(state), daring, dare)
+    """Of the action: the daring one with the chance `dare`, else the policy's."""
+    tries = policy.tries
+    dare = tries.dare.item(state)
+    chance = 1.0 - dare if policy.actions.item(state) == action else 0.0
+    return chance + dare if tries.daring.item(state) == action else chance
