@@ -131,6 +131,7 @@ def frequencies(policy, start, full, tags):
 CASES = [
     pytest.param((3, 2, 2), 2, (), {}, id="nothing on file"),
     pytest.param((2, 2, 2, 2), 3, (), {"o1": 1}, id="one on file"),
+    pytest.param((2, 2, 2, 2), 3, (), {"o3": 1}, id="the last on file"),
     pytest.param((2, 2, 2), 2, (2,), {}, id="one given"),
     pytest.param((2, 2, 2, 2, 2), 3, (3,), {"o2": 0, "o0": 1}, id="given, and two on file"),
     pytest.param((2, 2), 2, (), {"o0": 1, "o1": 1}, id="all on file"),
