@@ -656,7 +656,7 @@ def test_the_command_line_drafts_fits_and_saves(tmp_path, monkeypatch):
     loaded = aw.load("log.askwise")
     problem = aw.Problem.load("p.yaml")
     assert loaded.statistics == aw.fit("log.csv", problem, label="best").statistics
-    assert "What sim-oos recommends" in askwise(*fitted, "--learner", "sim-oos")
+    assert "buy age (1)" in askwise(*fitted, "--learner", "sim-oos")
     with pytest.raises(OptionError, match="--guess-problem drafts one"):
         askwise("fit", "log.csv", "--label", "best")
     with pytest.raises(OptionError, match="--save"):

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from askwise._frames import Kind, frame_of
+from askwise._frames import framed
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.optimistic import practical_radii
@@ -116,10 +116,10 @@ class Worth:
         """The pieces of V as the price of one observation rises from 0 to its break-even price."""
         return self._market.demand(self[name])
 
-    def frame(self, kind: Kind = "pandas") -> Any:
-        """The rows as a data frame of pandas, Polars or PyArrow."""
+    def frame(self, kind: str = "dict") -> Any:
+        """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
         names = ("name", "price", "bought", "gain", "without", "free", "break_even")
-        return frame_of({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
+        return framed({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
 
     def __repr__(self) -> str:
         return f"<Worth of {len(self)} observations, gain {self.gain:g}>"

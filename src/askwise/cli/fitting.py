@@ -84,7 +84,7 @@ def fit_command(
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
         say(f"- {note}")
-    explanation = explain(found)
+    explanation = explain(start, notes=found.notes)
     say(f"\nWhat to buy and do:\n\n{start.recommend().tree()}")
     say(f"\nWhat one may pay:\n\n{explanation.worth}")
     if html is not None:

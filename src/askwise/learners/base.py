@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from askwise._html import line, lines, title
 from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
@@ -308,6 +309,14 @@ class BaseLearner(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.statistics.cases:,} cases, round {self.round:,}>"
+
+    def _repr_html_(self) -> str:
+        known = f"{self.statistics.cases:,} cases", f"round {self.round:,}"
+        return (
+            title(self.name, *known)
+            + line("it recommends:")
+            + lines(self.recommend().tree().outline())
+        )
 
     def _policy_of_the_round(self) -> Policy:
         full = self.round_length is not None and self.lengths[1] >= self.round_length
