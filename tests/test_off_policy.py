@@ -283,7 +283,7 @@ def test_of_no_row_or_one_nothing_is_known():
     assert (found.ips.low, found.ips.high) == (-math.inf, math.inf)
 
 
-def test_what_cannot_be_estimated_is_refused():
+def test_what_cannot_be_estimated_is_refused(tmp_path):
     rng = np.random.default_rng(0)
     model = model_at_random(rng, PLAIN)
     policy = aw.oracle.sequential(model)
@@ -297,6 +297,12 @@ def test_what_cannot_be_estimated_is_refused():
     zero = {**log, "propensity": [*log["propensity"][:19], "0"]}
     with pytest.raises(TableError, match="row 19: expected a propensity above 0"):
         aw.off_policy(policy, zero)
+    unknown = {**log, "propensity": [*log["propensity"][:19], None]}
+    with pytest.raises(TableError, match="row 19: expected a propensity"):
+        aw.off_policy(policy, unknown)
+    pd.DataFrame(unknown).to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(TableError, match=r"log\.csv: column 'propensity', row 19: got None"):
+        aw.off_policy(policy, tmp_path / "log.csv")
     unordered = {name: cells for name, cells in log.items() if name != "order"}
     with pytest.raises(TableError, match="looks='at once'"):
         aw.off_policy(policy, unordered)
