@@ -252,6 +252,26 @@ def test_a_table_worked_by_hand():
     half = 1.959964 * linear.std(ddof=1) / math.sqrt(3)
     assert found.snips.high - ratio == pytest.approx(half, rel=1e-5)
     assert "2 of 3 rows agree" in str(found)
+    assert found.mean_weight.value == pytest.approx(2.0)
+
+
+def test_what_the_writer_of_a_log_would_never_do_is_found_out():
+    """Every other case is told what it did for certain: there the policy has no support."""
+    rng = np.random.default_rng(4)
+    model = model_at_random(rng, PLAIN)
+    policy = policy_at_random(rng, PLAIN, is_sequential=False)
+    log = logged(draws(rng, list(courses_of(rng, model, "all_known")), 2000), by_step=True)
+    found = aw.off_policy(policy, log)
+    assert found.mean_weight.low < 1 < found.mean_weight.high
+    assert "weights average" not in str(found)
+    others = list(PLAIN.actions)
+    for row in range(0, 2000, 2):  # always the action that the policy would not take
+        looks = {n: log[n][row] for n in ("mri", "grade") if n in policy.observations}
+        log["action"][row] = others[1 - others.index(policy.action(looks))]
+        log["propensity"][row] = "1"
+    without = aw.off_policy(policy, log)
+    assert without.mean_weight.value == pytest.approx(0.5, abs=0.1)
+    assert "weights average 0.5" in str(without) or "weights average 0.4" in str(without)
 
 
 @pytest.mark.parametrize("kind", list(OPTIONS))
@@ -283,7 +303,7 @@ def test_of_no_row_or_one_nothing_is_known():
     assert (found.ips.low, found.ips.high) == (-math.inf, math.inf)
 
 
-def test_what_cannot_be_estimated_is_refused():
+def test_what_cannot_be_estimated_is_refused(tmp_path):
     rng = np.random.default_rng(0)
     model = model_at_random(rng, PLAIN)
     policy = aw.oracle.sequential(model)
@@ -297,6 +317,12 @@ def test_what_cannot_be_estimated_is_refused():
     zero = {**log, "propensity": [*log["propensity"][:19], "0"]}
     with pytest.raises(TableError, match="row 19: expected a propensity above 0"):
         aw.off_policy(policy, zero)
+    unknown = {**log, "propensity": [*log["propensity"][:19], None]}
+    with pytest.raises(TableError, match="row 19: expected a propensity"):
+        aw.off_policy(policy, unknown)
+    pd.DataFrame(unknown).to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(TableError, match=r"log\.csv: column 'propensity', row 19: got None"):
+        aw.off_policy(policy, tmp_path / "log.csv")
     unordered = {name: cells for name, cells in log.items() if name != "order"}
     with pytest.raises(TableError, match="looks='at once'"):
         aw.off_policy(policy, unordered)

@@ -108,7 +108,9 @@ def orders_of(name: str, column: Sequence[Any], lattice: Lattice) -> list[tuple[
     return _each(name, [parts_of(cell) for cell in column], order)
 
 
-def propensities_of(name: str, column: Sequence[Any]) -> list[tuple[float, ...]]:
+def propensities_of(
+    name: str, column: Sequence[Any], *, may_be_unknown: bool = False
+) -> list[tuple[float, ...]]:
     """The probabilities in every cell: one of the whole course, or one for each step."""
 
     def propensities(parts: tuple[Any, ...]) -> tuple[float, ...]:
@@ -116,7 +118,7 @@ def propensities_of(name: str, column: Sequence[Any]) -> list[tuple[float, ...]]
         for number, part in zip(numbers, parts, strict=True):
             if not (isinstance(number, float) and 0 < number <= 1):
                 raise CaseError(f"expected a propensity above 0, up to 1, got {part!r}")
-        if not numbers:
+        if not numbers and not may_be_unknown:
             raise CaseError("expected a propensity, the cell is empty")
         return numbers
 

@@ -33,22 +33,31 @@ def check_most(lattice: Lattice, decisions: Decisions) -> None:
         )
 
 
-def check_order(
+def in_its_order(
     lattice: Lattice, roles: Roles, decisions: Decisions, where: Callable[[int], str]
-) -> None:
-    """An order must be one of the looks that were taken."""
+) -> Decisions:
+    """The decisions, whose orders must be those of the looks that were taken.
+
+    A look that an order names, and whose cell is empty, has failed, if it can.
+    """
     if roles.order is None:
-        return
-    looked = decisions.digits[:, : lattice.buyable] >= 0
+        return decisions
     named = np.zeros((len(decisions.distinct), lattice.buyable), np.bool_)
     for place, order in enumerate(decisions.distinct):
         named[place, list(order)] = True
-    odd = named[decisions.orders] != looked
+    named = named[decisions.orders]
+    digits = decisions.digits.copy()
+    for i, o in enumerate(lattice.observations[: lattice.buyable]):
+        if o.fails:
+            digits[named[:, i] & (digits[:, i] < 0), i] = len(o.values)
+    looked = digits[:, : lattice.buyable] >= 0
+    odd = named != looked
     if odd.any():
         row, i = (int(place[0]) for place in np.nonzero(odd))
         name = lattice.observations[i].name
-        said = "names it" if named[decisions.orders[row], i] else "does not name it"
+        said = "names it" if named[row, i] else "does not name it"
         seen = "has a value" if looked[row, i] else "has none"
         raise TableError(
             f"{where(row)}: observation {name!r} {seen}, but column {roles.order!r} {said}"
         )
+    return decisions._replace(digits=digits)

@@ -12,7 +12,7 @@ from askwise._typing import Choices, Integers
 from askwise.errors import TableError
 from askwise.lattice import Lattice
 from askwise.logs import cells
-from askwise.logs.checks import check_order, check_rows
+from askwise.logs.checks import check_rows, in_its_order
 from askwise.logs.counting import Courses, Decisions, Records, records_of
 from askwise.logs.roles import Roles
 from askwise.statistics import UNIT
@@ -61,7 +61,7 @@ class FrameLog:
         if roles.order is not None:
             orders = cells.orders_of(roles.order, columns[roles.order], lattice)
         if roles.propensity is not None:
-            cells.propensities_of(roles.propensity, columns[roles.propensity])
+            cells.propensities_of(roles.propensity, columns[roles.propensity], may_be_unknown=True)
         places = {order: place for place, order in enumerate(dict.fromkeys(orders))}
         decisions = Decisions(
             digits,
@@ -71,8 +71,7 @@ class FrameLog:
             np.array([places[order] for order in orders], np.int64),
             list(places),
         )
-        check_order(lattice, roles, decisions, lambda row: f"row {row}")
-        return decisions
+        return in_its_order(lattice, roles, decisions, lambda row: f"row {row}")
 
     def courses(self, lattice: Lattice, roles: Roles) -> Courses:
         """The rows as they are."""

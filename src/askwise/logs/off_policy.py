@@ -73,13 +73,23 @@ class OffPolicyValue:
     """On how many rows the policy would have done the same."""
     effective_rows: float
     """(Σ w)² / Σ w²: as many equally weighted rows would say as much."""
+    mean_weight: Estimate
+    """The mean of w, which is 1 if whoever wrote the log might have done what the policy does, in
+    every case; less where that was out of the question."""
     confidence: float
 
     def __str__(self) -> str:
         named = {"ips": self.ips, "snips": self.snips, "dr": self.dr}
         lines = [f"{name:<6} {estimate}" for name, estimate in named.items()]
         agreeing = f"{self.agreeing:,} of {self.rows:,} rows agree with the policy"
-        return "\n".join([*lines, f"{agreeing}, worth {self.effective_rows:,.0f} rows"])
+        lines.append(f"{agreeing}, worth {self.effective_rows:,.0f} rows")
+        weight, low, high = self.mean_weight
+        if abs(weight - 1) > high - low:  # twice as far off as luck explains
+            lines.append(
+                f"weights average {weight:.2f}, where 1 is expected: propensities that are wrong, "
+                "or cases in which nobody would have done what the policy does; ips is off by that"
+            )
+        return "\n".join(lines)
 
 
 def off_policy(
@@ -180,7 +190,8 @@ def _chances(courses: Courses, walks: Walks, column: str) -> _Chances:
         row = int(odd[0])
         raise TableError(
             f"column {column!r}, row {row}: {lengths[row]} propensities, expected 1, or "
-            f"{walks.steps[row]}: one for each look in the order, then one for the action"
+            f"{walks.steps[row]}: one for each look in the order, then one for the action (with "
+            "looks='at once', one for the set and one for the action)"
         )
     return _Chances(distinct[courses.which], (lengths == 1) & (walks.steps > 1))
 
@@ -235,6 +246,7 @@ def _estimated(
         len(earned),
         agreeing,
         float(weights.sum()) ** 2 / total if total > 0 else 0.0,
+        estimate(float(mean), weights),
         confidence,
     )
 

@@ -16,7 +16,7 @@ from askwise._typing import Choices, Integers
 from askwise.errors import AskwiseError, TableError
 from askwise.lattice import Lattice
 from askwise.logs import cells, sql
-from askwise.logs.checks import check_order, check_rows
+from askwise.logs.checks import check_rows, in_its_order
 from askwise.logs.counting import Courses, Decisions, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
@@ -99,6 +99,9 @@ class QueryLog:
         )
         decisions = self._checked(lattice, roles, found, np.ones(len(found), np.int64))
         texts, which = _coded(found, "q")
+        if any(not text.strip() for text in texts):
+            empty = sql.is_empty(roles.propensity, kind)
+            self._refuse(empty, roles.propensity, "expected a propensity above 0, up to 1")
         return Courses(decisions, cells.propensities_of(roles.propensity, texts), which)
 
     def _checked(self, lattice: Lattice, roles: Roles, found: Any, counts: Integers) -> Decisions:
@@ -123,8 +126,9 @@ class QueryLog:
         distinct = [self._order(lattice, roles, order) for order in texts]
         digits = self._digits_found(lattice, found)
         decisions = Decisions(digits, actions, counts, _column(found, "u"), orders, distinct)
-        check_order(lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]]))
-        return decisions
+        return in_its_order(
+            lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]])
+        )
 
     def _decided(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
         assert roles.action is not None

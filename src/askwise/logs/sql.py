@@ -158,6 +158,12 @@ def selected(expressions: Mapping[str, str]) -> str:
 
 
 def is_propensity(column: str, kind: str) -> str:
-    """Whether a cell holds a probability above 0, or several."""
+    """Whether a cell holds a probability above 0, or several, or nothing."""
     numbers = f"TRY_CAST(string_split({list_text(column, kind)}, ',') AS DOUBLE[])"
-    return f"coalesce(list_min({numbers}) > 0 AND list_max({numbers}) <= 1, false)"
+    likely = f"coalesce(list_min({numbers}) > 0 AND list_max({numbers}) <= 1, false)"
+    return f"({is_empty(column, kind)} OR {likely})"
+
+
+def is_empty(column: str, kind: str) -> str:
+    """Whether a cell holds no list."""
+    return f"(trim({list_text(column, kind)}) = '')"
