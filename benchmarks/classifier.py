@@ -198,7 +198,7 @@ def print_tables(folds: Folds) -> None:
 
 
 def against_tree(folds: Folds, table: str, prices: str, value: float) -> str:
-    """How much more often it is right than the tree on the same folds, and what it pays for that."""
+    """How much more often it is right than the tree on the same folds, and what it pays."""
     ours, tree, path = (folds[table, prices, who] for who in (OURS.format(value), TREE, TREE_PATH))
     pairs = zip(ours, tree, strict=True)
     more, half = mean_and_half([100 * (a.accuracy - b.accuracy) for a, b in pairs])

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The reward values that are tried if none are given, relative to the classifier's own."""
 
+MOST_CELLS = 20_000_000
+"""States × classes: what fits into memory whatever `max_states` says."""
+
 
 class Walks(NamedTuple):
     """What happened to each row of a table."""
@@ -94,43 +97,33 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  (scikit-learn's name)
         """Learn what to buy and what to predict from rows in which everything is known."""
         self._check_options()
-        table, labels = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", accept_large_sparse=False
-        )
+        table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(labels)
-        self.classes_, places = np.unique(labels, return_inverse=True)
-        places = places.astype(np.int64)
-        names = [str(name) for name in self._names()]
+        classes, places = np.unique(labels, return_inverse=True)
+        names = self._names()
         prices = prices_of(self.costs, names)
         made = observations_of(table, places, names, prices, self.bins)
         cut = [(k, o) for k, o in enumerate(made) if o is not None]
         digits = [digits_of(table[:, k], o) for k, o in cut]
-        radices = [len(o.outcomes) for _, o in cut]
-        chosen = choose(
-            digits,
-            places,
-            radices,
-            [o.cost for _, o in cut],
-            self.max_observations,
-            self.max_states,
-        )
-        self._columns: list[int] = [cut[i][0] for i in chosen]
-        observations = [cut[i][1] for i in chosen]
+        most_states = min(self.max_states, MOST_CELLS // len(classes))
+        chosen = choose(digits, places, [o for _, o in cut], self.max_observations, most_states)
+        observations = tuple(cut[i][1] for i in chosen)
         # a problem has at least one observation, even if nothing can be told apart
-        nothing = [Observation(names[0], values=["any"], cost=prices[0])]
-        self._lattice = Lattice(
-            Problem(
-                observations=observations or nothing,
-                actions=[str(label) for label in self.classes_],
-                max_observations=min(self.max_observations, len(observations)),
-                reward_value=self.reward_value,
-            )
+        nothing = Observation(names[0], values=["any"], cost=prices[0])
+        problem = Problem(
+            observations=observations or [nothing],
+            actions=[str(label) for label in classes],
+            max_observations=min(self.max_observations, len(observations)),
+            reward_value=self.reward_value,
         )
-        taken = np.array([digits[i] for i in chosen], np.int64).reshape(len(chosen), len(table)).T
-        counts = count(self._lattice, taken, places, len(self.classes_))
-        self._beliefs: Beliefs = believe(self._lattice, counts, float(self.shrinkage))
-        self.observations_: tuple[Observation, ...] = tuple(observations)
-        self.policy_: SequentialPolicy = policy_of(self._lattice, self._beliefs)
+        lattice = Lattice(problem)
+        taken = np.array([digits[i] for i in chosen], np.int64).reshape(len(chosen), len(table))
+        counts = count(lattice, taken, places, len(classes))
+        self._beliefs: Beliefs = believe(lattice, counts, float(self.shrinkage))
+        self._columns = [cut[i][0] for i in chosen]
+        self.classes_ = classes
+        self.observations_ = observations
+        self.policy_ = policy_of(lattice, self._beliefs)
         self.cost_ = float(self._walk(self.policy_, table).spent.mean())
         return self
 
@@ -169,7 +162,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             reward_values = [multiple * self.reward_value for multiple in MULTIPLES]
         rows = []
         for value in reward_values:
-            problem = msgspec.structs.replace(self._lattice.problem, reward_value=value)
+            problem = msgspec.structs.replace(self.policy_.problem, reward_value=value)
             policy = policy_of(Lattice(problem), self._beliefs)
             walks = self._walk(policy, table)
             guesses = self.classes_[self._beliefs.probability[walks.states].argmax(axis=1)]
@@ -247,7 +240,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _names(self) -> list[str]:
         if hasattr(self, "feature_names_in_"):
-            return list(self.feature_names_in_)
+            return [str(name) for name in self.feature_names_in_]
         return [f"x{k}" for k in range(self.n_features_in_)]
 
     def _check_options(self) -> None:

@@ -40,13 +40,13 @@ class Beliefs(NamedTuple):
 
 
 def count(lattice: Lattice, digits: Integers, labels: Integers, classes: int) -> Integers:
-    """n_c(ψ) of records with these digits, one column for each observation of the lattice."""
+    """n_c(ψ) of records with these digits, a row for each observation of the lattice."""
     layout = lattice.layout
     counts = np.empty((lattice.size, classes), np.int64)
     for subset in range(lattice.subsets):
         place = labels.copy()
         for i, stride in zip(lattice.members(subset), layout.strides[subset], strict=False):
-            place += digits[:, i] * (stride * classes)
+            place += digits[i] * (stride * classes)
         block = lattice.states(subset)
         found = np.bincount(place, minlength=len(block) * classes)
         counts[block.start : block.stop] = found.reshape(-1, classes)

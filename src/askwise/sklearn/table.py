@@ -96,12 +96,12 @@ def digits_of(column: Floats, observation: Observation) -> Integers:
 def choose(
     digits: Sequence[Integers],
     labels: Integers,
-    radices: Sequence[int],
-    prices: Sequence[float],
+    observations: Sequence[Observation],
     m: int,
     most_states: int,
 ) -> list[int]:
     """The columns that add most, each beside those before it, as many as a lattice has room for."""
+    radices = [len(o.outcomes) for o in observations]
     classes = int(labels.max()) + 1
     nothing = np.zeros_like(labels)
     adds = {
@@ -111,7 +111,7 @@ def choose(
     chosen: list[int] = []
     while adds:
         by_price = len(chosen) % 2 == 1
-        best = max(adds, key=lambda i: _per(adds[i], prices[i]) if by_price else adds[i])
+        best = max(adds, key=lambda i: _per(adds[i], observations[i].cost) if by_price else adds[i])
         within = [radices[i] for i in (*chosen, best)]
         if chosen and count_states(within, min(m, len(within))) > most_states:
             break
