@@ -230,6 +230,8 @@ def _panel(axes: Any, folds: Folds, table: str, prices: str) -> None:
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.set_xlim(0, 1.05)
+    tree = float(np.mean([r.accuracy for r in folds[table, prices, TREE]]))
+    axes.set_ylim(tree - 0.12, tree + 0.08)  # all panels alike; what is far below is left out
     ours = [folds[table, prices, OURS.format(value)] for value in REWARD_VALUES]
     points = [[np.mean([r[k] for r in one]) for one in ours] for k in (5, 3)]
     axes.plot(*points, color=SERIES[0], marker="o", markersize=4, label="CostAwareClassifier")
@@ -238,7 +240,6 @@ def _panel(axes: Any, folds: Folds, table: str, prices: str) -> None:
         there = folds[table, prices, who]
         x, y = np.mean([r.share for r in there]), np.mean([r.accuracy for r in there])
         axes.plot([x], [y], mark, color=SERIES[place], label=who, linestyle="none")
-    tree = np.mean([r.accuracy for r in folds[table, prices, TREE]])
     axes.axhline(tree, color=MUTED, linewidth=0.8, linestyle=(0, (4, 2.5)))
 
 
