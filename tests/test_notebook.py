@@ -286,7 +286,7 @@ def test_whatever_it_is_called_it_is_shown_as_text():
         assert word in shown, word
     shown = words(learner)
     assert "300 cases" in shown
-    assert learner.recommend().tree() in shown
+    assert str(learner.recommend().tree()) in shown
 
 
 @pytest.mark.parametrize("name", sorted(aw.LEARNERS))
