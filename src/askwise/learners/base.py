@@ -313,9 +313,7 @@ class BaseLearner(ABC):
     def _repr_html_(self) -> str:
         known = f"{self.statistics.cases:,} cases", f"round {self.round:,}"
         return (
-            title(self.name, *known)
-            + line("it recommends:")
-            + lines(self.recommend().tree().outline())
+            title(self.name, *known) + line("it recommends:") + lines(str(self.recommend().tree()))
         )
 
     def _policy_of_the_round(self) -> Policy:
