@@ -39,3 +39,7 @@ class MissingExtraError(AskwiseError, ImportError):
 
 class FileError(AskwiseError, ValueError):
     """A file that cannot be read as what it should be: damaged, foreign, or of another version."""
+
+
+class LedgerError(AskwiseError, RuntimeError):
+    """The service's database cannot be read or written now, or holds what it should not."""
