@@ -151,6 +151,9 @@ class Writing(Protocol):
     def add_plan(self, project: int, plan: Plan) -> None:
         """A policy of an imported project, as it was."""
 
+    def add_token(self, token: StoredToken) -> None:
+        """One more."""
+
     def publish(self, project: int, plan: Plan) -> bool:
         """Make the plan current if the version before it still is, and its lease is the newest."""
 

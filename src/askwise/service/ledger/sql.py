@@ -122,6 +122,10 @@ class SqlWriting:
         """A policy of an imported project, as it was."""
         self._session.many("INSERT INTO policies VALUES (?, ?, ?, ?, ?, ?)", [(project, *plan)])
 
+    def add_token(self, token: StoredToken) -> None:
+        """One more."""
+        self._session.many("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", [token])
+
     def publish(self, project: int, plan: Plan) -> bool:
         """Make the plan current if the version before it still is, and its lease is the newest."""
         head = self.lock([project]).get(project)
@@ -243,8 +247,8 @@ class SqlLedger(ABC):
 
     def add_token(self, token: StoredToken) -> None:
         """One more."""
-        with self.changing() as session:
-            session.many("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", [token])
+        with self.writing() as writing:
+            writing.add_token(token)
 
     def revoke_token(self, id: str, at: int) -> bool:
         """Whether there was such a token that was still good."""
