@@ -144,7 +144,7 @@ class Desk:
         self.counting.happened(at, "cancelled")
         return self._stepped(case, record, planned, before)
 
-    def answer_of(self, number: int, record: CaseRecord, planned: Planned) -> Case:
+    def case(self, number: int, record: CaseRecord, planned: Planned) -> Case:
         """The case as it stands, to be read."""
         return self._case(number, record, planned)
 
@@ -166,9 +166,7 @@ class Desk:
         self.counting.moved(before, record.status)
         return Step(record, 200, _answer(case, record))
 
-    def _check_paid(
-        self, paid: dict[str, float], before: dict[tuple[int, int], int]
-    ) -> None:
+    def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
         """All that was ever paid must fit: the library sees only what this group paid."""
         mine = self.counting.learner.statistics.paid_sums
         for name, amount in paid.items():

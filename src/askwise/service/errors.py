@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from http import HTTPStatus
 
 import msgspec
@@ -15,7 +16,15 @@ _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 class Refusal(Exception):
     """What is answered instead; nothing has changed."""
 
-    def __init__(self, status: int, detail: str, pointer: str = "", *, retry: int = 0) -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        pointer: str = "",
+        *,
+        retry: int = 0,
+        allowed: Sequence[str] = (),
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
@@ -23,6 +32,8 @@ class Refusal(Exception):
         """Where in the body, as a JSON pointer; `header:` and `path:` name what is not in it."""
         self.retry = retry
         """After how many seconds it is worth trying again; 0: not at all."""
+        self.allowed = allowed
+        """The methods that would do, of 405."""
 
     def details(self) -> ProblemDetails:
         """As it is sent."""

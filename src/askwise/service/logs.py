@@ -13,7 +13,12 @@ import msgspec
 
 def log(level: str, what: str, **more: Any) -> None:
     """One line."""
-    line = {"at": timestamp(time.time_ns() // 1000), "level": level, "what": what, "pid": os.getpid()}
+    line = {
+        "at": timestamp(time.time_ns() // 1000),
+        "level": level,
+        "what": what,
+        "pid": os.getpid(),
+    }
     sys.stderr.write(msgspec.json.encode(line | more).decode() + "\n")
     sys.stderr.flush()
 

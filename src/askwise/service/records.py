@@ -82,7 +82,11 @@ def record_of(case: Case, version: int, opened: int, learner: BaseLearner) -> Ca
         case.earned,
         case.is_by_default,
         case.is_cancelled,
-        *(({}, []) if case.lattice is learner.lattice else own_prices(case.lattice, learner.lattice)),
+        *(
+            ({}, [])
+            if case.lattice is learner.lattice
+            else own_prices(case.lattice, learner.lattice)
+        ),
     )
 
 

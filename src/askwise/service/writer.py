@@ -208,7 +208,8 @@ class Writer:
                 wanted.setdefault(job.project, []).append(job)
         desks = {name: desk for name in wanted if (desk := self._desk(name)) is not None}
         ids = [desk.project.id for desk in desks.values()]
-        heads = writing.lock([*ids, HOUSE] if len(desks) < len(wanted) or not desks else ids)
+        creates = any(isinstance(job, Creation) for job in jobs)
+        heads = writing.lock([HOUSE, *ids] if creates else ids)
         sheets = {}
         for name, desk in desks.items():
             sheet = sheets[name] = _Sheet(desk, heads[desk.project.id])

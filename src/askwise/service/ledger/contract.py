@@ -182,6 +182,9 @@ class Ledger(Protocol):
     def events(self, project: int, after: int, limit: int) -> list[Event]:
         """The events with a higher number, in order."""
 
+    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place)."""
+
     def snapshot(self, project: int) -> Snapshot:
         """All counters of one moment."""
 

@@ -83,8 +83,7 @@ class SqlWriting:
 
     def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
-        sql = "SELECT cell, place, amount FROM counters WHERE project = ? AND kind = ?"
-        return {(cell, place): n for cell, place, n in self._session.all(sql, project, kind)}
+        return _amounts(self._session, project, kind)
 
     def append(
         self,
@@ -190,6 +189,11 @@ class SqlLedger(ABC):
         sql = f"SELECT {EVENT} FROM events WHERE project = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         return [Event(*row) for row in self._all(sql, project, after, limit)]
 
+    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place)."""
+        with self.reading() as session:
+            return _amounts(session, project, kind)
+
     def snapshot(self, project: int) -> Snapshot:
         """All counters of one moment."""
         with self.reading() as session:
@@ -260,3 +264,8 @@ class SqlLedger(ABC):
     def _all(self, sql: str, *values: Any) -> list[Row]:
         with self.reading() as session:
             return session.all(sql, *values)
+
+
+def _amounts(session: Session, project: int, kind: str) -> dict[tuple[int, int], int]:
+    sql = "SELECT cell, place, amount FROM counters WHERE project = ? AND kind = ?"
+    return {(cell, place): amount for cell, place, amount in session.all(sql, project, kind)}
