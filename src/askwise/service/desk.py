@@ -74,7 +74,7 @@ class Desk:
             raise Refusal(422, str(error), "#/known") from None
         policy = _policy(planned, start, subset)
         case = Case(number, policy, counting, self.tag(number), start, subset)
-        record = record_of(case, planned.version, at, learner)
+        record = record_of(case, planned.version, at, learner, 0.0)
         counting.happened(at, "opened")
         counting.moved(None, record.status)
         if case.action_index >= 0:
@@ -97,7 +97,7 @@ class Desk:
         if body.paid:
             self._check_paid(body.paid, paid_before)
         case, counting = self._case(number, record, planned), self.counting
-        cost, looks = case.cost, len(case.path)
+        looks = len(case.path)
         try:
             case.observe(body.values, paid=body.paid)
         except (AskwiseError, OverflowError) as error:
@@ -105,10 +105,11 @@ class Desk:
             raise Refusal(422, str(error), pointer) from None
         for i, _ in case.path[looks:]:
             counting.bought(i)
-        counting.spent(at, cost, case.cost)
+        cost = case.cost
+        counting.spent(at, record.spent, cost)
         if case.action_index >= 0:
             counting.happened(at, "acted")
-        return self._stepped(case, record, planned, before)
+        return self._stepped(case, record, planned, before, cost)
 
     def reward(
         self, number: int, record: CaseRecord, planned: Planned, body: Rewarding, at: int
@@ -132,7 +133,7 @@ class Desk:
             counting.earned(at, earned, case.earned)
         if earned is None:
             counting.happened(at, "rewarded")
-        return self._stepped(case, record, planned, before)
+        return self._stepped(case, record, planned, before, record.spent)
 
     def cancel(self, number: int, record: CaseRecord, planned: Planned, at: int) -> Step:
         """The case is abandoned."""
@@ -142,7 +143,7 @@ class Desk:
         case = self._case(number, record, planned)
         case.cancel()
         self.counting.happened(at, "cancelled")
-        return self._stepped(case, record, planned, before)
+        return self._stepped(case, record, planned, before, record.spent)
 
     def case(self, number: int, record: CaseRecord, planned: Planned) -> Case:
         """The case as it stands, to be read."""
@@ -161,8 +162,10 @@ class Desk:
         policy = _policy(planned, start, subset)
         return case_of(number, record, planned.learner, policy, self.counting)
 
-    def _stepped(self, case: Case, old: CaseRecord, planned: Planned, before: Status) -> Step:
-        record = record_of(case, planned.version, old.opened, planned.learner)
+    def _stepped(
+        self, case: Case, old: CaseRecord, planned: Planned, before: Status, spent: float
+    ) -> Step:
+        record = record_of(case, planned.version, old.opened, planned.learner, spent)
         self.counting.moved(before, record.status)
         return Step(record, 200, _answer(case, record))
 
@@ -201,4 +204,4 @@ def _is(status: Status) -> str:
 
 
 def _answer(case: Case, record: CaseRecord) -> bytes:
-    return _encode(CaseAnswer(case.id, case.wanted, case.action, case.cost, record.version))
+    return _encode(CaseAnswer(case.id, case.wanted, case.action, record.spent, record.version))

@@ -53,7 +53,7 @@ def case_story(desk: Desk, versions: Versions, case: StoredCase) -> CaseStory:
         status=record.status.name.lower(),
         wanted=found.wanted,
         action=found.action,
-        cost=found.cost,
+        cost=record.spent,
         policy_version=record.version,
         known=found.state,
         path=desk.lattice.names_of(tuple(i for i, _ in record.path)),

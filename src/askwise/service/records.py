@@ -40,6 +40,7 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     prices: dict[str, float] = {}
     """Those that are not the ones it was planned with: what was paid."""
     on_file: list[int] = []
+    spent: float = 0.0
 
     @property
     def status(self) -> Status:
@@ -70,8 +71,12 @@ def restored(case: StoredCase) -> CaseRecord:
     return _decode(case.data)
 
 
-def record_of(case: Case, version: int, opened: int, learner: BaseLearner) -> CaseRecord:
+def record_of(
+    case: Case, version: int, opened: int, learner: BaseLearner, spent: float
+) -> CaseRecord:
     """What to keep of a case."""
+    usual = case.lattice is learner.lattice
+    prices, on_file = ({}, []) if usual else own_prices(case.lattice, learner.lattice)
     return CaseRecord(
         version,
         case.tag,
@@ -82,11 +87,9 @@ def record_of(case: Case, version: int, opened: int, learner: BaseLearner) -> Ca
         case.earned,
         case.is_by_default,
         case.is_cancelled,
-        *(
-            ({}, [])
-            if case.lattice is learner.lattice
-            else own_prices(case.lattice, learner.lattice)
-        ),
+        prices,
+        on_file,
+        spent,
     )
 
 

@@ -155,7 +155,7 @@ class Routes:
         key = _key(request)
         check_depth(request.body)
         body = read_body(request, NEW_PROJECT)
-        token, creation = await self._aside(_creation, key, body)
+        token, creation = await self._aside(creation_of, key, body)
         answered: asyncio.Future[Result] = self._loop.create_future()
 
         def deliver(results: list[Result]) -> None:
@@ -256,7 +256,7 @@ class Routes:
         return await self._loop.run_in_executor(self._readers, call, *arguments)
 
 
-def _creation(key: str, body: NewProject) -> tuple[str, Creation]:
+def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
     """A project to be written, and the token that is shown once."""
     seed = secrets.randbits(62)
     try:
