@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from askwise._typing import Integers
 from askwise.cases import Case
 from askwise.errors import LedgerError
 from askwise.learners.base import BaseLearner
@@ -109,7 +110,7 @@ class Counting:
         self.happened(at, "reward", round(after / UNIT) - round((before or 0.0) / UNIT))
 
 
-def _cells(kind: str, array: np.ndarray, states: np.ndarray | None) -> Iterable[Increment]:  # type: ignore[type-arg]
+def _cells(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:
     where = np.nonzero(array)
     if not len(where[0]):
         return []
@@ -138,7 +139,7 @@ def fill(learner: BaseLearner, counters: Iterable[Increment]) -> None:
 
 
 def _put(
-    array: np.ndarray,  # type: ignore[type-arg]
+    array: Integers,
     rows: Iterable[Increment],
     statistics: Statistics | None,
 ) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from askwise.environments import Population, breast_cancer
+from askwise.service.creating import creation_of
 from askwise.service.errors import Refusal
 from askwise.service.house import House
 from askwise.service.messages import (
@@ -19,7 +20,6 @@ from askwise.service.messages import (
     Opening,
     Rewarding,
 )
-from askwise.service.routes import creation_of
 from askwise.service.settings import Settings
 from askwise.service.writer import Answer, Job, Operation
 

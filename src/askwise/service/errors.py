@@ -13,7 +13,7 @@ from askwise.service.messages import Flaw, ProblemDetails
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure)
     """What is answered instead; nothing has changed."""
 
     def __init__(

@@ -37,7 +37,7 @@ class Metrics:
         from prometheus_client import CollectorRegistry, generate_latest
 
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(list(self._families(projects))))  # type: ignore[arg-type]
+        registry.register(_Collector(list(self._families(projects))))
         return generate_latest(registry)
 
     def _families(self, projects: list[Project]) -> Iterator[Any]:

@@ -15,7 +15,16 @@ import msgspec
 
 from askwise.errors import LedgerError
 from askwise.service.desk import Desk
-from askwise.service.ledger.contract import Event, Head, Increment, Ledger, Plan, Project
+from askwise.service.ledger.contract import (
+    HOUSE,
+    Event,
+    Head,
+    Increment,
+    Ledger,
+    Plan,
+    Project,
+    Writing,
+)
 from askwise.service.policies import Planned, from_blob
 from askwise.service.readings import pages_of_events
 from askwise.service.replay import Replay
@@ -127,58 +136,78 @@ def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
         "",
     )
     with ledger.writing() as writing:
-        writing.lock([0])
-        number, blobs, held = None, {}, {}
-        replay: Replay | None = None
-        head = Head(0, 0, first.version)
-
-        def planned(version: int) -> Planned:
-            if version not in held:
-                if version not in blobs:
-                    raise LedgerError(f"the file has no policy of version {version}")
-                learner = from_blob(blobs[version])
-                held[version] = Planned(version, learner, learner.policy)
-            return held[version]
-
-        page: list[Event] = []
-
-        def write_page() -> None:
-            nonlocal head
-            assert number is not None and replay is not None
-            before = dict(replay.counters)
-            replay.take(page)
-            if replay.differences:
-                raise LedgerError(f"the file does not fit together: {replay.differences[0]}")
-            opened = sum(event.kind == "open" for event in page)
-            head = Head(head.seq + len(page), head.opened + opened, head.version)
-            touched = {event.case for event in page}
-            added = [
-                Increment(*cell, amount - before.get(cell, 0))
-                for cell, amount in sorted(replay.counters.items())
-                if amount != before.get(cell, 0)
-            ]
-            writing.append(number, head, page, [replay.cases[c] for c in sorted(touched)], added)
-            page.clear()
-
+        arrival = _Arrival(project, writing)
         for line in read:
             if isinstance(line, _Policy):
-                plan = Plan(line.version, line.watermark, 0, line.at, line.blob)
-                blobs[line.version] = line.blob
-                if number is None:
-                    number = writing.create(project, plan)
-                    if number is None:
-                        raise LedgerError(f"there is a project {project.name!r} already")
-                    replay = Replay(Desk(project._replace(id=number)), planned)
-                else:
-                    writing.add_plan(number, plan)
+                arrival.take_policy(line)
             elif isinstance(line, _Event):
-                page.append(_event(line))
-                if len(page) == PAGE:
-                    write_page()
-        if number is None or first.version not in blobs:
+                arrival.take_event(line)
+        return project.name, arrival.finish()
+
+
+class _Arrival:
+    """A project that is being written: its cases and counters are worked out on the way."""
+
+    def __init__(self, project: Project, writing: Writing) -> None:
+        writing.lock([HOUSE])
+        self._project = project
+        self._writing = writing
+        self._number = 0
+        self._blobs: dict[int, bytes] = {}
+        self._held: dict[int, Planned] = {}
+        self._page: list[Event] = []
+        self._head = Head(0, 0, project.version)
+        self._replay = Replay(Desk(project), self._planned)
+
+    def take_policy(self, line: _Policy) -> None:
+        """One of its policies; with the first one the project begins."""
+        plan = Plan(line.version, line.watermark, 0, line.at, line.blob)
+        if self._blobs:
+            self._writing.add_plan(self._number, plan)
+        else:
+            number = self._writing.create(self._project, plan)
+            if number is None:
+                raise LedgerError(f"there is a project {self._project.name!r} already")
+            self._number = number
+        self._blobs[line.version] = line.blob
+
+    def take_event(self, line: _Event) -> None:
+        """The next event."""
+        self._page.append(_event(line))
+        if len(self._page) == PAGE:
+            self._write_page()
+
+    def finish(self) -> int:
+        """How many events there were, now that all of them are written."""
+        if self._project.version not in self._blobs:
             raise LedgerError("the file has not the policy that it says is current")
-        write_page()
-    return project.name, head.seq
+        self._write_page()
+        return self._head.seq
+
+    def _write_page(self) -> None:
+        replay, page, head = self._replay, self._page, self._head
+        before = dict(replay.counters)
+        replay.take(page)
+        if replay.differences:
+            raise LedgerError(f"the file does not fit together: {replay.differences[0]}")
+        opened = sum(event.kind == "open" for event in page)
+        self._head = Head(head.seq + len(page), head.opened + opened, head.version)
+        cases = [replay.cases[number] for number in sorted({event.case for event in page})]
+        added = [
+            Increment(*cell, amount - before.get(cell, 0))
+            for cell, amount in sorted(replay.counters.items())
+            if amount != before.get(cell, 0)
+        ]
+        self._writing.append(self._number, self._head, page, cases, added)
+        page.clear()
+
+    def _planned(self, version: int) -> Planned:
+        if version not in self._held:
+            if version not in self._blobs:
+                raise LedgerError(f"the file has no policy of version {version}")
+            learner = from_blob(self._blobs[version])
+            self._held[version] = Planned(version, learner, learner.policy)
+        return self._held[version]
 
 
 def _event(line: _Event) -> Event:
@@ -188,7 +217,8 @@ def _event(line: _Event) -> Event:
 
 def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
     """The lines, which must be as many as the last one says, and have its SHA-256."""
-    digest, seen = hashlib.sha256(), {_Policy: 0, _Event: 0}
+    digest = hashlib.sha256()
+    seen: dict[Any, int] = {_Policy: 0, _Event: 0}
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Line)
     for number, text in enumerate(lines, start=1):
         try:

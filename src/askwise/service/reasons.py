@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from askwise.policy import Policy
@@ -33,7 +34,11 @@ def worth(planned: Planned, bought: dict[str, int]) -> dict[str, Any]:
 def _tree(policy: Policy) -> dict[str, Any]:
     root = policy._from_given({}, policy.lattice.buyable)
     value = policy.value
-    return {"value": value if value == value else None, "text": policy.tree(), "tree": _node(root)}
+    return {
+        "value": None if math.isnan(value) else value,
+        "text": policy.tree(),
+        "tree": _node(root),
+    }
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import threading
 import time
 
 from askwise.errors import AskwiseError, LedgerError
-from askwise.service.ledger.contract import Ledger, Lease, Plan, Project
+from askwise.service.ledger.contract import Lease, Ledger, Plan, Project
 from askwise.service.logs import log, log_failure
 from askwise.service.policies import next_plan
 

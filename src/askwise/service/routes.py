@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-import secrets
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from askwise.errors import AskwiseError
+from askwise.service.creating import creation_of
 from askwise.service.desk import Request as CaseRequest
 from askwise.service.errors import Refusal
 from askwise.service.house import House
 from askwise.service.http import Answering, Request, Response, refused
-from askwise.service.ledger.contract import Plan, Project
+from askwise.service.ledger.contract import Project
 from askwise.service.limits import check_depth, read_body, whole_number
 from askwise.service.logs import log
 from askwise.service.messages import (
@@ -28,7 +26,6 @@ from askwise.service.messages import (
     Opening,
     Rewarding,
 )
-from askwise.service.policies import first_plan, new_learner
 from askwise.service.readings import (
     bought,
     case_story,
@@ -38,8 +35,7 @@ from askwise.service.readings import (
     summary,
 )
 from askwise.service.reasons import policy_tree, worth
-from askwise.service.tokens import new_token
-from askwise.service.writer import Answer, Creation, Job, Operation, Result
+from askwise.service.writer import Answer, Job, Operation, Result
 
 T = TypeVar("T")
 
@@ -254,26 +250,6 @@ class Routes:
     async def _aside(self, call: Callable[..., T], *arguments: Any) -> T:
         """In a thread of its own, so that nobody else waits."""
         return await self._loop.run_in_executor(self._readers, call, *arguments)
-
-
-def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
-    """A project to be written, and the token that is shown once."""
-    seed = secrets.randbits(62)
-    try:
-        learner = new_learner(body.problem, body.learner.name, body.learner.options, seed)
-        blob = first_plan(learner)
-    except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
-    now = time.time_ns() // 1000
-    options = _encode(body.learner.options)
-    problem = _encode(body.problem)
-    project = Project(
-        0, body.name, problem, body.learner.name, options, seed, now, 0, 0, 1, 0, now, ""
-    )
-    token, kept = new_token("decide", body.name)
-    answer = _encode(project_answer(project))
-    plan = Plan(version=1, watermark=0, fence=0, at=now, blob=blob)
-    return token, Creation(key, _encode(body), project, plan, kept, answer)
 
 
 def _operation(project: str, place: int, item: BatchItem) -> Operation:

@@ -146,7 +146,8 @@ class Writer:
                     self._wake.wait()
                 if not self._waiting:
                     return
-                taken, size = [], 0
+                taken: list[tuple[Sequence[Job], Deliver]] = []
+                size = 0
                 while self._waiting and (not taken or size < MOST_TOGETHER):
                     taken.append(self._waiting.popleft())
                     size += len(taken[-1][0])

@@ -203,7 +203,8 @@ class SqlLedger(ABC):
                 "ORDER BY kind, cell, place",
                 project,
             )
-        return Snapshot(*head[0], [Increment(*row) for row in rows])
+        seq, opened, version = head[0]
+        return Snapshot(seq, opened, version, [Increment(*row) for row in rows])
 
     def plan(self, project: int, version: int) -> Plan | None:
         """One policy."""

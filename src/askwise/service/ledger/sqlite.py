@@ -51,7 +51,7 @@ class SqliteSession:
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         """The rows of a query."""
-        return self.connection.execute(sql, values).fetchall()  # type: ignore[no-any-return]
+        return self.connection.execute(sql, values).fetchall()
 
     def each(self, sql: str, project: int, keys: Sequence[Any]) -> list[Row]:
         """The rows of a query that ends in `key IN`, for all the keys."""
