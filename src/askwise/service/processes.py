@@ -28,7 +28,7 @@ AGAIN = 0.5
 """Seconds before a process that died is started again."""
 
 TURN = 0.0005
-"""Seconds that a thread of a worker keeps the interpreter when another wants it. By default it is ten
+"""Seconds that a thread of a worker keeps the interpreter when another wants it. The default is ten
 times as long, and the loop would wait that long for the writer at every read and every write."""
 
 PATIENCE = 30.0
