@@ -39,3 +39,16 @@ class MissingExtraError(AskwiseError, ImportError):
 
 class FileError(AskwiseError, ValueError):
     """A file that cannot be read as what it should be: damaged, foreign, or of another version."""
+
+
+class LedgerError(AskwiseError, RuntimeError):
+    """The service's database cannot be read or written now, or holds what it should not."""
+
+
+class ServiceError(AskwiseError, RuntimeError):
+    """What a service answered instead, or that it could not be reached; has the HTTP status."""
+
+    def __init__(self, detail: str, status: int = 0) -> None:
+        super().__init__(detail)
+        self.status = status
+        """0 if there was no answer."""

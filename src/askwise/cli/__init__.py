@@ -8,6 +8,7 @@ from askwise.cli import (  # noqa: F401 (each adds its commands)
     explaining,
     fitting,
     reproducing,
+    serving,
     simulating,
 )
 from askwise.cli.app import app

@@ -1,0 +1,193 @@
+"""`askwise serve`, and what looks after its ledger and its tokens."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from askwise.cli.app import app, plain_grid, say
+from askwise.errors import LedgerError
+
+Db = Annotated[
+    str, typer.Option(help="A SQLite file, or postgresql://user@host/database.", metavar="DB")
+]
+DEFAULT_DB = "askwise.db"
+
+ledger_app = typer.Typer(no_args_is_help=True, help="Check, export and import what is recorded.")
+token_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens.")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(token_app, name="token")
+
+
+@app.command()
+def serve(
+    db: Db = DEFAULT_DB,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes any that is free.")] = 8350,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name that requests may call this server by.")
+    ] = None,
+    tokens: Annotated[bool, typer.Option(help="Ask for tokens; without, only on loopback.")] = True,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Fill the project demo with simulated patients.")
+    ] = False,
+) -> None:
+    """Serve decisions over HTTP, each recorded before it is answered."""
+    from askwise.service.processes import first_token
+    from askwise.service.processes import serve as run
+    from askwise.service.settings import Settings
+
+    settings = Settings(
+        db=db,
+        host=host,
+        port=port,
+        workers=workers,
+        hosts=tuple(allow_host or ()),
+        authenticates=tokens,
+    )
+    token = first_token(db) if tokens else None
+
+    def started(port: int) -> None:
+        bare = f"[{host}]" if ":" in host else host
+        say(f"askwise serves on http://{bare}:{port}")
+        if token is not None:
+            say(f"admin token, shown this once: {token}")
+        sys.stdout.flush()
+
+    run(settings, demo=demo, started=started)
+
+
+@ledger_app.command()
+def verify(
+    project: Annotated[str | None, typer.Argument(help="All of them, if none is named.")] = None,
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Rebuild counters and cases from the events, and compare them with what is recorded."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.replay import MOST_SHOWN
+    from askwise.service.replay import verify as compare
+
+    ledger = open_ledger(_existing(db))
+    names = [p.name for p in ledger.projects()] if project is None else [project]
+    is_equal = True
+    for name in names:
+        verdict = compare(ledger, name)
+        counted = (
+            f"{verdict.events:,} events, {verdict.cases:,} cases, {verdict.counters:,} counters"
+        )
+        if not verdict.differences:
+            say(f"{name}: {counted}: equal")
+            continue
+        is_equal = False
+        say(f"{name}: {counted}: {len(verdict.differences):,} differences")
+        for difference in verdict.differences[:MOST_SHOWN]:
+            say(f"  {difference}")
+    ledger.close()
+    if not is_equal:
+        raise typer.Exit(1)
+
+
+@ledger_app.command("export")
+def export_(
+    project: Annotated[str, typer.Argument(help="Its name.")],
+    output: Annotated[Path, typer.Option(help="The file to write.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Write a project, its policies and its events to a file of lines."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.portable import export_project
+
+    ledger = open_ledger(_existing(db))
+    partial = output.with_name(f".{output.name}.part")
+    try:
+        with partial.open("wb") as file:
+            file.writelines(export_project(ledger, project))
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+        ledger.close()
+    say(f"{project} → {output}")
+
+
+@ledger_app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="What `askwise ledger export` wrote.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Read a project from a file of lines: all of it, or nothing."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.portable import import_project
+
+    with file.open("rb") as lines:
+        ledger = open_ledger(db)
+        name, events = import_project(ledger, lines)
+        ledger.close()
+    say(f"{name}: {events:,} events")
+
+
+@token_app.command("create")
+def create_token(
+    scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",
+    project: Annotated[str, typer.Option(help="For this project only.")] = "",
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Create a token and show it, once."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.tokens import new_token
+
+    ledger = open_ledger(_existing(db))
+    if project and ledger.project(project) is None:
+        raise LedgerError(f"there is no project {project!r}")
+    token, kept = new_token(scope, project)
+    ledger.add_token(kept)
+    ledger.close()
+    say(f"{kept.id}: {token}")
+
+
+@token_app.command("list")
+def list_tokens(db: Db = DEFAULT_DB) -> None:
+    """List the tokens: not what they are, but what they may do."""
+    from rich.console import Console
+
+    from askwise.service.ledger import open_ledger
+    from askwise.service.logs import timestamp
+
+    ledger = open_ledger(_existing(db))
+    grid = plain_grid()
+    for column in ("id", "scope", "project", "created", "revoked"):
+        grid.add_column(column)
+    for token in ledger.tokens():
+        revoked = timestamp(token.revoked) if token.revoked else ""
+        created = timestamp(token.created)
+        grid.add_row(token.id, token.scope, token.project or "all", created, revoked)
+    ledger.close()
+    Console(width=120).print(grid)
+
+
+@token_app.command("revoke")
+def revoke_token(
+    id: Annotated[str, typer.Argument(help="As `askwise token list` shows it.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Revoke a token: within a second no server takes it any more."""
+    import time
+
+    from askwise.service.ledger import open_ledger
+
+    ledger = open_ledger(_existing(db))
+    was_good = ledger.revoke_token(id, time.time_ns() // 1000)
+    ledger.close()
+    if not was_good:
+        raise LedgerError(f"there is no token {id!r} that is still good")
+    say(f"{id} is revoked")
+
+
+def _existing(db: str) -> str:
+    """The database, which must be there: reading must not create one."""
+    if "://" not in db and not Path(db).is_file():
+        raise FileNotFoundError(2, "there is no such ledger", db)
+    return db

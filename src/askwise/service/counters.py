@@ -1,0 +1,153 @@
+"""Counters as rows, and back: what a learner counts, (kind, cell, place) → a whole number.
+
+The increments of an event are found by letting a learner count it on counters that are all 0. A
+group of events is counted together and read off once. Beside what learners learn from, the rows
+keep what people ask for: cases by status, and each day's cases, rewards and spending.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from askwise._typing import Integers
+from askwise.cases import Case
+from askwise.errors import LedgerError
+from askwise.learners.base import BaseLearner
+from askwise.service.ledger.contract import Increment
+from askwise.service.records import Status
+from askwise.statistics import BY_ROW, PAID_UNIT, UNIT, Statistics
+
+SMALL = 4096
+"""Up to so many states it is faster to have a row for every one than to look rows up."""
+
+TALLY = "tally."
+"""Goes before the name of what a model counts beside the statistics."""
+
+DAY = 86_400_000_000
+
+DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
+"""What is counted of each day, by its place; reward in units of 2⁻³⁰, spend of 2⁻²⁰."""
+
+
+class Counting:
+    """What happens in a project while a group of events is decided; the desk of its cases."""
+
+    def __init__(self, learner: BaseLearner) -> None:
+        self.learner = learner
+        """Never plans and never opens a case; it knows how to count."""
+        self.lock = threading.RLock()
+        self.kept: Counter[tuple[str, int, int]] = Counter()
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from 0."""
+        learner = self.learner
+        learner.statistics = Statistics(learner.lattice, sparse=learner.lattice.size > SMALL)
+        learner._rule.begin()
+        for array in learner.tallies().values():
+            array[...] = 0
+        self.kept.clear()
+
+    def increments(self) -> list[Increment]:
+        """All that was counted since, in the order of their keys."""
+        found = [Increment(*key, amount) for key, amount in self.kept.items() if amount]
+        statistics = self.learner.statistics
+        if statistics.cases:
+            found.append(Increment("cases", 0, 0, statistics.cases))
+        for name, array in statistics.arrays():
+            found += _cells(name, array, statistics.states if name in BY_ROW else None)
+        for name, array in self.learner.tallies().items():
+            found += _cells(TALLY + name, array, None)
+        return sorted(found)
+
+    # --- what cases report -----------------------------------------------------------------------
+
+    def acted(self, case: Case) -> None:
+        """A case knows all it wanted."""
+        self.learner.acted(case)
+
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
+        """A reward has come, perhaps in place of another."""
+        if before is not None:  # it is taken out of a row that nobody else may have asked for
+            self.learner.statistics.give_rows(np.array([case.state_index]))
+        self.learner.rewarded(case, reward, before)
+
+    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
+        """Observations cost so much."""
+        self.learner.paid(case, amounts)
+
+    def cancelled(self, case: Case) -> None:
+        """There will be no action, or no reward."""
+        self.learner.cancelled(case)
+
+    # --- what people ask for ---------------------------------------------------------------------
+
+    def happened(self, at: int, what: str, amount: int = 1) -> None:
+        """One of `DAILY`."""
+        self.kept["day", at // DAY, DAILY.index(what)] += amount
+
+    def moved(self, before: Status | None, after: Status) -> None:
+        """A case has another status."""
+        if before is not after:
+            self.kept["status", int(after), 0] += 1
+            if before is not None:
+                self.kept["status", int(before), 0] -= 1
+
+    def bought(self, observation: int) -> None:
+        """One more was bought."""
+        self.kept["bought", observation, 0] += 1
+
+    def spent(self, at: int, before: float, after: float) -> None:
+        """The cost of a case went up."""
+        self.happened(at, "spend", round(after / PAID_UNIT) - round(before / PAID_UNIT))
+
+    def earned(self, at: int, before: float | None, after: float) -> None:
+        """The reward of a case is known, or another."""
+        self.happened(at, "reward", round(after / UNIT) - round((before or 0.0) / UNIT))
+
+
+def _cells(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:
+    where = np.nonzero(array)
+    if not len(where[0]):
+        return []
+    cells = (where[0] if states is None else states[where[0]]).tolist()
+    places = where[1].tolist() if array.ndim == 2 else [0] * len(cells)
+    amounts = array[where].tolist()
+    return [Increment(kind, *row) for row in zip(cells, places, amounts, strict=True)]
+
+
+def fill(learner: BaseLearner, counters: Iterable[Increment]) -> None:
+    """Give a learner the counters of these rows, in place of its own."""
+    rows: dict[str, list[Increment]] = {}
+    for row in counters:
+        rows.setdefault(row.kind, []).append(row)
+    statistics = learner.new_counters()
+    learner.statistics = statistics
+    states = {row.cell for name in BY_ROW for row in rows.get(name, ())}
+    statistics.give_rows(np.array(sorted(states), np.int64))
+    statistics.cases = sum(row.amount for row in rows.get("cases", ()))
+    for name, array in (
+        *statistics.arrays(),
+        *((TALLY + name, array) for name, array in learner.tallies().items()),
+    ):
+        array[...] = 0
+        _put(array, rows.get(name, ()), statistics if name in BY_ROW else None)
+
+
+def _put(
+    array: Integers,
+    rows: Iterable[Increment],
+    statistics: Statistics | None,
+) -> None:
+    table = np.array([row[1:] for row in rows], np.int64).reshape(-1, 3)
+    cells, places, amounts = table.T
+    if statistics is not None:
+        cells = statistics.rows_of(np.ascontiguousarray(cells))
+    try:
+        array[(cells, places) if array.ndim == 2 else cells] = amounts
+    except IndexError as error:
+        raise LedgerError(f"a counter is not one of the problem's: {error}") from None

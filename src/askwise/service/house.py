@@ -1,0 +1,95 @@
+"""What one process of the server holds: ledger, policies, desks, tokens, and the writing thread.
+
+A caretaker looks every quarter of a second for what other processes did: new projects, new policy
+versions, new and revoked tokens. A version is fetched and unpacked there, so that no request waits.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from askwise.errors import AskwiseError
+from askwise.service.desk import Desk
+from askwise.service.errors import Refusal
+from askwise.service.ledger import open_ledger
+from askwise.service.ledger.contract import Project
+from askwise.service.logs import log, log_failure
+from askwise.service.metrics import Metrics
+from askwise.service.policies import Versions
+from askwise.service.settings import Settings
+from askwise.service.tokens import TokenBook
+from askwise.service.writer import Writer
+
+LOOKS_EVERY = 0.25
+
+
+class House:
+    """Everything behind the routes."""
+
+    def __init__(self, settings: Settings, worker: int = 0) -> None:
+        self.settings = settings
+        self.ledger = open_ledger(settings.db)
+        self.versions = Versions(self.ledger)
+        self.tokens = TokenBook(self.ledger)
+        self.writer = Writer(self.ledger, self.versions)
+        self.metrics = Metrics(worker, self.writer)
+        self.projects: dict[str, Project] = {}
+        """As they were a moment ago."""
+        self.is_ready = False
+        self._desks: dict[str, Desk] = {}
+        self._closing = threading.Event()
+        self._caretaker = threading.Thread(target=self._take_care, name="caretaker", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write and to look around."""
+        self.tokens.renew()
+        self.writer.start()
+        self._caretaker.start()
+
+    def stop(self) -> None:
+        """Finish all that was accepted, then let go."""
+        self.writer.stop()
+        self._closing.set()
+        self._caretaker.join()
+        self.ledger.close()
+
+    def project(self, name: str) -> Project:
+        """The project as it stands now, or a refusal."""
+        project = self.ledger.project(name)
+        if project is None:
+            raise Refusal(404, f"there is no project {name!r}", "path:project")
+        return project
+
+    def desk(self, project: Project) -> Desk:
+        """For reading only: the writer has desks of its own."""
+        desk = self._desks.get(project.name)
+        if desk is None:
+            desk = self._desks[project.name] = Desk(project)
+        return desk
+
+    def look(self) -> None:
+        """Learn what other processes did."""
+        self.tokens.renew()
+        projects = self.ledger.projects()
+        for project in projects:
+            planned = self.versions.prepare(project.id, project.version)
+            before = self.projects.get(project.name)
+            if before is None:
+                planned.policy.looks_in_case(0, 1)  # so that the kernels are loaded
+            elif before.version != project.version:
+                log("info", "policy", project=project.name, version=project.version)
+            self.projects[project.name] = project
+
+    def _take_care(self) -> None:
+        while True:
+            try:
+                self.look()
+                self.is_ready = True
+            except AskwiseError as error:
+                self.is_ready = False
+                log("error", "the ledger cannot be read", error=str(error))
+            except Exception as error:
+                self.is_ready = False
+                log_failure("the caretaker failed", error)
+            if self._closing.wait(LOOKS_EVERY):
+                return

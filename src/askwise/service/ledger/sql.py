@@ -1,0 +1,272 @@
+"""The statements, which both databases understand; how they are sent is each database's own.
+
+A `?` stands for a value. `Session` is a connection in which they run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from askwise.service.ledger.contract import (
+    HOUSE,
+    Event,
+    Head,
+    Increment,
+    Lease,
+    Plan,
+    Project,
+    Snapshot,
+    StoredCase,
+    StoredToken,
+)
+
+Row = tuple[Any, ...]
+
+EVENT = "seq, key, kind, case_id, body, status, answer, at"
+PROJECT = ", ".join(Project._fields)
+ADD = (
+    "INSERT INTO counters VALUES (?, ?, ?, ?, ?) ON CONFLICT (project, kind, cell, place) "
+    "DO UPDATE SET amount = counters.amount + excluded.amount"
+)
+PUT_CASE = (
+    "INSERT INTO cases VALUES (?, ?, ?, ?) ON CONFLICT (project, id) "
+    "DO UPDATE SET status = excluded.status, data = excluded.data"
+)
+
+
+class Session(Protocol):
+    """A connection, seen from the statements."""
+
+    locking: str
+    """What a SELECT says to hold its rows until the commit."""
+
+    def all(self, sql: str, *values: Any) -> list[Row]:
+        """The rows of a query."""
+
+    def each(self, sql: str, project: int, keys: Sequence[Any]) -> list[Row]:
+        """The rows of a query that ends in `key IN`, for all the keys."""
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """A statement, once for each row of values."""
+
+
+class SqlWriting:
+    """`contract.Writing` in a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
+        """Hold these projects until the end, in one order, so that nobody waits in a circle."""
+        heads = {}
+        for project in sorted(set(projects)):
+            found = self._session.all(
+                f"SELECT seq, opened, version FROM projects WHERE id = ?{self._session.locking}",  # noqa: S608
+                project,
+            )
+            if found:
+                heads[project] = Head(*found[0])
+        return heads
+
+    def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """The events that have these keys already."""
+        sql = f"SELECT {EVENT} FROM events WHERE project = ? AND key IN"  # noqa: S608
+        return {row[1]: Event(*row) for row in self._session.each(sql, project, keys)}
+
+    def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
+        """Those of the cases that exist."""
+        sql = "SELECT id, status, data FROM cases WHERE project = ? AND id IN"
+        return {row[0]: StoredCase(*row) for row in self._session.each(sql, project, ids)}
+
+    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place)."""
+        return _amounts(self._session, project, kind)
+
+    def append(
+        self,
+        project: int,
+        head: Head,
+        events: Sequence[Event],
+        cases: Sequence[StoredCase],
+        increments: Sequence[Increment],
+    ) -> None:
+        """Write the events, put the cases in place of what was, add to the counters."""
+        many = self._session.many
+        many(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(project, *event) for event in events],
+        )
+        many(PUT_CASE, [(project, *case) for case in cases])
+        many(ADD, [(project, *increment) for increment in increments])
+        many(
+            "UPDATE projects SET seq = ?, opened = ? WHERE id = ?",
+            [(head.seq, head.opened, project)],
+        )
+
+    def create(self, project: Project, plan: Plan) -> int | None:
+        """A new project with its first policy: its number; None if the name is taken."""
+        session = self._session
+        if session.all("SELECT 1 FROM projects WHERE name = ?", project.name):
+            return None
+        number = int(session.all("SELECT max(id) + 1 FROM projects")[0][0])
+        places = ", ".join("?" * len(Project._fields))
+        session.many(f"INSERT INTO projects VALUES ({places})", [project._replace(id=number)])  # noqa: S608
+        self.add_plan(number, plan)
+        return number
+
+    def add_plan(self, project: int, plan: Plan) -> None:
+        """A policy of an imported project, as it was."""
+        self._session.many("INSERT INTO policies VALUES (?, ?, ?, ?, ?, ?)", [(project, *plan)])
+
+    def add_token(self, token: StoredToken) -> None:
+        """One more."""
+        self._session.many("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", [token])
+
+    def publish(self, project: int, plan: Plan) -> bool:
+        """Make the plan current if the version before it still is, and its lease is the newest."""
+        head = self.lock([project]).get(project)
+        lease = self._session.all(
+            f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
+        )
+        if head is None or head.version != plan.version - 1 or lease[0][0] != plan.fence:
+            return False
+        self.add_plan(project, plan)
+        self._session.many(
+            "UPDATE projects SET version = ?, watermark = ?, planned = ?, failure = '' "
+            "WHERE id = ?",
+            [(plan.version, plan.watermark, plan.at, project)],
+        )
+        return True
+
+
+class SqlLedger(ABC):
+    """`contract.Ledger`, but for connecting and for the schema."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Session]:
+        """A session whose queries all see one moment."""
+
+    @abstractmethod
+    def changing(self) -> AbstractContextManager[Session]:
+        """A session that commits at the end, or takes all back."""
+
+    @contextmanager
+    def writing(self) -> Iterator[SqlWriting]:
+        """One transaction: committed when the block ends, taken back if it raises."""
+        with self.changing() as session:
+            yield SqlWriting(session)
+
+    def projects(self) -> list[Project]:
+        """All of them, in the order of their creation."""
+        sql = f"SELECT {PROJECT} FROM projects WHERE id <> ? ORDER BY id"  # noqa: S608
+        return [Project(*row) for row in self._all(sql, HOUSE)]
+
+    def project(self, name: str) -> Project | None:
+        """The project of that name."""
+        sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
+        found = self._all(sql, name, HOUSE)
+        return Project(*found[0]) if found else None
+
+    def case(self, project: int, id: int) -> StoredCase | None:
+        """One case."""
+        sql = "SELECT id, status, data FROM cases WHERE project = ? AND id = ?"
+        found = self._all(sql, project, id)
+        return StoredCase(*found[0]) if found else None
+
+    def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
+        """The newest cases with a number below `before`, the newest first."""
+        sql = (
+            "SELECT id, status, data FROM cases WHERE project = ? AND id < ? "
+            "ORDER BY id DESC LIMIT ?"
+        )
+        return [StoredCase(*row) for row in self._all(sql, project, before, limit)]
+
+    def events(self, project: int, after: int, limit: int) -> list[Event]:
+        """The events with a higher number, in order."""
+        sql = f"SELECT {EVENT} FROM events WHERE project = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+        return [Event(*row) for row in self._all(sql, project, after, limit)]
+
+    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place)."""
+        with self.reading() as session:
+            return _amounts(session, project, kind)
+
+    def snapshot(self, project: int) -> Snapshot:
+        """All counters of one moment."""
+        with self.reading() as session:
+            head = session.all("SELECT seq, opened, version FROM projects WHERE id = ?", project)
+            rows = session.all(
+                "SELECT kind, cell, place, amount FROM counters WHERE project = ? "
+                "ORDER BY kind, cell, place",
+                project,
+            )
+        seq, opened, version = head[0]
+        return Snapshot(seq, opened, version, [Increment(*row) for row in rows])
+
+    def plan(self, project: int, version: int) -> Plan | None:
+        """One policy."""
+        sql = (
+            "SELECT version, watermark, fence, at, blob FROM policies "
+            "WHERE project = ? AND version = ?"
+        )
+        found = self._all(sql, project, version)
+        return Plan(*found[0]) if found else None
+
+    def plans(self, project: int) -> Iterator[Plan]:
+        """All policies, in order."""
+        sql = "SELECT version FROM policies WHERE project = ? ORDER BY version"
+        for (version,) in self._all(sql, project):
+            plan = self.plan(project, version)
+            assert plan is not None
+            yield plan
+
+    def plan_failed(self, project: int, failure: str) -> None:
+        """Say why no new policy came."""
+        with self.changing() as session:
+            session.many("UPDATE projects SET failure = ? WHERE id = ?", [(failure, project)])
+
+    def lease(self, holder: str, now: int, until: int) -> Lease:
+        """Take or keep the right to plan, if it is free; returns whose it is."""
+        sql = "SELECT holder, fence, expires FROM leases WHERE name = 'replanner'"
+        with self.changing() as session:
+            lease = Lease(*session.all(sql + session.locking)[0])
+            if lease.holder == holder and now < lease.expires:
+                lease = lease._replace(expires=until)
+            elif now >= lease.expires:
+                lease = Lease(holder, lease.fence + 1, until)
+            else:
+                return lease
+            session.many(
+                "UPDATE leases SET holder = ?, fence = ?, expires = ? WHERE name = 'replanner'",
+                [lease],
+            )
+            return lease
+
+    def tokens(self) -> list[StoredToken]:
+        """All tokens, the revoked ones too."""
+        sql = "SELECT id, digest, scope, project, created, revoked FROM tokens ORDER BY created, id"
+        return [StoredToken(*row) for row in self._all(sql)]
+
+    def add_token(self, token: StoredToken) -> None:
+        """One more."""
+        with self.writing() as writing:
+            writing.add_token(token)
+
+    def revoke_token(self, id: str, at: int) -> bool:
+        """Whether there was such a token that was still good."""
+        with self.changing() as session:
+            good = session.all("SELECT 1 FROM tokens WHERE id = ? AND revoked = 0", id)
+            session.many("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", [(at, id)])
+            return bool(good)
+
+    def _all(self, sql: str, *values: Any) -> list[Row]:
+        with self.reading() as session:
+            return session.all(sql, *values)
+
+
+def _amounts(session: Session, project: int, kind: str) -> dict[tuple[int, int], int]:
+    sql = "SELECT cell, place, amount FROM counters WHERE project = ? AND kind = ?"
+    return {(cell, place): amount for cell, place, amount in session.all(sql, project, kind)}

@@ -1,0 +1,162 @@
+"""The ledger in one SQLite file: WAL, and every commit on disk before it counts.
+
+SQLite lets one writer in at a time, and those that wait poll for their turn. Here processes take
+turns by a lock on the file that wakes the next one, so waiting costs nothing. It is taken with
+flock, which SQLite does not use, on a descriptor that stays open as long as any connection: closing
+it sooner would drop the locks that SQLite holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from askwise.errors import LedgerError
+from askwise.service.ledger.schema import NEWEST, STEPS
+from askwise.service.ledger.sql import Row, SqlLedger
+
+WORDS = {
+    "int": "INTEGER",
+    "blob": "BLOB",
+    "rowless": " WITHOUT ROWID",
+    "kept": """
+        CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+        BEGIN SELECT raise(ABORT, 'events are never changed'); END;
+        CREATE TRIGGER events_are_not_removed BEFORE DELETE ON events
+        BEGIN SELECT raise(ABORT, 'events are never removed'); END""",
+}
+WAIT = 30_000
+"""Milliseconds to wait for somebody who writes without taking turns, such as a backup."""
+
+CACHE = 256
+
+
+class SqliteSession:
+    """A connection to the file."""
+
+    locking = ""
+
+    def __init__(self, path: str) -> None:
+        self.connection = apsw.Connection(path, statementcachesize=CACHE)
+        self.connection.set_busy_timeout(WAIT)
+        self.connection.pragma("synchronous", "FULL")
+        self.connection.pragma("foreign_keys", True)
+
+    def all(self, sql: str, *values: Any) -> list[Row]:
+        """The rows of a query."""
+        return self.connection.execute(sql, values).fetchall()
+
+    def each(self, sql: str, project: int, keys: Sequence[Any]) -> list[Row]:
+        """The rows of a query that ends in `key IN`, for all the keys."""
+        execute, one = self.connection.execute, f"{sql} (?)"
+        return [row for key in keys for row in execute(one, (project, key))]
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """A statement, once for each row of values."""
+        if rows:
+            self.connection.executemany(sql, rows)
+
+
+class SqliteLedger(SqlLedger):
+    """One file, for as many processes of one machine as wanted."""
+
+    def __init__(self, path: str) -> None:
+        if not Path(path).resolve().parent.is_dir():
+            raise LedgerError(f"{path}: there is no such folder")
+        self.path = path
+        self._turn = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = threading.Lock()
+        self._writer: SqliteSession | None = None
+        self._local = threading.local()
+        self._readers: list[SqliteSession] = []
+
+    def migrate(self) -> None:
+        """Bring the schema up to date; safe when many processes do so at once."""
+        with self._my_turn(), _clearly(self.path):
+            session = SqliteSession(self.path)
+            try:
+                connection = session.connection
+                connection.pragma("journal_mode", "wal")
+                with connection:
+                    version = connection.pragma("user_version")
+                    if not 0 <= version <= NEWEST:
+                        raise LedgerError(
+                            f"{self.path}: its schema is of version {version}, "
+                            f"expected at most {NEWEST}: it was written by a newer askwise"
+                        )
+                    for step in STEPS[version:]:
+                        for statement in step:
+                            connection.execute(statement.format(**WORDS))
+                    connection.pragma("user_version", NEWEST)
+            finally:
+                connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteSession]:
+        """A session whose queries all see one moment."""
+        with _clearly(self.path):
+            session = getattr(self._local, "session", None)
+            if session is None:
+                session = self._local.session = SqliteSession(self.path)
+                self._readers.append(session)
+            session.connection.execute("BEGIN")
+            try:
+                yield session
+            finally:
+                with suppress(apsw.Error):
+                    session.connection.execute("COMMIT")
+
+    @contextmanager
+    def changing(self) -> Iterator[SqliteSession]:
+        """A session that commits at the end, or takes all back."""
+        with self._my_turn(), _clearly(self.path):
+            if self._writer is None:
+                self._writer = SqliteSession(self.path)
+            session = self._writer
+            session.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield session
+                session.connection.execute("COMMIT")
+            except BaseException as error:
+                with suppress(apsw.Error):
+                    session.connection.execute("ROLLBACK")
+                if isinstance(error, apsw.Error):
+                    # whatever the disk did, a new connection believes only what is in the file
+                    self._writer = None
+                    session.connection.close(True)
+                raise
+
+    def close(self) -> None:
+        """Let go of the file, of our own descriptor last."""
+        with self._lock:
+            if self._turn < 0:
+                return
+            for session in (*self._readers, *filter(None, [self._writer])):
+                session.connection.close(True)
+            os.close(self._turn)
+            self._turn = -1
+
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        with self._lock:
+            fcntl.flock(self._turn, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+
+@contextmanager
+def _clearly(path: str) -> Iterator[None]:
+    """What SQLite says, as one of our own errors."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise LedgerError(f"{path}: {error}") from error

@@ -1,0 +1,249 @@
+"""The calls, once: the routing table and the OpenAPI document are both made from this list."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from askwise import __version__
+from askwise.service.messages import (
+    BatchItem,
+    Cancelling,
+    CaseAnswer,
+    CaseStory,
+    EventLine,
+    NewProject,
+    Observing,
+    Opening,
+    ProblemDetails,
+    ProjectAnswer,
+    Rewarding,
+    Summary,
+)
+
+P = "/v1/projects/{project}"
+C = P + "/cases/{case}"
+
+
+class Projects(msgspec.Struct):
+    """All projects."""
+
+    projects: list[ProjectAnswer]
+
+
+class Cases(msgspec.Struct):
+    """The newest cases, the newest first."""
+
+    cases: list[CaseStory]
+
+
+class BatchAnswer(msgspec.Struct, omit_defaults=True):
+    """What one request of a batch was answered."""
+
+    status: int
+    answer: CaseAnswer | None = None
+    problem: ProblemDetails | None = None
+
+
+class PolicyAnswer(msgspec.Struct):
+    """What cases follow, and what has been learned."""
+
+    policy_version: int
+    follows: dict[str, Any]
+    recommends: dict[str, Any]
+
+
+class WorthAnswer(msgspec.Struct):
+    """What each observation is worth."""
+
+    policy_version: int
+    observations: list[dict[str, Any]]
+
+
+class Call(NamedTuple):
+    """One call of the service."""
+
+    method: str
+    path: str
+    handler: str
+    """The method of `Routes`."""
+    scope: str
+    says: str
+    answers: Any
+    status: int = 200
+    body: Any = None
+    kind: str = "application/json"
+    query: tuple[tuple[str, int, int], ...] = ()
+    """Whole numbers: name, least, most."""
+
+
+CALLS = (
+    Call("GET", "/v1/projects", "projects", "read", "List the projects.", Projects),
+    Call(
+        "POST",
+        "/v1/projects",
+        "create",
+        "admin",
+        "Create a project. The answer shows a token for it, once.",
+        ProjectAnswer,
+        201,
+        NewProject,
+    ),
+    Call("GET", P, "project", "read", "A project as it stands.", ProjectAnswer),
+    Call(
+        "GET",
+        P + "/cases",
+        "cases",
+        "read",
+        "The newest cases.",
+        Cases,
+        query=(("before", 1, 2**53), ("limit", 1, 500)),
+    ),
+    Call("POST", P + "/cases", "open", "decide", "Open a case.", CaseAnswer, 201, Opening),
+    Call("GET", C, "case", "read", "A case as it stands.", CaseStory),
+    Call(
+        "POST",
+        C + "/observations",
+        "observe",
+        "decide",
+        "Report what was bought.",
+        CaseAnswer,
+        200,
+        Observing,
+    ),
+    Call(
+        "POST",
+        C + "/reward",
+        "reward",
+        "decide",
+        "Report, default or correct a reward.",
+        CaseAnswer,
+        200,
+        Rewarding,
+    ),
+    Call("POST", C + "/cancel", "cancel", "decide", "Abandon a case.", CaseAnswer, 200, Cancelling),
+    Call(
+        "POST",
+        P + "/batch",
+        "batch",
+        "decide",
+        "Many of those at once, each with a key of its own.",
+        list[BatchAnswer],
+        200,
+        list[BatchItem],
+    ),
+    Call(
+        "GET",
+        P + "/policy",
+        "policy",
+        "read",
+        "The policy as a tree.",
+        PolicyAnswer,
+        query=(("version", 1, 2**53),),
+    ),
+    Call("GET", P + "/worth", "worth", "read", "What observations are worth.", WorthAnswer),
+    Call("GET", P + "/summary", "summary", "read", "Gain, spend and cases, by day.", Summary),
+    Call(
+        "GET",
+        P + "/events",
+        "events",
+        "read",
+        "All events, a line of JSON each.",
+        EventLine,
+        kind="application/x-ndjson",
+        query=(("after", 0, 2**53),),
+    ),
+    Call(
+        "GET",
+        P + "/live",
+        "live",
+        "read",
+        "What changes, as server-sent events.",
+        str,
+        kind="text/event-stream",
+    ),
+)
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document."""
+    types = [call.answers for call in CALLS] + [c.body for c in CALLS if c.body is not None]
+    types.append(ProblemDetails)
+    schemas, components = msgspec.json.schema_components(
+        types, ref_template="#/components/schemas/{name}"
+    )
+    answers = dict(zip(range(len(CALLS)), schemas, strict=False))
+    bodies = iter(schemas[len(CALLS) :])
+    paths: dict[str, Any] = {}
+    for k, call in enumerate(CALLS):
+        body = next(bodies) if call.body is not None else None
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, body, answers[k])
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "askwise", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": _plain(components),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _operation(call: Call, body: Any, answer: Any) -> dict[str, Any]:
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": schema}
+        for name, schema in (
+            ("project", {"type": "string", "minLength": 1, "maxLength": 64}),
+            ("case", {"type": "integer", "minimum": 1, "maximum": 2**53}),
+        )
+        if f"{{{name}}}" in call.path
+    ]
+    parameters += [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": {"type": "integer", "minimum": least, "maximum": most},
+        }
+        for name, least, most in call.query
+    ]
+    if call.method == "POST" and call.handler != "batch":
+        key = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"}
+        parameters.append(
+            {"name": "Idempotency-Key", "in": "header", "required": True, "schema": key}
+        )
+    problem = {"$ref": "#/components/schemas/ProblemDetails"}
+    operation = {
+        "operationId": call.handler,
+        "summary": call.says,
+        "description": f"Needs the scope {call.scope}.",
+        "parameters": parameters,
+        "responses": {
+            str(call.status): {
+                "description": "As asked.",
+                "content": {call.kind: {"schema": _plain(answer)}},
+            },
+            "default": {
+                "description": "Refused; nothing was changed.",
+                "content": {"application/problem+json": {"schema": problem}},
+            },
+        },
+    }
+    if body is not None:
+        content = {"application/json": {"schema": _plain(body)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _plain(schema: Any) -> Any:
+    """Without defaults that JSON cannot write."""
+    if isinstance(schema, dict):
+        return {
+            key: _plain(value)
+            for key, value in schema.items()
+            if not (key == "default" and isinstance(value, float) and not math.isfinite(value))
+        }
+    return [_plain(item) for item in schema] if isinstance(schema, list | tuple) else schema

@@ -1,0 +1,154 @@
+"""The versions of a project's policy: each is a learner as the library saves it, never changed.
+
+A version is planned by going on from the one before it, with the counters of now. What the file
+holds beside the policy (where a model's estimates stand, the random state) is what the next plan
+goes on from; the rest is what cases follow.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from askwise.errors import LedgerError, OptionError
+from askwise.learners import LEARNERS, load
+from askwise.learners.base import BaseLearner
+from askwise.policy import Policy
+from askwise.problem import Problem
+from askwise.service.counters import fill
+from askwise.service.ledger.contract import Ledger, Project, Snapshot
+
+NOT_SERVED = {
+    "policy-ucb": "it learns from more than counters hold",
+    "epoch-greedy": "it plans anew for every case",
+    "random-choice": "it plans anew for every case",
+}
+FORGETS = {"window": None, "detect": False}
+"""Options of learners that forget, and what they are for one that does not."""
+
+MOST_HELD = 256
+"""How many versions a process keeps at hand, of all projects together."""
+
+
+class Planned(NamedTuple):
+    """A version, ready to be followed."""
+
+    version: int
+    learner: BaseLearner
+    policy: Policy
+
+
+def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int) -> BaseLearner:
+    """The learner that a project asks for, or one error that says what cannot be."""
+    if name not in LEARNERS:
+        raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(served())}")
+    if name in NOT_SERVED:
+        raise OptionError(f"learner {name!r} cannot be served: {NOT_SERVED[name]}")
+    known = [p for p in inspect.signature(LEARNERS[name]).parameters if p not in ("problem", "rng")]
+    for option, value in options.items():
+        if option not in known:
+            expected = ", ".join(known) or "none"
+            raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")
+        if option in FORGETS and value != FORGETS[option]:
+            raise OptionError(
+                f"option {option!r}: the service keeps every event and cannot forget yet, "
+                f"expected {msgspec.json.encode(FORGETS[option]).decode()}"
+            )
+    try:
+        return LEARNERS[name](problem, **options, rng=seed)
+    except TypeError as error:
+        raise OptionError(f"options of {name!r}: {error}") from None
+
+
+def served() -> list[str]:
+    """The names of the learners that can be served."""
+    return [name for name in LEARNERS if name not in NOT_SERVED]
+
+
+def learner_of(project: Project) -> BaseLearner:
+    """The project's learner before its first case."""
+    problem = msgspec.json.decode(project.problem, type=Problem)
+    return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
+
+
+def next_plan(blob: bytes, now: Snapshot) -> bytes:
+    """The version after this one, planned with the counters of now."""
+    learner = from_blob(blob)
+    fill(learner, now.counters)
+    learner.restored()
+    learner._opened = now.opened
+    learner._forget_plan()
+    learner.replan()
+    return to_blob(learner)
+
+
+def first_plan(learner: BaseLearner) -> bytes:
+    """The first version."""
+    learner.replan()
+    return to_blob(learner)
+
+
+def to_blob(learner: BaseLearner) -> bytes:
+    """The learner as the bytes of its file."""
+    with tempfile.TemporaryDirectory(prefix="askwise") as folder:
+        path = Path(folder) / "learner"
+        learner.save(path)
+        return path.read_bytes()
+
+
+def from_blob(blob: bytes) -> BaseLearner:
+    """The learner of these bytes; the library checks all that it reads."""
+    with tempfile.NamedTemporaryFile(prefix="askwise") as file:
+        file.write(blob)
+        file.flush()
+        return load(file.name)
+
+
+class Versions:
+    """The versions at hand. Any thread may ask."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._held: OrderedDict[tuple[int, int], Planned] = OrderedDict()
+        self._newest: dict[int, int] = {}
+
+    def newest(self, project: int, at_least: int) -> Planned:
+        """The newest version at hand; if there is none, the one that is named is fetched.
+
+        A version that was just published is fetched aside, by `prepare`: no case waits for it.
+        """
+        newest = self._newest.get(project)
+        if newest is None:
+            return self.prepare(project, at_least)
+        return self.version(project, newest)
+
+    def version(self, project: int, version: int) -> Planned:
+        """This version, fetched if it is not at hand."""
+        held = self._held.get((project, version))
+        return held if held is not None else self._fetch(project, version)
+
+    def prepare(self, project: int, version: int) -> Planned:
+        """From now on this version is the newest, unless a newer one was prepared before."""
+        planned = self.version(project, version)
+        with self._lock:
+            self._newest[project] = max(version, self._newest.get(project, 0))
+        return planned
+
+    def _fetch(self, project: int, version: int) -> Planned:
+        plan = self._ledger.plan(project, version)
+        if plan is None:
+            raise LedgerError(f"project {project} has no policy of version {version}")
+        learner = from_blob(plan.blob)
+        planned = Planned(version, learner, learner.policy)
+        with self._lock:
+            self._held[project, version] = planned
+            while len(self._held) > MOST_HELD:
+                self._held.popitem(last=False)
+        return planned

@@ -1,0 +1,166 @@
+"""The processes of a server: this one serves too, and looks after the others.
+
+Others are the further workers, the replanner, and simulated patients if they were asked for. One
+that dies is started again. They read their settings from standard input and keep it open: when this
+process is gone, however that came, they notice, finish what they have accepted, and end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import msgspec
+
+from askwise.service.ledger import open_ledger
+from askwise.service.logs import log
+from askwise.service.replanner import Replanner
+from askwise.service.server import listen, work
+from askwise.service.settings import Settings
+from askwise.service.tokens import new_token
+
+AGAIN = 0.5
+"""Seconds before a process that died is started again."""
+
+TURN = 0.0005
+"""Seconds that a thread of a worker keeps the interpreter when another wants it. The default is ten
+times as long, and the loop would wait that long for the writer at every read and every write."""
+
+PATIENCE = 30.0
+"""Seconds for the others to end by themselves."""
+
+
+def first_token(db: str) -> str | None:
+    """A token for everything, if there is none at all yet; it cannot be shown again."""
+    ledger = open_ledger(db)
+    try:
+        if ledger.tokens():
+            return None
+        token, kept = new_token("admin")
+        ledger.add_token(kept)
+        return token
+    finally:
+        ledger.close()
+
+
+def serve(
+    settings: Settings, *, demo: bool = False, started: Callable[[int], None] = lambda port: None
+) -> None:
+    """Serve until SIGTERM or SIGINT; `started` is told the port."""
+    listening = listen(settings)
+    port = listening.getsockname()[1]
+    settings = msgspec.structs.replace(settings, port=port)
+    roles = [f"worker {k}" for k in range(1, settings.workers)] + ["replanner"]
+    others = Others(settings, [*roles, "demo"] if demo else roles)
+
+    def ready() -> None:
+        others.start()
+        started(port)
+
+    sys.setswitchinterval(TURN)
+    try:
+        asyncio.run(work(settings, 0, listening, started=ready))
+    finally:
+        others.stop()
+
+
+class Others:
+    """The other processes."""
+
+    def __init__(self, settings: Settings, roles: list[str]) -> None:
+        self._settings = msgspec.json.encode(settings) + b"\n"
+        self._roles = roles
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._stop = threading.Event()
+        self._guard = threading.Thread(target=self._look_after, name="guard", daemon=True)
+
+    def start(self) -> None:
+        """Start them, and again whenever one dies."""
+        for role in self._roles:
+            self._start(role)
+        self._guard.start()
+
+    def stop(self) -> None:
+        """Let them finish."""
+        self._stop.set()
+        if self._guard.is_alive():
+            self._guard.join()
+        for process in self._running.values():
+            assert process.stdin is not None
+            process.stdin.close()
+        for role, process in self._running.items():
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                log("error", "a process did not end and is killed", role=role)
+                process.kill()
+                process.wait()
+
+    def _start(self, role: str) -> None:
+        command = [sys.executable, "-m", "askwise.service.processes", *role.split()]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
+        self._running[role] = process
+        assert process.stdin is not None
+        try:
+            process.stdin.write(self._settings)
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it died at once, and is started again like any other
+
+    def _look_after(self) -> None:
+        while not self._stop.wait(AGAIN):
+            for role, process in list(self._running.items()):
+                if process.poll() is not None:
+                    log("error", "a process died", role=role, code=process.returncode)
+                    assert process.stdin is not None
+                    process.stdin.close()
+                    self._start(role)
+
+
+def main(role: str, number: str = "0") -> None:
+    """One of the others."""
+    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
+    if role == "worker":
+        _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        sys.setswitchinterval(TURN)
+        asyncio.run(work(settings, int(number), listen(settings)))
+        return
+    if role == "demo":
+        from askwise.service.demo import Patients
+
+        patients = Patients(settings)
+        _on_end(patients.stop)
+        patients.run()
+        return
+    os.nice(5)  # requests go first
+    ledger = open_ledger(settings.db)
+    replanner = Replanner(ledger)
+    _on_end(replanner.stop)
+    replanner.run()
+    ledger.close()
+
+
+def _on_end(stop: Callable[[], None]) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: stop())
+    signal.signal(signal.SIGINT, lambda *_: stop())
+    _when_alone(stop)
+
+
+def _when_alone(stop: Callable[[], None]) -> None:
+    """Call it when whoever started this process is gone."""
+
+    def watch() -> None:
+        while sys.stdin.buffer.read(1):
+            pass
+        stop()
+
+    threading.Thread(target=watch, name="watch", daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

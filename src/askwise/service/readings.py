@@ -1,0 +1,134 @@
+"""What people ask of a project: how it stands, a case's story, what was earned, all events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from askwise.service.counters import DAILY, DAY
+from askwise.service.desk import Desk
+from askwise.service.ledger.contract import Event, Ledger, Project, StoredCase
+from askwise.service.logs import timestamp
+from askwise.service.messages import (
+    CaseStory,
+    ChosenLearner,
+    DaySummary,
+    EventLine,
+    ProjectAnswer,
+    Summary,
+)
+from askwise.service.policies import Versions
+from askwise.service.records import Status, restored
+from askwise.statistics import PAID_UNIT, UNIT
+
+PAGE = 1000
+"""Events that are read at a time."""
+
+
+def project_answer(project: Project) -> ProjectAnswer:
+    """A project as it stands."""
+    return ProjectAnswer(
+        name=project.name,
+        problem=msgspec.Raw(project.problem),
+        learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
+        created=timestamp(project.created),
+        policy_version=project.version,
+        cases=project.opened,
+        events=project.seq,
+        planned_events=project.watermark,
+        planned=timestamp(project.planned),
+        plan_failure=project.failure or None,
+    )
+
+
+def case_story(desk: Desk, versions: Versions, case: StoredCase) -> CaseStory:
+    """A case as it stands, and how it came there."""
+    record = restored(case)
+    planned = versions.version(desk.project.id, record.version)
+    found = desk.case(case.id, record, planned)
+    return CaseStory(
+        case=case.id,
+        status=record.status.name.lower(),
+        wanted=found.wanted,
+        action=found.action,
+        cost=record.spent,
+        policy_version=record.version,
+        known=found.state,
+        path=desk.lattice.names_of(tuple(i for i, _ in record.path)),
+        reward=record.reward,
+        by_default=record.by_default,
+        opened=timestamp(record.opened),
+    )
+
+
+def summary(ledger: Ledger, desk: Desk) -> Summary:
+    """What a project has earned and spent, day by day."""
+    project, beta = desk.project.id, desk.lattice.problem.reward_value
+    days: dict[int, list[int]] = {}
+    for (day, place), amount in ledger.amounts(project, "day").items():
+        days.setdefault(day, [0] * len(DAILY))[place] = amount
+    rows = [_day(day, dict(zip(DAILY, days[day], strict=True)), beta) for day in sorted(days)]
+    statuses = ledger.amounts(project, "status")
+    return Summary(
+        cases=sum(row.opened for row in rows),
+        statuses={s.name.lower(): statuses.get((int(s), 0), 0) for s in Status},
+        reward=sum(row.reward for row in rows),
+        spend=sum(row.spend for row in rows),
+        gain=sum(row.gain for row in rows),
+        bought=bought(ledger, desk),
+        days=rows,
+    )
+
+
+def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
+    reward, spend = amounts["reward"] * UNIT, amounts["spend"] * PAID_UNIT
+    return DaySummary(
+        day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
+        opened=amounts["opened"],
+        acted=amounts["acted"],
+        rewarded=amounts["rewarded"],
+        cancelled=amounts["cancelled"],
+        reward=reward,
+        spend=spend,
+        gain=beta * reward - spend,
+    )
+
+
+def bought(ledger: Ledger, desk: Desk) -> dict[str, int]:
+    """How often each observation was bought."""
+    counts = ledger.amounts(desk.project.id, "bought")
+    observations = desk.lattice.observations[: desk.lattice.buyable]
+    return {o.name: counts.get((i, 0), 0) for i, o in enumerate(observations)}
+
+
+def event_line(event: Event) -> bytes:
+    """An event as a line of JSON."""
+    line = EventLine(
+        event.seq,
+        event.key,
+        event.kind,
+        event.case or None,
+        timestamp(event.at),
+        event.status,
+        msgspec.Raw(event.body),
+        msgspec.Raw(event.answer),
+    )
+    return msgspec.json.encode(line) + b"\n"
+
+
+def pages_of_lines(ledger: Ledger, project: Project, after: int) -> Iterator[bytes]:
+    """The lines of all these events, some at a time."""
+    for page in pages_of_events(ledger, project, after):
+        yield b"".join(map(event_line, page))
+
+
+def pages_of_events(ledger: Ledger, project: Project, after: int) -> Iterator[list[Event]]:
+    """All events up to the newest one of now, some at a time."""
+    while after < project.seq:
+        events = ledger.events(project.id, after, min(PAGE, project.seq - after))
+        if not events:
+            return
+        yield events
+        after = events[-1].seq

