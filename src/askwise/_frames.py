@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -50,3 +50,19 @@ def cells_of(column: Any) -> list[Any]:
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         raise TableError(f"expected a list, an array or a series as a column: {error}") from None
     return cells
+
+
+Kind = Literal["pandas", "polars", "pyarrow"]
+KINDS = get_args(Kind)
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]], kind: Kind = "pandas") -> Any:
+    """Columns as a data frame of the kind asked for."""
+    if kind not in KINDS:
+        raise TableError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    import narwhals as nw
+
+    try:
+        return nw.from_dict(dict(columns), backend=kind).to_native()
+    except ModuleNotFoundError:
+        raise TableError(f"a frame of {kind} needs {kind}: pip install {kind}") from None

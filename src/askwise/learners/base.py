@@ -21,7 +21,9 @@ from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
+from askwise.evidence import Evidence
 from askwise.lattice import Lattice
+from askwise.learners.believing import evidence_of
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
@@ -172,6 +174,12 @@ class BaseLearner(ABC):
         """
         with self.lock:
             return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+
+    def evidence(self) -> Evidence:
+        """What is known of the population after all cases so far; changes nothing."""
+        with self.lock:
+            by_visits = self.way.name == "simultaneous"
+            return evidence_of(self.statistics, by_visits=by_visits)
 
     def merge(self, statistics: Statistics) -> None:
         """Learn from cases that were counted elsewhere; the next case opens under a new plan."""

@@ -10,6 +10,7 @@ from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
 from askwise.lattice import Lattice
+from askwise.learners.believing import evidence_of
 from askwise.learners.rounds import Marks
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
@@ -118,7 +119,8 @@ class Simultaneous:
         plan = plan_seen_sets(statistics, known)
         tables = (plan.sets, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        return SimultaneousPolicy(statistics.lattice, *tables, *views)
+        policy = SimultaneousPolicy(statistics.lattice, *tables, *views)
+        return policy.rests_on(lambda: evidence_of(statistics, by_visits=True))
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -208,7 +210,8 @@ class Sequential:
         plan = plan_seen_paths(statistics, known)
         tables = (plan.next, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        return SequentialPolicy(statistics.lattice, *tables, *views)
+        policy = SequentialPolicy(statistics.lattice, *tables, *views)
+        return policy.rests_on(lambda: evidence_of(statistics, by_visits=False))
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
