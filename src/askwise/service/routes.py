@@ -161,6 +161,7 @@ class Routes:
         result = await answered
         if isinstance(result, Answer) and result.is_new:
             log("info", "project created", project=body.name, token=creation.token.id)
+            await self._aside(self.house.tokens.renew)
             shown = msgspec.json.decode(result.body) | {"token": token}
             return Response(201, _encode(shown))
         return _one([result])
