@@ -445,7 +445,7 @@ def test_the_document_names_every_call(server):
     document = get(server, "/openapi.json", token="none").json()
     assert document["openapi"].startswith("3.")
     calls = {(m.upper(), p) for p, methods in document["paths"].items() for m in methods}
-    assert len(calls) == 15
+    assert len(calls) == 17
     assert ("POST", "/v1/projects/{project}/cases/{case}/reward") in calls
     text = json.dumps(document)
     for name in ("NewProject", "CaseAnswer", "ProblemDetails"):

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from askwise.problem import Problem
+from askwise.service.policies import served
 
 Name = Annotated[
     str,
@@ -36,7 +37,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class ChosenLearner(_Body):
     """A learner of the registry, by its name, and its options."""
 
-    name: str = "learner"
+    name: Annotated[str, Meta(examples=served())] = "learner"
     options: dict[str, Any] = {}
 
 
