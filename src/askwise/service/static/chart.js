@@ -9,6 +9,7 @@ const RIGHT = 12;
 const TOP = 14;
 const BOTTOM = 34;
 const LETTER = 6.4;
+const HINT = "Point at the line, or use the arrow keys, to read it.";
 
 export class LineChart {
   /** title: what is drawn; across: what x is; write(y): a number as text. */
@@ -81,7 +82,7 @@ export class LineChart {
   }
 
   axes(wide, low, high, first, last) {
-    const across = this.data.ticks ?? ticks(first, last, Math.max(2, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
+    const across = this.data.ticks ?? ticks(first, last, Math.max(3, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
     return [
       ticks(low, high, 5).map((y) => [
         s("path", { class: "grid", d: `M${LEFT} ${this.y(y)}H${wide - RIGHT}` }),
@@ -133,7 +134,7 @@ export class LineChart {
     this.picture.querySelectorAll(".mark").forEach((old) => old.remove());
     const point = this.data.points[this.chosen ?? -1];
     if (!point) {
-      this.readOut.textContent = "";
+      this.readOut.textContent = this.data.points.length ? HINT : "";
       return;
     }
     const x = this.x(point.x);

@@ -39,7 +39,7 @@ export class Health {
 
 const fact = (name, words) => [h("dt", {}, name), h("dd", {}, words)];
 
-function learnerOf({ learner }) {
-  const options = Object.entries(learner.options).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return options.length ? `${learner.name} (${options.join(", ")})` : learner.name;
+function learnerOf({ learner: { name = "learner", options: chosen = {} } }) {
+  const options = Object.entries(chosen).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return options.length ? `${name} (${options.join(", ")})` : name;
 }

@@ -14,7 +14,8 @@ import { Worth } from "./worth.js";
 const SOON = 1000; // milliseconds between two looks at what cases do
 const CALMLY = 3000; // and at what follows from a new policy
 const SPOKEN = 15_000; // between two words to those who listen
-const CASES = 12;
+const CASES = 10;
+const AWAITED = 6;
 
 /** Show it; returns how to leave. */
 export function showProject(main, name, may) {
@@ -100,8 +101,7 @@ class Page {
       this.trouble,
       this.earnings.element,
       this.worth.element,
-      h("div", { class: "pair" }, this.tree.element, h("div", {}, this.follow.element, this.awaited.element, this.health.element)),
-      this.cases.element,
+      h("div", { class: "pair" }, h("div", {}, this.tree.element, this.cases.element), h("div", {}, this.follow.element, this.awaited.element, this.health.element)),
     ];
   }
 
@@ -112,7 +112,7 @@ class Page {
       read(),
       read("summary"),
       get(`${path("projects", this.name, "cases")}?limit=${CASES}`, signal),
-      get(`${path("projects", this.name, "awaited")}?limit=${CASES}`, signal),
+      get(`${path("projects", this.name, "awaited")}?limit=${AWAITED}`, signal),
       isReplanned ? read("policy") : null,
       isReplanned ? read("worth") : null,
     ]);
@@ -139,5 +139,5 @@ class Page {
 
 function about({ problem, created }) {
   const bought = problem.observations.filter((o) => !o.given).map((o) => o.name);
-  return `Buys ${bought.join(", ")} before it decides between ${problem.actions.join(", ")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Since ${ago(created)}.`;
+  return `Buys ${bought.join(", ")} before it decides between ${problem.actions.join(", ")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
 }

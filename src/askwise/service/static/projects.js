@@ -52,8 +52,8 @@ function card(project) {
       "a",
       { class: "card", href: `#/p/${encodeURIComponent(project.name)}` },
       h("b", {}, project.name),
-      h("span", {}, `${many(project.cases, "case")} · policy ${project.policy_version} · ${project.learner.name}`),
-      h("small", {}, `${many(observations.length, "observation")}, ${many(actions.length, "action")} · since ${ago(project.created)}`),
+      h("span", {}, `${many(project.cases, "case")} · policy ${project.policy_version} · ${project.learner.name ?? DEFAULT}`),
+      h("small", {}, `${many(observations.length, "observation")}, ${many(actions.length, "action")} · begun ${ago(project.created)}`),
       project.plan_failure && h("small", { class: "refused" }, `no new policy: ${project.plan_failure}`),
     ),
   );
@@ -71,7 +71,7 @@ function creation() {
   });
   const learner = h("select", { name: "learner" }, h("option", { value: DEFAULT }, "learner (the default)"));
   const options = h("input", { name: "options", value: "{}", spellcheck: "false", autocomplete: "off" });
-  const problem = h("textarea", { name: "problem", rows: 12, spellcheck: "false" });
+  const problem = h("textarea", { name: "problem", rows: 10, spellcheck: "false" });
   problem.value = asText(EXAMPLE);
   const button = h("button", { type: "submit" }, "Create the project");
   const answer = h("div", {});
@@ -133,7 +133,7 @@ function asText(problem) {
   "observations": [
 ${lines.join(",\n")}
   ],
-  "actions": ${JSON.stringify(problem.actions)},
+  "actions": ${JSON.stringify(problem.actions).replaceAll(",", ", ")},
   "reward_value": ${problem.reward_value}
 }`;
 }

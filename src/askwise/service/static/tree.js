@@ -41,9 +41,10 @@ export class PolicyTree {
     const places = new Map();
     const isNew = (path, title) => {
       places.set(path, title);
-      return !isOther && this.before !== null && this.before.get(path) !== title;
+      return this.before.get(path) !== title;
     };
-    fill(this.list, this.item(tree, "", "0", isNew));
+    const compared = isOther || this.before === null ? (path, title) => void places.set(path, title) : isNew;
+    fill(this.list, this.item(tree, "", "0", compared));
     const changed = [...places].some(([path, title]) => this.before?.get(path) !== title);
     if (!isOther && this.before !== null && changed) this.changed(this.policy.policy_version);
     this.before = places;
@@ -53,9 +54,9 @@ export class PolicyTree {
   item(node, label, path, isNew) {
     const when = label && h("span", { class: "when" }, label);
     const title = titleOf(node, path);
-    const fresh = isNew(path, `${label} ${title}`) ? "fresh" : "";
+    const fresh = isNew(path, `${label} ${title}`) ? "fresh" : null;
     const name = [when, h("b", {}, title)];
-    if (node.branches === undefined) return h("li", { class: `leaf ${fresh}` }, name, this.why(node));
+    if (node.branches === undefined) return h("li", { class: `leaf ${fresh ?? ""}` }, name, this.why(node));
     const isFolded = this.folded.get(path) ?? (node.share !== undefined && node.share < OPEN);
     const summary = h("summary", { "data-path": path }, name, this.why(node));
     const details = h(

@@ -16,7 +16,7 @@ export class Worth {
     );
     this.element = element;
     this.rows = h("tbody", {});
-    const titles = ["Observation", "Price today", "Bought so far", "Best bought in", "Adds", "Break-even price", "Bought in, as the price rises"];
+    const titles = ["Observation", "Price today", "Bought so far", "Worth buying in", "Adds", "Break-even price", "Bought in, as the price rises"];
     fill(
       body,
       h("table", { class: "worth numbers" }, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), this.rows),
@@ -42,7 +42,7 @@ export class Worth {
       h("th", { scope: "row" }, o.name),
       cell("price today", plain(o.cost)),
       cell("bought so far", often),
-      cell("best bought in", share(o.share)),
+      cell("worth buying in", share(o.share)),
       cell("adds", figures.gain(o.adds)),
       cell("break-even", ceiling, "ceiling"),
       h("td", { class: "curve" }, o.demand.length ? demand(o) : ""),
