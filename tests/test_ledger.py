@@ -268,8 +268,11 @@ def play(writer, versions, learner, rng, cases):
     return alone
 
 
+@pytest.mark.parametrize("rows", ["dense", "sparse"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_counters_are_those_that_the_library_counts_by_itself(name, tmp_path):
+def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_path, monkeypatch):
+    if rows == "sparse":
+        monkeypatch.setattr("askwise.service.counters.SMALL", 0)
     ledger = open_ledger(str(tmp_path / "ledger.db"))
     versions = Versions(ledger)
     writer = Writer(ledger, versions)
@@ -279,16 +282,16 @@ def test_counters_are_those_that_the_library_counts_by_itself(name, tmp_path):
     rng = np.random.default_rng(3)
     learner = learner_of(project)
     alone = aw.Statistics(learner.lattice)
-    for _ in range(4):
-        alone += play(writer, versions, learner, rng, cases=12)
+    for _ in range(3):
+        alone += play(writer, versions, learner, rng, cases=8)
         assert replanner.step() == 1
         versions.prepare(project.id, ledger.project("clinic").version)
     counted = ledger.snapshot(project.id).counters
     fill(learner, counted)
     assert learner.statistics == alone
-    assert learner.statistics.cases == 48
+    assert learner.statistics.cases == 24
     # each version was planned with what was known then
-    last = versions.version(project.id, 5).learner
+    last = versions.version(project.id, 4).learner
     assert last.statistics == alone
     assert verify(ledger, "clinic").differences == []
     ledger.close()

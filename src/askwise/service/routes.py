@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -33,8 +35,7 @@ from askwise.service.readings import (
     awaited,
     bought,
     case_story,
-    event_line,
-    pages_of_events,
+    pages_of_lines,
     project_answer,
     summary,
 )
@@ -72,6 +73,8 @@ class Routes:
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(4, "reader")
         self._reasons = Reasons()
+        self._outbox: deque[Callable[[], None]] = deque()
+        self._is_woken = False
         self.is_closing = asyncio.Event()
 
     def close(self) -> None:
@@ -114,12 +117,25 @@ class Routes:
         self, jobs: Sequence[Job], render: Callable[[list[Result]], Response]
     ) -> asyncio.Future[Response]:
         future: asyncio.Future[Response] = self._loop.create_future()
-
-        def deliver(results: list[Result]) -> None:
-            self._loop.call_soon_threadsafe(_resolve, future, render(results))
-
-        self.house.writer.submit(jobs, deliver)
+        self.house.writer.submit(jobs, lambda results: self._deliver(future, render, results))
         return future
+
+    def _deliver(
+        self,
+        future: asyncio.Future[T],
+        render: Callable[[list[Result]], T],
+        results: list[Result],
+    ) -> None:
+        """In the writing thread: waking the loop is dear, so once for all that it finds then."""
+        self._outbox.append(lambda: _resolve(future, render(results)))
+        if not self._is_woken:
+            self._is_woken = True
+            self._loop.call_soon_threadsafe(self._empty_outbox)
+
+    def _empty_outbox(self) -> None:
+        self._is_woken = False  # before looking: whoever comes later wakes it again
+        while self._outbox:
+            self._outbox.popleft()()
 
     async def case(self, request: Request, target: Target) -> Response:
         """One case."""
@@ -172,11 +188,9 @@ class Routes:
         body = read_body(request, NEW_PROJECT)
         token, creation = await self._aside(creation_of, key, body)
         answered: asyncio.Future[Result] = self._loop.create_future()
-
-        def deliver(results: list[Result]) -> None:
-            self._loop.call_soon_threadsafe(_resolve, answered, results[0])
-
-        self.house.writer.submit([creation], deliver)
+        self.house.writer.submit(
+            [creation], lambda results: self._deliver(answered, itemgetter(0), results)
+        )
         result = await answered
         if isinstance(result, Answer) and result.is_new:
             log("info", "project created", project=body.name, token=creation.token.id)
@@ -239,9 +253,9 @@ class Routes:
         return Response(200, kind="application/x-ndjson", stream=stream)
 
     async def _event_lines(self, project: Project, after: int) -> AsyncIterator[bytes]:
-        pages = pages_of_events(self.house.ledger, project, after)
+        pages = pages_of_lines(self.house.ledger, project, after)
         while (page := await self._aside(next, pages, None)) is not None:
-            yield b"".join(event_line(event) for event in page)
+            yield page
 
     async def live(self, request: Request, target: Target) -> Response:
         """What changes, as it changes."""
