@@ -296,6 +296,15 @@ def test_a_token_shows_what_it_may(open_page, server, ask, db):
     assert page.get_by_role("button", name="Create the project").count() == 0
 
 
+def test_without_tokens_there_is_nothing_to_sign_in_to(browser, tmp_path):
+    with served(str(tmp_path / "ledger.db"), authenticates=False) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.get_by_role("button", name="Create the project").wait_for()
+        assert not page.get_by_role("button", name="Sign out").is_visible()
+        page.close()
+
+
 def test_a_refusal_is_shown_and_changes_nothing(open_page, server, ask):
     before = ask("/projects")
     page = open_page("", server.token)
