@@ -9,7 +9,8 @@ const RIGHT = 12;
 const TOP = 14;
 const BOTTOM = 34;
 const LETTER = 6.4;
-const HINT = "Point at the line, or use the arrow keys, to read it.";
+const NARROW = 420;
+const HINT = "Point at the line to read it.";
 
 export class LineChart {
   /** title: what is drawn; across: what x is; write(y): a number as text. */
@@ -74,15 +75,15 @@ export class LineChart {
       this.picture,
       this.axes(wide, low, high, first, last),
       levels.map((level) => s("path", { class: `level ${level.kind}`, d: `M${LEFT} ${this.y(level.y)}H${wide - RIGHT}` })),
+      this.labels(levels, wide < NARROW),
       s("path", { class: "line mine", d: line }),
       points.length < 60 && points.map((p) => s("circle", { class: "mine", cx: this.x(p.x), cy: this.y(p.y), r: points.length === 1 ? 4 : 1.8 })),
-      this.labels(wide, levels),
     );
     this.mark();
   }
 
   axes(wide, low, high, first, last) {
-    const across = this.data.ticks ?? ticks(first, last, Math.max(3, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
+    const across = this.data.ticks ?? ticks(first, last, Math.max(4, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
     return [
       ticks(low, high, 5).map((y) => [
         s("path", { class: "grid", d: `M${LEFT} ${this.y(y)}H${wide - RIGHT}` }),
@@ -93,15 +94,16 @@ export class LineChart {
     ];
   }
 
-  /** The names of the levels stand on their lines, apart from one another and from the line. */
-  labels(wide, levels) {
+  /** The levels are named where they stand, apart from one another; where there is little room, the
+   * colour names them. */
+  labels(levels, isNarrow) {
     let free = HIGH - BOTTOM - 2;
     return [...levels]
       .sort((a, b) => a.y - b.y)
       .map((level) => {
         const y = Math.min(this.y(level.y) - 5, free);
         free = y - 15;
-        const words = `${level.name} ${this.write.value(level.y)}`;
+        const words = `${isNarrow ? "" : `${level.name} `}${this.write.value(level.y)}`;
         return [
           s("rect", { class: "plate", x: LEFT + 4, y: y - 11, width: words.length * LETTER + 4, height: 14, rx: 3 }),
           s("text", { class: `name ${level.kind}`, x: LEFT + 6, y }, words),
