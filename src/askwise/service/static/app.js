@@ -80,6 +80,7 @@ async function route() {
     title("");
     leave = showProjects(main, may);
   }
+  main.focus({ preventScroll: true }); // what had the focus is gone: go on from the top of the page
   say(name ? `Project ${name}` : "Projects");
 }
 
