@@ -187,3 +187,19 @@ def test_rows_frames_and_words():
         aw.worth(3)
     with pytest.raises(aw.AskwiseError, match="kind must be one of"):
         worth.frame("excel")
+
+
+def test_buying_everything_is_the_best_of_the_largest_sets():
+    rng = np.random.default_rng(7)
+    limited = 0
+    for _ in range(20):
+        problem = random_problem(rng, most=48, buys=True)
+        if any(o.given for o in problem.observations):
+            continue
+        model = random_model(rng, problem)
+        names = [o.name for o in problem.observations]
+        limited += problem.m < len(names)
+        sets = itertools.combinations(names, problem.m)
+        largest = max(aw.oracle.fixed(model, chosen).evaluate(model) for chosen in sets)
+        assert aw.worth(model).full_gain == pytest.approx(largest)
+    assert limited >= 2

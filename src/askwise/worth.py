@@ -27,6 +27,7 @@ from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
 from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
 from askwise.models import Model
+from askwise.oracle import best_set
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 
@@ -111,6 +112,12 @@ class Worth:
     def blind_gain(self) -> float | None:
         """Of a case, if nothing were bought; None if nobody knows."""
         return self._market.blind_gain()
+
+    @property
+    def full_gain(self) -> float | None:
+        """Of a case, if everything were bought, or the best set of as many as may be; None if
+        nobody knows."""
+        return self._market.full_gain()
 
     def demand(self, name: str) -> list[Piece]:
         """The pieces of V as the price of one observation rises from 0 to its break-even price."""
@@ -220,6 +227,12 @@ class Market:
             self._cautious = known._replace(doubt=0.0)
         else:  # a few of the observations of a whole are a problem of their own
             self.evidence = evidence.alone()
+        self._idle_cost = 0.0
+        """Of what is left out because it is not believed to matter, but would be paid for."""
+        if isinstance(evidence, Beliefs) and evidence.few is not None:
+            whole = evidence.few[1]
+            if whole.m == whole.buyable:
+                self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
 
     def best(self, prices: Mapping[str, float]) -> Offer:
         """The best policy at these prices; others are today's."""
@@ -262,6 +275,18 @@ class Market:
                 return None
             total += share * max(means, default=0.0)
         return self.problem.reward_value * total
+
+    def full_gain(self) -> float | None:
+        """The best of the largest sets in each context."""
+        if isinstance(self.evidence, Counted):
+            return None
+        lattice = self.lattice
+        values = best_set(lattice, self.evidence).values
+        full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
+        total = 0.0
+        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
+            total += share * max(values.item(lattice.parcel(s, context)) for s in full)
+        return total - self._idle_cost
 
     def line(self, name: str, price: float) -> Line:
         """The line of the best policy at a price."""
