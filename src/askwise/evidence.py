@@ -9,6 +9,7 @@ answer rests on. Trees and the worth of observations ask nothing else.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -59,7 +60,8 @@ class Beliefs:
 
     `variance(ψ, a)` is that of the mean reward, and `cases` is how many p rests on; both say
     that all is known, if they are left out. Beliefs about a few observations of a larger problem
-    (`few`: their places in its lattice, `whole`) know nothing of the others.
+    (`few`: their places in its lattice, and that) know nothing of the others. `averages_out`: the
+    mean of what an action earns after a look is what it earns before it, as it is in truth.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Beliefs:
         variance: Callable[[int, int], float] | None = None,
         cases: float = math.inf,
         few: tuple[Sequence[int], Lattice] | None = None,
+        averages_out: bool = True,
     ) -> None:
         self.lattice = lattice
         self.probability = probability
@@ -79,6 +82,7 @@ class Beliefs:
         """r̄(a, ψ) at [ψ, a]."""
         self.cases = cases
         self.few = few
+        self.averages_out = averages_out
         self._variance = variance
 
     def estimates(self, *, slots: bool) -> Estimates:
@@ -93,9 +97,9 @@ class Beliefs:
 
     def alone(self) -> Beliefs:
         """The same of the few alone, as a problem of their own."""
-        return Beliefs(
-            self.lattice, self.probability, self.reward, variance=self._variance, cases=self.cases
-        )
+        other = copy.copy(self)
+        other.few = None
+        return other
 
     def contexts(self) -> Chances:
         """How often cases begin in each context."""

@@ -37,8 +37,9 @@ class Explanation:
 
     @property
     def gain(self) -> float:
-        """Of a case."""
-        return self.worth.gain
+        """Of a case, as at the root of the tree."""
+        reason = self.tree.root.reason
+        return self.worth.gain if reason is None or reason.gain is None else reason.gain
 
     @property
     def spend(self) -> float:

@@ -75,7 +75,12 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
         return variance_of_mean(mean * (n + OF_PARENTS), n + OF_PARENTS)
 
     return Beliefs(
-        lattice, dense.visits / max(1, began), reward, variance=variance, cases=float(began)
+        lattice,
+        dense.visits / max(1, began),
+        reward,
+        variance=variance,
+        cases=float(began),
+        averages_out=False,
     )
 
 

@@ -1,0 +1,101 @@
+"""Complete records: what is believed by them, and what is best by that."""
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise import oracle
+from askwise.learners.believing import OF_PARENTS, complete_beliefs
+from askwise.trees import Act
+from test_real_life_plans import random_model, random_problem
+
+
+def test_plans_by_advantage_are_the_plans_of_the_truth():
+    """Where estimates average out, nothing is different."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        model = random_model(rng, random_problem(rng, most=60))
+        beliefs = model.beliefs(aw.Lattice(model.problem))
+        for best in (oracle.best_path, oracle.best_set):
+            beliefs.averages_out = True
+            expected = best(beliefs.lattice, beliefs)
+            beliefs.averages_out = False
+            found = best(beliefs.lattice, beliefs)
+            near = pytest.approx(expected.value, abs=1e-9 * model.problem.reward_value)
+            assert found.value == near
+            assert found.evaluate(model) == near
+
+
+def table(seed, rows=60):
+    rng = np.random.default_rng(seed)
+    names = ["x", "y", "z"]
+    frame = {name: rng.integers(3, size=rows).tolist() for name in names}
+    lean = np.array(frame["x"]) + rng.normal(size=rows)
+    frame["best"] = np.where(lean > 1.2, "a", "b").tolist()
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=[0, 1, 2], cost=0.5) for n in names],
+        actions=["a", "b"],
+        max_observations=2,
+        reward_value=100,
+    )
+    return frame, problem
+
+
+def test_a_look_after_which_the_same_is_done_is_never_bought():
+    def done(node):
+        return {node.action} if isinstance(node, Act) else set().union(*map(done, below(node)))
+
+    def below(node):
+        return [child for _, child in node.branches]
+
+    def check(node):
+        if not isinstance(node, Act):
+            assert len(done(node)) > 1
+            for child in below(node):
+                check(child)
+
+    for seed in range(20):
+        frame, problem = table(seed)
+        check(aw.fit(frame, problem, label="best").recommend().tree().root)
+
+
+def test_thin_states_lean_on_those_with_one_look_less():
+    frame, problem = table(3)
+    beliefs = complete_beliefs(aw.fit(frame, problem, label="best").statistics)
+    lattice, rows = beliefs.lattice, len(frame["x"])
+    right = np.array(frame["best"]) == "a"
+    blind = (right.sum() + OF_PARENTS * (right.sum() + 0.5) / (rows + 1)) / (rows + OF_PARENTS)
+    assert beliefs.reward[lattice.index({}), 0] == pytest.approx(blind)
+    of = {}
+    for name in "xy":
+        here = np.array(frame[name]) == 1
+        of[name] = (right[here].sum() + OF_PARENTS * blind) / (here.sum() + OF_PARENTS)
+        assert beliefs.reward[lattice.index({name: 1}), 0] == pytest.approx(of[name])
+    here = (np.array(frame["x"]) == 1) & (np.array(frame["y"]) == 1)
+    leaning = OF_PARENTS * (of["x"] + of["y"]) / 2
+    both = (right[here].sum() + leaning) / (here.sum() + OF_PARENTS)
+    assert beliefs.reward[lattice.index({"x": 1, "y": 1}), 0] == pytest.approx(both)
+    assert beliefs.probability[lattice.index({"x": 1, "y": 1})] == here.mean()
+    assert beliefs.earned(lattice.index({"x": 1}), 0).variance > 0
+
+
+def test_what_nobody_ever_saw_is_not_planned_for():
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=[0, 1, 2], cost=0.1) for n in "xy"],
+        actions=["a", "b"],
+        reward_value=100,
+    )
+    frame = {"x": [0, 1] * 100, "y": [0, 0, 1, 1] * 50, "best": ["a", "b"] * 100}
+    policy = aw.fit(frame, problem, label="best").recommend()
+    assert policy.wanted({}) == ("x",)
+    assert policy.wanted({"x": 2}) == ()
+
+
+def test_fitted_records_are_worth_what_they_say():
+    frame, problem = table(1, rows=3000)
+    fit = aw.fit(frame, problem, label="best")
+    worth = aw.worth(fit)
+    assert worth.gain == pytest.approx(fit.recommend().value)
+    assert worth["x"].break_even > 5 > worth["y"].break_even
+    assert aw.explain(fit).notes == fit.notes
+    assert aw.worth(fit.learner("sim-oos")).plan == "simultaneous"
