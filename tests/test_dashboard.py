@@ -142,7 +142,7 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     while not page.get_by_label("Reward, from 0 to 1").is_visible():
         wanted = ask("/projects/ward/cases/1")["wanted"]
         for name in wanted:
-            page.locator(f".follow select[name={name}]").select_option(index=0)
+            page.locator(f".follow select[name={name}]").select_option(index=1)
         page.get_by_role("button", name="That is what was seen").click()
         page.wait_for_function(
             "(n) => !document.querySelector('.follow form:has(select)')"
