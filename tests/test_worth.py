@@ -176,7 +176,7 @@ def test_rows_frames_and_words():
     worth = aw.worth(breast_cancer(cost=5.0))
     frame = worth.frame("polars")
     assert frame["break_even"].to_list() == [row.break_even for row in worth]
-    assert list(worth.frame()["name"]) == [row.name for row in worth]
+    assert list(worth.frame("pandas")["name"]) == [row.name for row in worth]
     assert "break-even" in str(worth)
     assert json.dumps(worth.frame("pyarrow").to_pydict())
     with pytest.raises(OptionError, match="'mri', expected one of: age"):

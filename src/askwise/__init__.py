@@ -24,6 +24,7 @@ from askwise.learners import (
     SimOOS,
     load,
 )
+from askwise.logs import Fit, fit, off_policy
 from askwise.models import Model
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Observation, Panel, Problem
@@ -46,6 +47,7 @@ __all__ = [
     "ContextualUCB",
     "EpochGreedy",
     "Explanation",
+    "Fit",
     "FixedSet",
     "Lattice",
     "Learner",
@@ -69,8 +71,10 @@ __all__ = [
     "cuts",
     "environments",
     "explain",
+    "fit",
     "learners",
     "load",
+    "off_policy",
     "oracle",
     "simulate",
     "worth",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -52,17 +53,31 @@ def cells_of(column: Any) -> list[Any]:
     return cells
 
 
-Kind = Literal["pandas", "polars", "pyarrow"]
-KINDS = get_args(Kind)
+KINDS = ("dict", "pandas", "polars", "pyarrow")
 
 
-def frame_of(columns: Mapping[str, Sequence[Any]], kind: Kind = "pandas") -> Any:
-    """Columns as a data frame of the kind asked for."""
+def framed(columns: dict[str, list[Any]], kind: str) -> Any:
+    """The columns as a frame of that kind; a "dict" is what they are."""
     if kind not in KINDS:
-        raise TableError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise TableError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    if kind == "dict":
+        return columns
+    try:
+        backend = import_module(kind)
+    except ImportError:
+        raise TableError(f"a frame of kind {kind!r} needs {kind}, which is not installed") from None
     import narwhals as nw
 
-    try:
-        return nw.from_dict(dict(columns), backend=kind).to_native()
-    except ModuleNotFoundError:
-        raise TableError(f"a frame of {kind} needs {kind}: pip install {kind}") from None
+    cells: dict[str, Any] = {name: _of_one_type(column) for name, column in columns.items()}
+    if kind == "pandas":  # whole numbers stay whole where some are missing
+        for name, column in cells.items():
+            if {type(cell) for cell in column} == {int, type(None)}:
+                cells[name] = backend.array(column, dtype="Int64")
+    return nw.from_dict(cells, backend=backend).to_native()
+
+
+def _of_one_type(column: list[Any]) -> list[Any]:
+    """Numbers and texts in one column become texts; nothing stays nothing."""
+    if len({type(cell) for cell in column} - {type(None)}) < 2:
+        return column
+    return [None if cell is None else str(cell) for cell in column]

@@ -104,10 +104,14 @@ def explain(
     *,
     plan: str | None = None,
     title: str = "Which information is worth its price?",
-    notes: Sequence[str] = (),
+    notes: Sequence[str] | None = None,
 ) -> Explanation:
-    """The tree and the worth of observations: of a population, to a learner, by a fitted log."""
-    return Explanation(worth(source, plan=plan), title=title, notes=notes)
+    """The tree and the worth of observations: of a population, to a learner, by a fitted log.
+
+    A fitted log brings its own notes on what it can say, unless others are given.
+    """
+    said = getattr(source, "notes", ()) if notes is None else notes
+    return Explanation(worth(source, plan=plan), title=title, notes=said)
 
 
 def reasons_to_act(node: Node) -> Iterator[Reason]:

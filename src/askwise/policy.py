@@ -7,7 +7,7 @@ A simultaneous policy is π = (I, h): buy the set I, then take h(ψ). A sequenti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Self, TypeAlias
 
@@ -26,6 +26,12 @@ START = 0
 """The empty state; of as many as there are contexts, the first."""
 
 RowOf: TypeAlias = Callable[[int], int]
+
+Path: TypeAlias = Sequence[tuple[int, int]]
+"""What was bought, in order: (observation, the state it led to)."""
+
+Propensities: TypeAlias = tuple[float, ...] | Callable[[], tuple[float, ...]]
+"""A probability for each step, or what works them out, where that takes long and needs little."""
 
 
 class Policy(ABC):
@@ -105,6 +111,16 @@ class Policy(ABC):
     def action_in_case(self, state: int, tag: int) -> int:
         """What a case with that tag does when nothing more is bought."""
         return self.act(state)
+
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """How likely a case took each of its steps; None if the policy does not say.
+
+        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        A policy that tries things, or was drawn for one case, says how likely that was.
+        """
+        return None
 
     @property
     def is_sparse(self) -> bool:
@@ -315,6 +331,12 @@ class SimultaneousPolicy(Policy):
         rest = tuple(i for i in lattice.members(chosen) if i not in known)
         return rest[: lattice.m - len(known)]
 
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """Certain: the set, if there is one to buy, then the action."""
+        return (1.0,) * (bool(path or looks) + (action >= 0))
+
     def nodes(
         self, state: int = START, evidence: Evidence | None = None, share: float = 1.0
     ) -> Node:
@@ -378,6 +400,12 @@ class SequentialPolicy(Policy):
         """The same: it tries nothing."""
         i = self.following.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
+
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """Certain: every look, then the action."""
+        return (1.0,) * (len(path) + len(looks) + (action >= 0))
 
     def nodes(
         self, state: int = START, evidence: Evidence | None = None, share: float = 1.0

@@ -19,15 +19,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from askwise import oracle
-from askwise._frames import Kind, frame_of
+from askwise._frames import framed
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
-from askwise.learners.base import BaseLearner
-from askwise.learners.plans import row_finder
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
 from askwise.models import Model
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
@@ -35,6 +33,10 @@ from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 
 class Knows(Protocol):
     """Whoever can say what is known of a population, such as a learner or a fitted log."""
+
+    @property
+    def way(self) -> WayToBuy:
+        """How it buys."""
 
     def evidence(self) -> Evidence:
         """What is known."""
@@ -120,10 +122,10 @@ class Worth:
         """The pieces of V as the price of one observation rises from 0 to its break-even price."""
         return self._market.demand(self[name])
 
-    def frame(self, kind: Kind = "pandas") -> Any:
-        """The rows as a data frame of pandas, Polars or PyArrow."""
+    def frame(self, kind: str = "dict") -> Any:
+        """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
         names = ("name", "price", "bought", "gain", "without", "free", "break_even")
-        return frame_of({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
+        return framed({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
 
     def __repr__(self) -> str:
         return f"<Worth of {len(self)} observations, gain {self.gain:g}>"
@@ -166,7 +168,8 @@ def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None)
     mri      9    100%  11.0     20.0        20.0
     """
     if plan is None:
-        plan = source.way.name if isinstance(source, BaseLearner) else "sequential"
+        way: WayToBuy | None = getattr(source, "way", None)
+        plan = "sequential" if way is None else way.name
     if plan not in ("sequential", "simultaneous"):
         raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
     known: Any = source
@@ -277,7 +280,7 @@ class Market:
         if isinstance(self.evidence, Counted):
             return None
         lattice = self.lattice
-        values = oracle.best_set(lattice, self.evidence).values
+        values = Simultaneous().best_policy(lattice, self.evidence).values
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
         for context, share in enumerate(self.evidence.contexts().probability.tolist()):
@@ -335,8 +338,8 @@ class Market:
     def _policy(self, lattice: Lattice) -> Policy:
         evidence = self.evidence
         if isinstance(evidence, Beliefs):
-            plan = oracle.best_path if self.plan == "sequential" else oracle.best_set
-            return plan(lattice, evidence)
+            way: WayToBuy = Sequential() if self.plan == "sequential" else Simultaneous()
+            return way.best_policy(lattice, evidence)
         statistics, known = copy.copy(evidence.statistics), self._cautious
         statistics.lattice = lattice
         views = (row_finder(statistics), statistics.frequency())

@@ -6,6 +6,7 @@ import typer
 
 from askwise.cli import (  # noqa: F401 (each adds its commands)
     explaining,
+    fitting,
     reproducing,
     serving,
     simulating,

@@ -27,12 +27,21 @@ DRAWS = 32
 
 def evidence_of(statistics: Statistics, *, by_visits: bool) -> Evidence:
     """What the counters say; by N(ψ) if cases bought sets, else by the steps they took."""
-    is_complete = statistics.action_counts.sum() > statistics.cases  # a case has one reward
-    if is_complete and statistics.lattice.size <= MOST_DENSE:
+    if is_complete(statistics):
         return complete_beliefs(statistics)
-    if not is_complete and count_cells(statistics.lattice.problem) <= MOST_CELLS:
+    if not has_records(statistics) and count_cells(statistics.lattice.problem) <= MOST_CELLS:
         return joint_beliefs(statistics)
     return Counted(statistics, by_visits=by_visits)
+
+
+def has_records(statistics: Statistics) -> bool:
+    """Whether records were counted in every state: a case of its own has one reward."""
+    return bool(statistics.action_counts.sum() > statistics.cases)
+
+
+def is_complete(statistics: Statistics) -> bool:
+    """Whether such records can be believed state by state."""
+    return has_records(statistics) and statistics.lattice.size <= MOST_DENSE
 
 
 def complete_beliefs(statistics: Statistics) -> Beliefs:

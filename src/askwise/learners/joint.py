@@ -38,8 +38,12 @@ from askwise.statistics import Statistics
 
 SPREAD = 0.5
 """How far the world that is planned for is drawn from the mean: ½ of the posterior's spread."""
-SETTLED = 300
-"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1."""
+SETTLED = 1_000
+"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1.
+
+Sooner costs score early on, and for long when buying sets; later, runs may stay stuck for longer.
+How it was chosen is in docs/learning.md.
+"""
 CURIOSITY = 2.0
 DARING = 1.0
 """The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""

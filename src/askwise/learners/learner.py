@@ -102,7 +102,7 @@ class Learner(BaseLearner):
     >>> learner.model_name
     'joint'
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    79.3
+    79.6
     """
 
     name = "learner"
