@@ -404,9 +404,8 @@ def test_no_secret_is_logged_or_kept(tmp_path, capfd):
         get(server, f"/v1/projects?token={planted}")
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
         post(server, CASES, {"known": {planted: planted}}, token=planted)
-        server.raw(
-            f"GET /{planted} HTTP/1.1\r\nConnection: close\r\nAuthorization: {planted}\r\n\r\n".encode()
-        )
+        close = f"Connection: close\r\nAuthorization: {planted}"
+        server.raw(f"GET /{planted} HTTP/1.1\r\n{close}\r\n\r\n".encode())
         token = server.token
     said = "".join(capfd.readouterr())
     assert '"what":"serving"' in said

@@ -27,6 +27,7 @@ from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
 from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
 from askwise.models import Model
+from askwise.oracle import best_set
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 
@@ -280,7 +281,7 @@ class Market:
         if isinstance(self.evidence, Counted):
             return None
         lattice = self.lattice
-        values = Simultaneous().best_policy(lattice, self.evidence).values
+        values = best_set(lattice, self.evidence).values
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
         for context, share in enumerate(self.evidence.contexts().probability.tolist()):
