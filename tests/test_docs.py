@@ -5,6 +5,7 @@ import importlib
 import inspect
 import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+import cli_reference
 from askwise.learners import LEARNERS
 
 ROOT = Path(__file__).parent.parent
@@ -62,6 +64,10 @@ def run_page(text, name):
             assert printed is not None, f"{name}:{block.line}: output of no Python block"
             assert block.text == printed, f"{name}:{block.line}: printed was\n{printed}"
         printed = None
+        if block.language == "console" and not name.endswith("cli.md"):
+            said, now = command_of(block.text)
+            assert said == now, f"{name}:{block.line}: printed was\n{now}"
+            count += 1
         if block.language.startswith("py"):
             # so many empty lines before it that a traceback shows the line of the page
             code = compile("\n" * block.line + block.text, name, "exec", dont_inherit=True)
@@ -69,6 +75,17 @@ def run_page(text, name):
                 exec(code, namespace)
             printed, count = out.getvalue(), count + 1
     return count
+
+
+def command_of(text):
+    """What a console block says that a command prints, and what it prints."""
+    command, _, said = text.partition("\n")
+    while command.endswith("\\"):
+        more, _, said = said.partition("\n")
+        command = command[:-1] + more
+    dollar, name, *arguments = shlex.split(command)
+    assert (dollar, name) == ("$", "askwise"), f"expected $ askwise …, got {command}"
+    return said, cli_reference.printed(*arguments)
 
 
 def name_of(path):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from test_docs import PAGES, blocks_of
+from test_docs import PAGES, blocks_of, command_of
 
 
 def updated(text, name):
@@ -24,6 +24,13 @@ def updated(text, name):
             lines[start : start + len(old)] = new
             shift += len(new) - len(old)
         printed = None
+        if block.language == "console" and not name.endswith("cli.md"):
+            said, now = command_of(block.text)
+            old, new = block.text.splitlines(keepends=True), now.splitlines(keepends=True)
+            kept = len(old) - len(said.splitlines())
+            start = block.line + shift
+            lines[start + kept : start + len(old)] = new
+            shift += len(new) - (len(old) - kept)
         if block.language.startswith("py"):
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile("\n" * block.line + block.text, name, "exec"), namespace)

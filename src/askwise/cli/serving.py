@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -89,6 +90,31 @@ def verify(
     ledger.close()
     if not is_equal:
         raise typer.Exit(1)
+
+
+@ledger_app.command("create")
+def create_project(
+    project: Annotated[str, typer.Argument(help="Its name.")],
+    learner: Annotated[Path, typer.Argument(help="A saved learner, such as `askwise fit` saves.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Create a project that begins with what a learner knows, and show its token, once."""
+    from askwise.learners import load
+    from askwise.service.creating import creation_from
+    from askwise.service.errors import Refusal
+    from askwise.service.ledger import open_ledger
+    from askwise.service.policies import Versions
+    from askwise.service.writer import Writer
+
+    token, creation = creation_from(secrets.token_hex(16), project, load(learner))
+    ledger = open_ledger(db)
+    try:
+        (result,) = Writer(ledger, Versions(ledger)).commit([creation])
+    finally:
+        ledger.close()
+    if isinstance(result, Refusal):
+        raise LedgerError(result.detail)
+    say(f"{project}: {token}")
 
 
 @ledger_app.command("export")

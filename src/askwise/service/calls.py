@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 
 from askwise.errors import ServiceError
 from askwise.problem import Problem
@@ -35,6 +36,13 @@ WORTH_RETRYING = (429, 502, 503, 504)
 LONGEST_WAIT = 5.0
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise ServiceError(f"cannot be sent: {value!r}")
+
+
 class Call(Generic[T]):
     """One request, which may be sent again: its key stays the same."""
 
@@ -45,7 +53,7 @@ class Call(Generic[T]):
         self.headers: dict[str, str] = {}
         self.content = b""
         if method == "POST":
-            self.content = msgspec.json.encode({} if body is None else body)
+            self.content = msgspec.json.encode({} if body is None else body, enc_hook=_plain)
             self.headers["content-type"] = "application/json"
             self.headers["idempotency-key"] = new_key()
 

@@ -7,10 +7,11 @@ import time
 
 import msgspec
 
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, OptionError
+from askwise.learners.base import BaseLearner
 from askwise.service.errors import Refusal
 from askwise.service.ledger.contract import Plan, Project
-from askwise.service.messages import NewProject
+from askwise.service.messages import ChosenLearner, Name, NewProject
 from askwise.service.policies import first_plan, new_learner
 from askwise.service.readings import project_answer
 from askwise.service.tokens import new_token
@@ -27,6 +28,23 @@ def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
         blob = first_plan(learner)
     except (AskwiseError, MemoryError) as error:
         raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
+    return _creation(key, body, seed, blob)
+
+
+def creation_from(key: str, name: str, learner: BaseLearner) -> tuple[str, Creation]:
+    """A project that begins with what a learner knows."""
+    seed, options = secrets.randbits(62), dict(learner.options)
+    new_learner(learner.problem, learner.name, options, seed)  # refuses what cannot be served
+    try:
+        body = NewProject(
+            msgspec.convert(name, Name), learner.problem, ChosenLearner(learner.name, options)
+        )
+    except msgspec.ValidationError as error:
+        raise OptionError(f"project {name!r}: {error}") from None
+    return _creation(key, body, seed, first_plan(learner))
+
+
+def _creation(key: str, body: NewProject, seed: int, blob: bytes) -> tuple[str, Creation]:
     now = time.time_ns() // 1000
     options = _encode(body.learner.options)
     problem = _encode(body.problem)

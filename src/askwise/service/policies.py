@@ -77,19 +77,28 @@ def learner_of(project: Project) -> BaseLearner:
     return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
 
 
-def next_plan(blob: bytes, now: Snapshot) -> bytes:
-    """The version after this one, planned with the counters of now."""
-    learner = from_blob(blob)
+def next_plan(blob: bytes, now: Snapshot, first: bytes) -> bytes:
+    """The version after this one, planned with the counters of now.
+
+    A project may have begun with what a learner knew: that is in its first version, and stays.
+    """
+    learner, start = from_blob(blob), from_blob(first)
     fill(learner, now.counters)
+    learner.statistics += start.statistics
+    tallies = learner.tallies()
+    for name, array in start.tallies().items():
+        tallies[name][...] += array
     learner.restored()
-    learner._opened = now.opened
+    learner._opened = now.opened + start._opened
     learner._forget_plan()
     learner.replan()
     return to_blob(learner)
 
 
 def first_plan(learner: BaseLearner) -> bytes:
-    """The first version."""
+    """The first version; cases that the learner had open elsewhere are not the project's."""
+    learner.cases.clear()
+    learner.looking.clear()
     learner.replan()
     return to_blob(learner)
 

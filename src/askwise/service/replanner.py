@@ -68,10 +68,10 @@ class Replanner:
         began = time.perf_counter()
         try:
             now = self._ledger.snapshot(project.id)
-            before = self._ledger.plan(project.id, now.version)
-            if before is None:
+            first, before = (self._ledger.plan(project.id, v) for v in (1, now.version))
+            if first is None or before is None:
                 raise LedgerError(f"there is no policy of version {now.version}")
-            blob = next_plan(before.blob, now)
+            blob = next_plan(before.blob, now, first.blob)
         except Exception as error:
             self._say_failed(project, error)
             return False
