@@ -105,8 +105,10 @@ def replan(db):
     ledger.close()
 
 
-def create(ask, name, problem=PROBLEM):
-    ask("/projects", {"name": name, "problem": msgspec.to_builtins(problem)})
+def create(ask, name):
+    """A project whose learner leaves nothing to chance."""
+    problem = msgspec.to_builtins(PROBLEM)
+    ask("/projects", {"name": name, "problem": problem, "learner": {"name": "seq-oos"}})
 
 
 def decide(ask, project, cases):
@@ -121,6 +123,16 @@ def decide(ask, project, cases):
         ask(f"/projects/{project}/cases/{case['case']}/reward", {"reward": float(right)})
 
 
+def learn(ask, replan, project):
+    """Cases and plans, until the policy buys something."""
+    for _ in range(30):
+        decide(ask, project, 5)
+        replan()
+        if "buy" in ask(f"/projects/{project}/policy")["follows"]["tree"]:
+            return
+    raise AssertionError("it never buys")
+
+
 def overflow(page):
     return page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
@@ -130,9 +142,11 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     page.get_by_label("Token").fill(server.token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_label("Name").fill("ward")
+    page.get_by_label("Learner", exact=True).select_option("seq-oos")
     page.get_by_role("button", name="Create the project").click()
     page.get_by_role("link", name="Look at it").click()
     assert ask("/projects/ward")["problem"]["reward_value"] == 100
+    assert ask("/projects/ward")["learner"]["name"] == "seq-oos"
 
     tree = page.locator(".tree")
     tree.locator("b").first.wait_for()
@@ -142,7 +156,7 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     while not page.get_by_label("Reward, from 0 to 1").is_visible():
         wanted = ask("/projects/ward/cases/1")["wanted"]
         for name in wanted:
-            page.locator(f".follow select[name={name}]").select_option(index=0)
+            page.locator(f".follow select[name={name}]").select_option(index=1)
         page.get_by_role("button", name="That is what was seen").click()
         page.wait_for_function(
             "(n) => !document.querySelector('.follow form:has(select)')"
@@ -156,17 +170,16 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     assert story["reward"] == 0.5
     assert story["action"] in page.locator(".action-now").inner_text()
 
-    decide(ask, "ward", 60)
-    replan()
+    learn(ask, replan, "ward")
     page.wait_for_function(
         "(before) => document.querySelector('.tree').innerText !== before", arg=before
     )
-    page.get_by_text("policy 2", exact=True).wait_for()
-    follows = ask("/projects/ward/policy")["follows"]["tree"]
-    assert f"buy {follows['buy'][0]}" in tree.inner_text()
-    page.get_by_role("button", name="Follow case 61").wait_for()
-    tiles = page.locator(".tiles").inner_text()
-    assert "61\ncases, 0 rewards still awaited" in tiles
+    now = ask("/projects/ward/policy")
+    page.get_by_text(f"policy {now['policy_version']}", exact=True).wait_for()
+    assert f"buy {now['follows']['tree']['buy'][0]}" in tree.inner_text()
+    cases = ask("/projects/ward")["cases"]
+    page.get_by_role("button", name=f"Follow case {cases}", exact=True).wait_for()
+    assert f"{cases}\ncases, 0 rewards still awaited" in page.locator(".tiles").inner_text()
 
 
 def test_what_is_shown_is_what_the_service_says(open_page, server, ask):
@@ -232,8 +245,8 @@ def test_with_the_keyboard_alone(open_page, server, ask):
 
 def test_the_tree_stays_as_it_was_folded(open_page, server, ask, replan):
     create(ask, "folds")
-    decide(ask, "folds", 60)
-    replan()
+    learn(ask, replan, "folds")
+    before = ask("/projects/folds")["policy_version"]
     page = open_page("/#/p/folds", server.token)
     root = page.locator(".tree details").first
     root.wait_for()
@@ -243,7 +256,7 @@ def test_the_tree_stays_as_it_was_folded(open_page, server, ask, replan):
     decide(ask, "folds", 4)
     replan()
     version = ask("/projects/folds")["policy_version"]
-    assert version == 3
+    assert version > before
     page.get_by_text(f"policy {version}", exact=True).wait_for()
     assert page.locator(".tree details").first.get_attribute("open") is None
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import msgspec
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from askwise.service import reasons
 from askwise.service.blocks import block_of, cases_of
+from askwise.service.demo import AWAITED, PROJECT, Patients
 from askwise.service.desk import Desk
 from askwise.service.ledger import open_ledger
 from askwise.service.messages import Cancelling, Observing, Opening, Rewarding
@@ -18,6 +20,8 @@ from askwise.service.policies import Versions
 from askwise.service.readings import awaited, summary
 from askwise.service.reasons import Reasons
 from askwise.service.records import restored
+from askwise.service.replay import verify
+from askwise.service.settings import Settings
 from askwise.service.writer import Writer
 from serving import PROBLEM, ask, create, decoded
 
@@ -153,3 +157,27 @@ def test_reasons_before_the_first_case(planned):
     assert [o.name for o in worth.observations] == [o.name for o in PROBLEM.observations]
     assert worth.gain_of_nothing == pytest.approx(50)
     assert worth.gain_of_everything == pytest.approx(50 - 1 - 9 * 2 / 3)  # one MRI in three fails
+
+
+def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp_path):
+    db = str(tmp_path / "ledger.db")
+    patients = Patients(Settings(db=db))
+    thread = threading.Thread(target=patients.run)
+    thread.start()
+    ledger = open_ledger(db)
+
+    def awaits():
+        project = ledger.project(PROJECT)
+        return 0 if project is None else len(awaited(ledger, project.id, 500))
+
+    deadline = time.monotonic() + 60
+    while awaits() < AWAITED and time.monotonic() < deadline:
+        time.sleep(0.05)
+    patients.stop()
+    thread.join(60)
+    found = summary(ledger, Desk(ledger.project(PROJECT)))
+    assert found.cases >= AWAITED
+    assert found.statuses["rewarded"] == found.cases
+    assert awaits() == 0
+    assert verify(ledger, PROJECT).differences == []
+    ledger.close()

@@ -37,6 +37,8 @@ DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
 BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited")
 """What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
+_IN_BLOCK = {what: place for place, what in enumerate(BLOCKWISE)}
+
 
 class Counting:
     """What happens in a project while a group of events is decided; the desk of its cases."""
@@ -94,8 +96,9 @@ class Counting:
     def happened(self, at: int, case: int, what: str, amount: int = 1) -> None:
         """One of `DAILY`."""
         self.kept["day", at // DAY, DAILY.index(what)] += amount
-        if what in BLOCKWISE:
-            self.kept["block", block_of(case), BLOCKWISE.index(what)] += amount
+        place = _IN_BLOCK.get(what)
+        if place is not None:
+            self.kept["block", block_of(case), place] += amount
 
     def moved(self, case: int, before: Status | None, after: Status) -> None:
         """A case has another status."""
@@ -105,7 +108,7 @@ class Counting:
                 self.kept["status", int(before), 0] -= 1
             if Status.ACTED in (before, after):
                 more = 1 if after is Status.ACTED else -1
-                self.kept["block", block_of(case), BLOCKWISE.index("awaited")] += more
+                self.kept["block", block_of(case), _IN_BLOCK["awaited"]] += more
 
     def bought(self, observation: int) -> None:
         """One more was bought."""

@@ -75,7 +75,7 @@ export class LineChart {
       this.picture,
       this.axes(wide, low, high, first, last),
       levels.map((level) => s("path", { class: `level ${level.kind}`, d: `M${LEFT} ${this.y(level.y)}H${wide - RIGHT}` })),
-      this.labels(levels, wide < NARROW),
+      this.labels(levels, wide),
       s("path", { class: "line mine", d: line }),
       points.length < 60 && points.map((p) => s("circle", { class: "mine", cx: this.x(p.x), cy: this.y(p.y), r: points.length === 1 ? 4 : 1.8 })),
     );
@@ -94,21 +94,24 @@ export class LineChart {
     ];
   }
 
-  /** The levels are named where they stand, apart from one another; where there is little room, the
-   * colour names them. */
-  labels(levels, isNarrow) {
-    let free = HIGH - BOTTOM - 2;
-    return [...levels]
-      .sort((a, b) => a.y - b.y)
-      .map((level) => {
-        const y = Math.min(this.y(level.y) - 5, free);
-        free = y - 15;
-        const words = `${isNarrow ? "" : `${level.name} `}${this.write.value(level.y)}`;
-        return [
-          s("rect", { class: "plate", x: LEFT + 4, y: y - 11, width: words.length * LETTER + 4, height: 14, rx: 3 }),
-          s("text", { class: `name ${level.kind}`, x: LEFT + 6, y }, words),
-        ];
-      });
+  /** The levels are named where the line and the other names are farthest; where there is little
+   * room, the colour names them. */
+  labels(levels, wide) {
+    const line = this.data.points.flatMap((p, k, all) => (k ? [middle(all[k - 1], p), p] : [p]));
+    const taken = line.map((p) => ({ from: this.x(p.x), to: this.x(p.x), y: this.y(p.y) }));
+    return levels.map((level) => {
+      const words = `${wide < NARROW ? "" : `${level.name} `}${this.write.value(level.y)}`;
+      const width = words.length * LETTER;
+      const others = levels.filter((other) => other !== level).map((other) => ({ from: 0, to: wide, y: this.y(other.y) }));
+      const places = [LEFT + 6, (LEFT + wide - RIGHT - width) / 2, wide - RIGHT - width].flatMap((from) =>
+        [-9, 10].map((off) => ({ from, to: from + width, y: this.y(level.y) + off })),
+      );
+      const room = (place) =>
+        Math.min(...[...taken, ...others].filter((one) => one.to > place.from - 8 && one.from < place.to + 8).map((one) => Math.abs(one.y - place.y)), place.y - 4, HIGH - BOTTOM - place.y);
+      const best = places.reduce((one, other) => (room(other) > room(one) + 4 ? other : one));
+      taken.push(best);
+      return s("text", { class: `name ${level.kind}`, x: best.from, y: best.y + 4 }, words);
+    });
   }
 
   nearest(event) {
@@ -154,6 +157,8 @@ export class LineChart {
     return `${this.title}: ${name} from ${this.write.value(points[0].y)} to ${this.write.value(points.at(-1).y)}; ${compared}`;
   }
 }
+
+const middle = (one, other) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
 
 function widened(low, high) {
   const more = 0.08 * (high - low) || Math.abs(high) || 1;

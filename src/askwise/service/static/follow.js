@@ -140,8 +140,8 @@ export class Follow {
     const outcomes = fails ? [...values, null] : values;
     const chosen = h(
       "select",
-      { name },
-      !required && h("option", { value: "" }, "not known"),
+      { name, required },
+      h("option", { value: "" }, required ? "what was seen?" : "not known"),
       outcomes.map((value, k) => h("option", { value: k }, value === null ? "unavailable" : String(value))),
     );
     return { name, field: field(words, chosen), isSaid: () => chosen.value !== "", value: () => outcomes[Number(chosen.value)] };

@@ -5,7 +5,7 @@ import { changes, get, path, pause } from "./api.js";
 import { CaseList } from "./cases.js";
 import { fill, h, say } from "./dom.js";
 import { Earnings } from "./earnings.js";
-import { Figures, ago } from "./figures.js";
+import { Figures, ago, many } from "./figures.js";
 import { Follow } from "./follow.js";
 import { Health } from "./health.js";
 import { PolicyTree } from "./tree.js";
@@ -16,6 +16,7 @@ const CALMLY = 3000; // and at what follows from a new policy
 const SPOKEN = 15_000; // between two words to those who listen
 const CASES = 10;
 const AWAITED = 6;
+const MOST_NAMED = 6;
 
 /** Show it; returns how to leave. */
 export function showProject(main, name, may) {
@@ -138,6 +139,7 @@ class Page {
 }
 
 function about({ problem, created }) {
+  const named = (names, word) => (names.length > MOST_NAMED ? many(names.length, word) : names.join(", "));
   const bought = problem.observations.filter((o) => !o.given).map((o) => o.name);
-  return `Buys ${bought.join(", ")} before it decides between ${problem.actions.join(", ")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
+  return `May buy ${named(bought, "observation")} before it decides between ${named(problem.actions, "action")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
 }

@@ -33,19 +33,19 @@ export class Worth {
   row(o, cases) {
     const { figures } = this;
     const unknown = o.share === null;
-    const ceiling = unknown ? "?" : o.break_even === null ? "any" : figures.amount(o.break_even);
+    const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(o.break_even);
     const often = cases ? `${whole(o.bought)} (${share(o.bought / cases)})` : "0";
     const cell = (title, text, kind) => h("td", { "data-title": title, class: kind }, text);
     return h(
       "tr",
-      { class: unknown || o.break_even === null || o.break_even > o.cost ? null : "idle" },
+      { class: !unknown && (o.break_even === null || o.break_even > o.cost) ? null : "idle" },
       h("th", { scope: "row" }, o.name),
       cell("price today", plain(o.cost)),
       cell("bought so far", often),
-      cell("worth buying in", share(o.share)),
-      cell("adds", figures.gain(o.adds)),
+      cell("worth buying in", unknown ? "–" : share(o.share)),
+      cell("adds", unknown ? "–" : figures.gain(o.adds)),
       cell("break-even", ceiling, "ceiling"),
-      h("td", { class: "curve" }, o.demand.length ? demand(o) : ""),
+      h("td", { class: "curve" }, o.demand.length ? demand(o) : "not believed to matter"),
     );
   }
 }
