@@ -187,9 +187,8 @@ class Patient:
             for order, part in zip((*orders, *again), parts, strict=True):
                 self._record.answer(order, part)
         for place, (order, part) in enumerate(zip(orders, parts, strict=False)):
-            if part is None or part.status >= 500:
-                part = await self._ask(order, self._wire)
-            self._learn(place, order, part)
+            is_open = part is None or part.status >= 500
+            self._learn(place, order, await self._ask(order, self._wire) if is_open else part)
 
     async def _ask(self, order: Order, wire: Wire) -> Reply | None:
         """Send it until there is an answer; now and then, give up."""
