@@ -169,7 +169,8 @@ class Patient:
     async def _send_batch(self) -> None:
         """The next request of every case at once; what was not answered is sent again by itself."""
         orders = [self._next(case) for case in self._held]
-        again = self.rng.sample(self._late, min(len(self._late), 2))
+        known = [order for order in self._late if order.key in self._record.acknowledged]
+        again = self.rng.sample(known, min(len(known), 2))
         for order in (*orders, *again):
             self._record.send(order)
         self._late += [order for order in orders if self.rng.random() < TWICE]

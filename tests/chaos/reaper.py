@@ -21,9 +21,6 @@ from chaos.wire import NoAnswerError, Wire
 START_WITHIN = 90.0
 """Seconds for a server to begin, however busy the machine is."""
 
-PLAN_WITHIN = 25.0
-"""Seconds to wait for a plan: whoever planned before may have died with the lease."""
-
 TICKS = 2
 """Hundredths of a second of work in a twentieth: it plans, and does not just look around."""
 
@@ -61,9 +58,12 @@ class Part:
 class Reaper:
     """Starts a server on a ledger, and kills it in ever new ways."""
 
-    def __init__(self, database: Database, folder: Path, rng: random.Random) -> None:
+    def __init__(
+        self, database: Database, folder: Path, rng: random.Random, plan_within: float
+    ) -> None:
         self.database = database
         self.rng = rng
+        self.plan_within = plan_within
         self.kills: Counter[str] = Counter()
         self.starts = 0
         self.log = folder / "server.log"
@@ -149,7 +149,7 @@ class Reaper:
 
     async def planning(self) -> None:
         """The replanner, in the middle of a plan; at times all others with it."""
-        deadline = time.monotonic() + PLAN_WITHIN
+        deadline = time.monotonic() + self.plan_within
         while time.monotonic() < deadline:
             found = [p for p in self.parts() if "replanner" in p.role and self._has_planned(p)]
             if found and await _is_at_work(found[0]):

@@ -34,6 +34,8 @@ class Goal(NamedTuple):
     patients: int = 16
     calm: float = 0.7
     """Seconds between two kills, on average."""
+    plan_within: float = 25.0
+    """Seconds to wait for a plan: whoever planned before may have died with the lease."""
     sample: int = 2000
     """Acknowledged requests that are sent once more in the end."""
 
@@ -63,7 +65,7 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
     aw.Learner(PROBLEM).open(known={"age": "old"})  # compiles kernels, if that was not done yet
     began = time.monotonic()
     rng = random.Random(seed)
-    reaper, record = Reaper(database, folder, rng), Record()
+    reaper, record = Reaper(database, folder, rng, goal.plan_within), Record()
     try:
         for _ in range(goal.migrations):
             await reaper.migrating()
