@@ -7,6 +7,7 @@ import socket
 import threading
 import warnings
 
+import httpx
 import msgspec
 import psycopg
 import pytest
@@ -30,8 +31,8 @@ PROBLEM = aw.Problem(
 )
 
 
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+@pytest.fixture(scope="session", name="postgres")
+def postgres_fixture(tmp_path_factory):
     """The address of a real server; each test makes a database of its own in it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
@@ -42,8 +43,8 @@ def postgres(tmp_path_factory):
     server.cleanup()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
+@pytest.fixture(params=["sqlite", "postgresql"], name="database")
+def database_fixture(request, tmp_path):
     """A database that is empty, of each kind."""
     if request.param == "sqlite":
         yield str(tmp_path / "ledger.db")
@@ -55,8 +56,8 @@ def database(request, tmp_path):
     yield address.replace("/postgres?", f"/{name}?")
 
 
-@pytest.fixture
-def ledger(database):
+@pytest.fixture(name="ledger")
+def ledger_fixture(database):
     ledger = open_ledger(database)
     yield ledger
     ledger.close()
@@ -91,6 +92,7 @@ class Served:
         self._socket = listen(self._settings)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
+        self.http = httpx.Client(base_url=self.url, timeout=30)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
 
@@ -103,9 +105,11 @@ class Served:
         assert self._ready.wait(30)
 
     def stop(self):
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30)
-        assert not self._thread.is_alive()
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(30)
+            assert not self._thread.is_alive()
+            self.http.close()
 
     def raw(self, request, *, reads=True):
         """What these very bytes are answered, up to the end of the connection."""

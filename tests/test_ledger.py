@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving import PROBLEM, ask, create, database, decoded, ledger, postgres  # noqa: F401
 
 import askwise as aw
 from askwise.errors import LedgerError
@@ -32,6 +31,15 @@ from askwise.service.portable import export_project, import_project
 from askwise.service.replanner import Replanner
 from askwise.service.replay import verify
 from askwise.service.writer import Writer
+from serving import (  # noqa: F401 (fixtures)
+    PROBLEM,
+    ask,
+    create,
+    database_fixture,
+    decoded,
+    ledger_fixture,
+    postgres_fixture,
+)
 
 PLAN = Plan(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
 
@@ -95,11 +103,15 @@ def test_a_key_is_taken_for_ever_and_a_failed_transaction_leaves_nothing(ledger)
     with pytest.raises(LedgerError):
         append(ledger, project, 2, "mine")
     with pytest.raises(ZeroDivisionError), ledger.writing() as writing:
-        writing.append(project, Head(2, 2, 1), [event(2)], [], [Increment("visits", 3, 0, 1)])
-        raise ZeroDivisionError
+        _append_and_fail(writing, project)
     assert ledger.snapshot(project) == before
     append(ledger, other, 1, "mine")  # a key is taken within its project
     append(ledger, project, 2, "another")
+
+
+def _append_and_fail(writing, project):
+    writing.append(project, Head(2, 2, 1), [event(2)], [], [Increment("visits", 3, 0, 1)])
+    raise ZeroDivisionError
 
 
 def test_names_are_taken_once(ledger):
@@ -256,8 +268,11 @@ def play(writer, versions, learner, rng, cases):
     return alone
 
 
+@pytest.mark.parametrize("rows", ["dense", "sparse"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_counters_are_those_that_the_library_counts_by_itself(name, tmp_path):
+def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_path, monkeypatch):
+    if rows == "sparse":
+        monkeypatch.setattr("askwise.service.counters.SMALL", 0)
     ledger = open_ledger(str(tmp_path / "ledger.db"))
     versions = Versions(ledger)
     writer = Writer(ledger, versions)
@@ -267,16 +282,16 @@ def test_counters_are_those_that_the_library_counts_by_itself(name, tmp_path):
     rng = np.random.default_rng(3)
     learner = learner_of(project)
     alone = aw.Statistics(learner.lattice)
-    for _ in range(4):
-        alone += play(writer, versions, learner, rng, cases=12)
+    for _ in range(3):
+        alone += play(writer, versions, learner, rng, cases=8)
         assert replanner.step() == 1
         versions.prepare(project.id, ledger.project("clinic").version)
     counted = ledger.snapshot(project.id).counters
     fill(learner, counted)
     assert learner.statistics == alone
-    assert learner.statistics.cases == 48
+    assert learner.statistics.cases == 24
     # each version was planned with what was known then
-    last = versions.version(project.id, 5).learner
+    last = versions.version(project.id, 4).learner
     assert last.statistics == alone
     assert verify(ledger, "clinic").differences == []
     ledger.close()

@@ -63,6 +63,10 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of its connections."""
         self._http.close()
 
     def create_project(
@@ -184,6 +188,10 @@ class AsyncClient:
 
     async def __aexit__(self, *_: object) -> None:
         """Close."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of its connections."""
         await self._http.aclose()
 
     async def create_project(

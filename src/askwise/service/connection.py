@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._length = 0
         self._is_busy = False
         """Whether an answer is being made or written."""
+        self._wants_body = True
         self._is_deaf = False
         self._keeps_alive = True
         self._since = self._loop.time()
@@ -149,7 +150,7 @@ class Connection(asyncio.Protocol):
     # --- answering -------------------------------------------------------------------------------
 
     def _handle(self, request: Request) -> None:
-        self._is_busy = True
+        self._is_busy, self._wants_body = True, request.method != "HEAD"
         answer = self._handler(request)
         if isinstance(answer, Response):
             self._write(answer)
@@ -169,7 +170,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(head)
             self._stream = self._loop.create_task(self._write_stream(response))
             return
-        self._transport.write(head + response.body)
+        self._transport.write(head + response.body if self._wants_body else head)
         self._done()
 
     async def _write_stream(self, response: Response) -> None:

@@ -41,6 +41,8 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     """Those that are not the ones it was planned with: what was paid."""
     on_file: list[int] = []
     spent: float = 0.0
+    looks: tuple[int, ...] = ()
+    """What it wants now."""
 
     @property
     def status(self) -> Status:
@@ -90,6 +92,7 @@ def record_of(
         prices,
         on_file,
         spent,
+        case._looks,
     )
 
 
@@ -105,9 +108,10 @@ def case_of(
     case.state_index = record.state
     case.subset = lattice.subset_of(case.state_index)
     case._desk = desk  # type: ignore[assignment]
-    is_looking = record.status == Status.OBSERVING
-    case._policy = policy if is_looking else None
-    case._looks = policy.looks_in_case(case.state_index, case.tag) if is_looking else ()
-    case.wanted = lattice.names_of(case._looks)
-    case._lattice = at_prices(lattice, record.prices, record.on_file)
+    case._policy = policy if record.looks else None
+    case._looks = record.looks
+    case.wanted = lattice.names_of(record.looks)
+    if record.prices or record.on_file:
+        lattice = at_prices(lattice, record.prices, record.on_file)
+    case._lattice = lattice
     return case

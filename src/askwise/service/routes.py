@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -70,6 +72,8 @@ class Routes:
         self.house = house
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(4, "reader")
+        self._outbox: deque[Callable[[], None]] = deque()
+        self._is_woken = False
         self.is_closing = asyncio.Event()
 
     def close(self) -> None:
@@ -111,12 +115,25 @@ class Routes:
         self, jobs: Sequence[Job], render: Callable[[list[Result]], Response]
     ) -> asyncio.Future[Response]:
         future: asyncio.Future[Response] = self._loop.create_future()
-
-        def deliver(results: list[Result]) -> None:
-            self._loop.call_soon_threadsafe(_resolve, future, render(results))
-
-        self.house.writer.submit(jobs, deliver)
+        self.house.writer.submit(jobs, lambda results: self._deliver(future, render, results))
         return future
+
+    def _deliver(
+        self,
+        future: asyncio.Future[T],
+        render: Callable[[list[Result]], T],
+        results: list[Result],
+    ) -> None:
+        """In the writing thread: waking the loop is dear, so once for all that it finds then."""
+        self._outbox.append(lambda: _resolve(future, render(results)))
+        if not self._is_woken:
+            self._is_woken = True
+            self._loop.call_soon_threadsafe(self._empty_outbox)
+
+    def _empty_outbox(self) -> None:
+        self._is_woken = False  # before looking: whoever comes later wakes it again
+        while self._outbox:
+            self._outbox.popleft()()
 
     async def case(self, request: Request, target: Target) -> Response:
         """One case."""
@@ -153,14 +170,13 @@ class Routes:
         body = read_body(request, NEW_PROJECT)
         token, creation = await self._aside(creation_of, key, body)
         answered: asyncio.Future[Result] = self._loop.create_future()
-
-        def deliver(results: list[Result]) -> None:
-            self._loop.call_soon_threadsafe(_resolve, answered, results[0])
-
-        self.house.writer.submit([creation], deliver)
+        self.house.writer.submit(
+            [creation], lambda results: self._deliver(answered, itemgetter(0), results)
+        )
         result = await answered
         if isinstance(result, Answer) and result.is_new:
             log("info", "project created", project=body.name, token=creation.token.id)
+            await self._aside(self.house.tokens.renew)
             shown = msgspec.json.decode(result.body) | {"token": token}
             return Response(201, _encode(shown))
         return _one([result])

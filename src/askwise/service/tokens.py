@@ -19,8 +19,8 @@ PREFIX = "askw_"
 SCOPES = ("read", "decide", "admin")
 """Each may do what those before it may."""
 
-AGAIN = 0.2
-"""Seconds between two looks for a token that nobody knows."""
+AGAIN = 0.05
+"""Seconds between two searches for tokens that nobody knows: somebody may be guessing."""
 
 
 def new_token(scope: str, project: str = "") -> tuple[str, StoredToken]:
@@ -46,13 +46,13 @@ class TokenBook:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._good: dict[bytes, StoredToken] = {}
-        self._looked = 0.0
+        self._searched = 0.0
 
     def renew(self) -> None:
         """Learn of new and of revoked tokens."""
         good = {t.digest: t for t in self._ledger.tokens() if not t.revoked}
         with self._lock:
-            self._good, self._looked = good, time.monotonic()
+            self._good = good
 
     def find(self, header: bytes | None) -> StoredToken:
         """The token of an Authorization header, or a refusal that does not repeat it."""
@@ -63,7 +63,8 @@ class TokenBook:
             raise Refusal(401, "expected a bearer token", "header:Authorization")
         digest = hashlib.sha256(text.strip()).digest()
         found = self._good.get(digest)
-        if found is None and time.monotonic() - self._looked > AGAIN:
+        if found is None and time.monotonic() - self._searched > AGAIN:
+            self._searched = time.monotonic()
             self.renew()  # it may have been made just now
             found = self._good.get(digest)
         if found is None or not hmac.compare_digest(found.digest, digest):

@@ -1,0 +1,148 @@
+"""The client: the same answers waiting or awaited; a request that is sent twice happens once."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from askwise.errors import ServiceError
+from askwise.service.calls import wait_before
+from askwise.service.client import AsyncClient, Client
+from askwise.service.ledger import open_ledger
+from askwise.service.messages import BatchItem, Opening, Rewarding
+from askwise.service.replay import verify
+from serving import PROBLEM, served
+
+BOTH = {"learner": "fixed-set", "options": {"observations": ["mammogram", "mri"]}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("client") / "ledger.db")
+    with served(path) as server:
+        server.path = path
+        with Client(server.url, server.token) as client:
+            assert client.create_project("clinic", PROBLEM, **BOTH).token.startswith("askw_")
+        yield server
+
+
+class Lossy(httpx.HTTPTransport):
+    """Every request arrives; every second answer is lost on the way back."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = 0
+
+    def handle_request(self, request):
+        response = super().handle_request(request)
+        self.sent += 1
+        if self.sent % 2:
+            response.read()
+            raise httpx.ReadError("the line went dead", request=request)
+        return response
+
+
+def test_a_case_from_the_door_to_its_reward(server):
+    with Client(server.url, server.token) as client:
+        case = client.open("clinic")
+        assert case.wanted == ("mammogram", "mri")
+        case = client.observe("clinic", case.case, {"mammogram": "low", "mri": None})
+        assert (case.wanted, case.cost) == ((), 1.0)
+        client.reward("clinic", case.case, 0.25, default=True)
+        client.reward("clinic", case.case, 0.5)
+        client.reward("clinic", case.case, 1.0, replaces=True)
+        story = client.case("clinic", case.case)
+        assert (story.reward, story.status) == (1.0, "rewarded")
+        other = client.open("clinic", {"mri": "neg"})
+        assert other.wanted == ("mammogram",)
+        client.cancel("clinic", other.case)
+        summary = client.summary("clinic")
+        assert summary.gain == 99.0
+        assert client.policy("clinic").policy_version == 1
+        assert len(client.worth("clinic").observations) == 2
+        assert [p.name for p in client.projects()] == ["clinic"]
+        project = client.project("clinic")
+        assert [e.seq for e in client.events("clinic", after=2)] == list(
+            range(3, project.events + 1)
+        )
+        answers = client.batch(
+            "clinic",
+            [
+                BatchItem(key="client-1", open=Opening()),
+                BatchItem(key="client-2", case=case.case, reward=Rewarding(0.5)),
+            ],
+        )
+        assert [a.status for a in answers] == [201, 409]
+        assert answers[0].answer.wanted == ("mammogram", "mri")
+        assert "already" in answers[1].problem.detail
+
+
+def test_an_answer_that_was_lost_is_given_again(server):
+    before = open_ledger(server.path).project("clinic").opened
+    lossy = Lossy()
+    with Client(server.url, server.token, transport=lossy) as client:
+        numbers = [client.open("clinic").case for _ in range(5)]
+    assert lossy.sent == 10
+    assert numbers == list(range(before + 1, before + 6))
+    ledger = open_ledger(server.path)
+    assert ledger.project("clinic").opened == before + 5
+    assert verify(ledger, "clinic").differences == []
+    ledger.close()
+
+
+def test_awaited_it_is_the_same(server):
+    async def talk():
+        async with AsyncClient(server.url, server.token) as client:
+            cases = await asyncio.gather(*(client.open("clinic") for _ in range(10)))
+            assert len({case.case for case in cases}) == 10
+            first = cases[0]
+            values = {"mammogram": "high", "mri": "pos"}
+            done = await client.observe("clinic", first.case, values, paid={"mri": 8.0})
+            assert done.cost == 9.0
+            await client.reward("clinic", first.case, 1.0)
+            lines = [line async for line in client.events("clinic")]
+            assert lines[-1].kind == "reward"
+            with pytest.raises(ServiceError, match="no project 'none'"):
+                await client.project("none")
+
+    asyncio.run(talk())
+
+
+def test_refusals_say_what_and_are_not_repeated(server):
+    with Client(server.url, server.token) as client:
+        with pytest.raises(ServiceError, match="no value 'purple'") as refused:
+            client.open("clinic", {"mri": "purple"})
+        assert refused.value.status == 422
+        with pytest.raises(ServiceError, match="no project"):
+            list(client.events("none"))
+    with Client(server.url, "askw_wrong") as client, pytest.raises(ServiceError) as refused:
+        client.projects()
+    assert refused.value.status == 401
+
+
+def test_a_server_that_is_not_there_is_one_clear_error():
+    with (
+        Client("http://127.0.0.1:9", "t", retries=1) as client,
+        pytest.raises(ServiceError, match="no answer after 2 attempts") as failed,
+    ):
+        client.projects()
+    assert failed.value.status == 0
+
+
+def test_it_comes_again_when_told_to():
+    codes = iter([503, 503, 200])
+    keys = []
+
+    def answer(request):
+        keys.append(request.headers["idempotency-key"])
+        code = next(codes)
+        body = {"case": 1, "wanted": [], "action": "wait", "cost": 0.0, "policy_version": 1}
+        return httpx.Response(code, json=body, headers={"retry-after": "0"})
+
+    with Client("http://x", "t", transport=httpx.MockTransport(answer)) as client:
+        assert client.open("clinic").action == "wait"
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    assert wait_before(3, "2") == 2.0
+    assert wait_before(30, None) == 5.0
+    assert wait_before(0, "soon") < wait_before(1, "soon")
