@@ -13,7 +13,6 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from serving import PROBLEM, create, served
 
 from askwise.service.errors import Refusal
 from askwise.service.ledger import open_ledger
@@ -22,6 +21,7 @@ from askwise.service.policies import Versions
 from askwise.service.portable import export_project
 from askwise.service.replay import verify
 from askwise.service.writer import Operation, Writer
+from serving import PROBLEM, create, served
 
 FULL, NO_SYNC = "xWrite", "xSync"
 WHY = {FULL: apsw.FullError("no space left"), NO_SYNC: apsw.IOError("the disk said no")}
