@@ -27,6 +27,10 @@ from askwise.service.tokens import new_token
 AGAIN = 0.5
 """Seconds before a process that died is started again."""
 
+TURN = 0.0005
+"""Seconds that a thread of a worker keeps the interpreter when another wants it. The default is ten
+times as long, and the loop would wait that long for the writer at every read and every write."""
+
 PATIENCE = 30.0
 """Seconds for the others to end by themselves."""
 
@@ -58,6 +62,7 @@ def serve(
         others.start()
         started(port)
 
+    sys.setswitchinterval(TURN)
     try:
         asyncio.run(work(settings, 0, listening, started=ready))
     finally:
@@ -122,6 +127,7 @@ def main(role: str, number: str = "0") -> None:
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     if role == "worker":
         _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        sys.setswitchinterval(TURN)
         asyncio.run(work(settings, int(number), listen(settings)))
         return
     if role == "demo":

@@ -118,6 +118,12 @@ def event_line(event: Event) -> bytes:
     return msgspec.json.encode(line) + b"\n"
 
 
+def pages_of_lines(ledger: Ledger, project: Project, after: int) -> Iterator[bytes]:
+    """The lines of all these events, some at a time."""
+    for page in pages_of_events(ledger, project, after):
+        yield b"".join(map(event_line, page))
+
+
 def pages_of_events(ledger: Ledger, project: Project, after: int) -> Iterator[list[Event]]:
     """All events up to the newest one of now, some at a time."""
     while after < project.seq:

@@ -31,8 +31,7 @@ from askwise.service.messages import (
 from askwise.service.readings import (
     bought,
     case_story,
-    event_line,
-    pages_of_events,
+    pages_of_lines,
     project_answer,
     summary,
 )
@@ -231,9 +230,9 @@ class Routes:
         return Response(200, kind="application/x-ndjson", stream=stream)
 
     async def _event_lines(self, project: Project, after: int) -> AsyncIterator[bytes]:
-        pages = pages_of_events(self.house.ledger, project, after)
+        pages = pages_of_lines(self.house.ledger, project, after)
         while (page := await self._aside(next, pages, None)) is not None:
-            yield b"".join(event_line(event) for event in page)
+            yield page
 
     async def live(self, request: Request, target: Target) -> Response:
         """What changes, as it changes."""
