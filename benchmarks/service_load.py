@@ -57,6 +57,8 @@ class Load:
         self.most: int = given.requests
         self.times: list[float] = []
         self.answered = 0
+        self.all = 0
+        """Answers, those of the first second too."""
         self.last = 0.0
         self.failures: list[str] = []
         self.open = given.connections
@@ -119,6 +121,7 @@ class Connection(asyncio.Protocol):
         self.received = b""
         now, load = time.perf_counter(), self.load
         count = self.take(status, body)
+        load.all += count
         if now >= load.begins and count:
             load.times.append(now - self.sent)
             load.answered += count
@@ -201,6 +204,7 @@ async def run(given: argparse.Namespace) -> dict[str, Any]:
     seconds = load.last - load.begins
     return {
         "answered": load.answered,
+        "all": load.all,
         "seconds": seconds,
         "rate": load.answered / seconds,
         "p50": float(p50),
