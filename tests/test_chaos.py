@@ -11,7 +11,7 @@ from chaos.databases import Postgres, Sqlite
 from chaos.record import Order, Record
 from chaos.run import Goal, run
 from chaos.wire import Reply
-from serving import postgres  # noqa: F401
+from serving import postgres_fixture  # noqa: F401
 
 SHORT = Goal(kills=4, events=500, seconds=120, migrations=1, plan_within=2.0, calm=0.3, sample=200)
 
@@ -23,6 +23,7 @@ def test_nothing_is_lost_and_nothing_doubled_when_servers_are_killed(tmp_path, r
     else:
         database = Postgres(request.getfixturevalue("postgres"))
     outcome = asyncio.run(run(database, tmp_path, 7, SHORT))
+    database.close()
     assert outcome.wrong == [], (tmp_path / "server.log").read_text()[-5000:]
     assert outcome.kills >= SHORT.kills + SHORT.migrations
     assert outcome.events >= SHORT.events

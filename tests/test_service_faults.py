@@ -21,7 +21,8 @@ from askwise.service.policies import Versions
 from askwise.service.portable import export_project
 from askwise.service.replay import verify
 from askwise.service.writer import Operation, Writer
-from serving import PROBLEM, create, served
+from chaos.databases import Postgres
+from serving import PROBLEM, create, postgres_fixture, served  # noqa: F401
 
 FULL, NO_SYNC = "xWrite", "xSync"
 WHY = {FULL: apsw.FullError("no space left"), NO_SYNC: apsw.IOError("the disk said no")}
@@ -149,6 +150,30 @@ def test_whichever_write_fails_nothing_acknowledged_is_lost(
     assert set(answers) == set(sent)
     assert sorted(keys_of(db)) == sorted(sent)
     ledger.close()
+
+
+def test_connections_to_the_database_that_break_are_made_again(postgres):
+    database = Postgres(postgres)
+    with served(database.address) as server:
+        http = httpx.Client(
+            base_url=server.url, headers={"authorization": f"Bearer {server.token}"}, timeout=30
+        )
+        body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM)}
+        keyed = {"headers": {"idempotency-key": "project"}}
+        assert http.post("/v1/projects", json=body, **keyed).status_code == 201
+        for k in range(3):
+            assert database.drop_connections() > 0
+            keyed = {"headers": {"idempotency-key": f"case-{k}"}}
+            statuses = []
+            while not statuses or statuses[-1] == 503:
+                assert len(statuses) < 5
+                statuses.append(
+                    http.post("/v1/projects/clinic/cases", json={}, **keyed).status_code
+                )
+            assert statuses[-1] == 201
+        http.close()
+    database.close()
+    assert sorted(keys_of(database.address)) == ["case-0", "case-1", "case-2"]
 
 
 def test_a_process_on_a_full_disk_answers_and_goes_on_when_there_is_room(tmp_path):

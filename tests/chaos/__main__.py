@@ -46,7 +46,9 @@ def on(name: str, folder: Path, seed: int, goal: Goal) -> Outcome:
 
 def _run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcome:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(database, folder, seed, goal))
+        outcome = runner.run(run(database, folder, seed, goal))
+    database.close()
+    return outcome
 
 
 def summary(outcome: Outcome) -> str:

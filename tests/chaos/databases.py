@@ -26,6 +26,9 @@ class Sqlite:
         """Break the connections that servers have; a file has none."""
         return 0
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
 
 class Postgres:
     """A database of its own in a server."""
@@ -50,6 +53,10 @@ class Postgres:
         return len(
             self._connection.execute(f"SELECT pg_terminate_backend(pid) {which}", values).fetchall()
         )
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._connection.close()
 
 
 Database = Sqlite | Postgres
