@@ -128,7 +128,7 @@ class Server:
         command += ["--seconds", str(seconds), "--batch", str(batch)]
         command += ["--connections", str(connections)]
         before = self.worked()
-        ended = subprocess.run(command, check=True, capture_output=True, text=True)
+        ended = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found = msgspec.json.decode(ended.stdout)
         found["cost"] = (self.worked() - before) / found["all"]
         return found  # type: ignore[no-any-return]
