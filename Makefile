@@ -30,11 +30,12 @@ bench: .venv/bench ## how fast it is, as ratios
 chaos: .venv/ready ## kill the service 200 times on each database, and see that nothing is lost
 	PYTHONPATH=tests $(RUN)/python -m chaos --kills 200 --events 100000
 
-docs: .venv/ready ## run every block of code in the documentation
+docs: .venv/docs ## the site, in site/; every block of code in it is run
 	$(RUN)/pytest tests/test_docs.py
+	$(RUN)/zensical build --strict --config-file mkdocs.yml
 
 clean: ## remove what the other targets made
-	rm -rf .venv demo .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo site .cache .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("askwise needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -44,4 +45,8 @@ clean: ## remove what the other targets made
 
 .venv/bench: .venv/ready
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+.venv/docs: .venv/ready
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@

@@ -9,8 +9,8 @@ and what counts is the regret a case.
 Every entry belongs to one half. Constants of a learner are chosen on the "chosen-on" half only; the
 "kept-aside" half has an entry of the same character for each and is only reported on. The halves
 were assigned before anything was measured. Reports were looked at more than once while the learner
-grew, so there is a third part, "untouched", to be measured once, when a learner is done: no learner
-has met it yet. One of its entries was replaced because nothing was to be gained there.
+grew, so there is a third part, "untouched", to be measured only when a learner is done:
+docs/learning.md says how often it was. One entry was replaced: nothing was to be gained there.
 
 Everything here is drawn with fixed seeds.
 """

@@ -97,7 +97,7 @@ def test_a_random_population_is_the_librarys(folder, problem):
     for name, share in run.bought().items():
         (row,) = [row for row in rows if row[:2] == ["buys", name]]
         assert row[-1] == f"{share:.0%}"
-    assert learner.recommend().tree() in text
+    assert str(learner.recommend().tree()) in text
     assert text.endswith("saved as clinic.askwise\n")
     loaded = aw.load(folder / "clinic.askwise")
     assert type(loaded) is aw.SeqOOS

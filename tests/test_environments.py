@@ -251,7 +251,7 @@ def test_what_is_bought_changes_as_prices_rise():
     for price in prices:
         model = breast_cancer(price)
         sets.append(aw.oracle.simultaneous(model).observations)
-        trees.append(aw.oracle.sequential(model).tree().replace(f" ({price:g})", ""))
+        trees.append(aw.oracle.sequential(model).tree().outline().replace(f" ({price:g})", ""))
     assert sets == [
         ("age", "estrogen receptor", "WHO score"),
         ("age", "WHO score"),

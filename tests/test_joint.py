@@ -261,14 +261,25 @@ def test_options_are_checked(options, message):
         Learner(breast_cancer().problem, **options)
 
 
-# Buying a set at once, most seeds are still with the second-best set after 5,000 cases (0.907).
-@pytest.mark.parametrize(("plan", "part"), [("sequential", 0.97), ("simultaneous", 0.89)])
-def test_learns_in_few_cases(plan, part):
+def part_of_the_best(plan, seed, cases):
+    """What the policy of the moment is worth, as a part of what the best one is."""
     model = breast_cancer(5.0)
-    oracle = getattr(aw.oracle, plan)
-    learner = Learner(model.problem, plan=plan, rng=0)
-    simulate(learner, Population(model), steps=5_000, rng=0)
-    assert learner.policy.evaluate(model) > part * oracle(model).value
+    learner = Learner(model.problem, plan=plan, rng=seed)
+    simulate(learner, Population(model), steps=cases, rng=seed)
+    return learner.policy.evaluate(model) / getattr(aw.oracle, plan)(model).value
+
+
+@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
+def test_learns_in_few_cases(plan):
+    assert part_of_the_best(plan, seed=0, cases=5_000) > 0.97
+
+
+def test_learns_which_set_to_buy_whatever_the_seed():
+    """After 5,000 cases two seeds of three are still with the second-best set, at 0.907 of the
+    best; the one above is not. Twice the cases are enough in the mean, and are not (0.95) if
+    the wide world is drawn wider too soon (`SETTLED` at 300)."""
+    parts = [part_of_the_best("simultaneous", seed, cases=10_000) for seed in range(4)]
+    assert np.mean(parts) > 0.97
 
 
 def useless(cost):

@@ -125,7 +125,7 @@ def test_by_hand():
     # first the mammogram; the MRI only if high (.32 of cases): 64 + 32 − 1 − .32 · 9 = 92.12
     policy = oracle.sequential(model)
     assert policy.value == pytest.approx(92.12)
-    assert policy.tree() == (
+    assert policy.tree().outline() == (
         "buy mammogram (1)\n"
         "├─ low → wait\n"
         "└─ high → buy mri (9)\n"
@@ -139,7 +139,7 @@ def test_by_hand():
 
 def test_too_dear_buys_nothing():
     policy = oracle.sequential(clinic(mri=60.0))
-    assert policy.tree() == "wait (buying nothing)"
+    assert policy.tree().outline() == "wait (buying nothing)"
     assert policy.value == pytest.approx(80)
 
 
@@ -150,7 +150,7 @@ def test_a_free_look_that_changes_nothing_is_not_bought():
         actions=["a", "b"],
     )
     model = Model(problem, rng.dirichlet(np.ones(27)), np.tile([0.3, 0.7], (27, 1)))
-    assert oracle.sequential(model).tree() == "b (buying nothing)"
+    assert oracle.sequential(model).tree().outline() == "b (buying nothing)"
     assert oracle.simultaneous(model).observations == ()
 
 
@@ -167,7 +167,7 @@ def test_the_tree_of_a_set():
     best = [[0, 0, 1], [2, 2, 2]]
     reward = np.eye(3)[best]
     policy = oracle.simultaneous(Model(problem, rng.dirichlet(np.full(6, 5.0)), reward))
-    assert policy.tree() == (
+    assert policy.tree().outline() == (
         "buy age + stage (3)\n"
         "├─ age <50\n"
         "│  ├─ stage I or II → AC\n"

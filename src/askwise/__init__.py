@@ -3,6 +3,7 @@
 from askwise import cuts, environments, learners, oracle
 from askwise.cases import Case
 from askwise.errors import AskwiseError
+from askwise.explanation import Explanation, explain
 from askwise.lattice import Lattice
 from askwise.learners import (
     LEARNERS,
@@ -23,11 +24,14 @@ from askwise.learners import (
     SimOOS,
     load,
 )
+from askwise.logs import Fit, fit, off_policy
 from askwise.models import Model
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Observation, Panel, Problem
 from askwise.simulation import Run, simulate
 from askwise.statistics import Statistics
+from askwise.trees import Tree
+from askwise.worth import Worth, worth
 
 __version__ = "0.1.0"
 
@@ -42,6 +46,8 @@ __all__ = [
     "Case",
     "ContextualUCB",
     "EpochGreedy",
+    "Explanation",
+    "Fit",
     "FixedSet",
     "Lattice",
     "Learner",
@@ -60,10 +66,16 @@ __all__ = [
     "SimOOS",
     "SimultaneousPolicy",
     "Statistics",
+    "Tree",
+    "Worth",
     "cuts",
     "environments",
+    "explain",
+    "fit",
     "learners",
     "load",
+    "off_policy",
     "oracle",
     "simulate",
+    "worth",
 ]

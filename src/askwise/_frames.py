@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,33 @@ def cells_of(column: Any) -> list[Any]:
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         raise TableError(f"expected a list, an array or a series as a column: {error}") from None
     return cells
+
+
+KINDS = ("dict", "pandas", "polars", "pyarrow")
+
+
+def framed(columns: dict[str, list[Any]], kind: str) -> Any:
+    """The columns as a frame of that kind; a "dict" is what they are."""
+    if kind not in KINDS:
+        raise TableError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    if kind == "dict":
+        return columns
+    try:
+        backend = import_module(kind)
+    except ImportError:
+        raise TableError(f"a frame of kind {kind!r} needs {kind}, which is not installed") from None
+    import narwhals as nw
+
+    cells: dict[str, Any] = {name: _of_one_type(column) for name, column in columns.items()}
+    if kind == "pandas":  # whole numbers stay whole where some are missing
+        for name, column in cells.items():
+            if {type(cell) for cell in column} == {int, type(None)}:
+                cells[name] = backend.array(column, dtype="Int64")
+    return nw.from_dict(cells, backend=backend).to_native()
+
+
+def _of_one_type(column: list[Any]) -> list[Any]:
+    """Numbers and texts in one column become texts; nothing stays nothing."""
+    if len({type(cell) for cell in column} - {type(None)}) < 2:
+        return column
+    return [None if cell is None else str(cell) for cell in column]

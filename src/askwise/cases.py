@@ -8,7 +8,7 @@ from typing import Protocol
 
 from askwise.errors import CaseError, ProblemError
 from askwise.lattice import Lattice
-from askwise.policy import Policy
+from askwise.policy import Policy, Propensities
 from askwise.problem import Seen, Value
 from askwise.statistics import check_reward
 
@@ -37,6 +37,7 @@ class Case:
     """One decision. It follows the policy it was opened under, whatever is learned meanwhile."""
 
     __slots__ = (
+        "_chances",
         "_desk",
         "_lattice",
         "_looks",
@@ -78,6 +79,7 @@ class Case:
         self.is_cancelled = False
         self.block = 0
         """In which block of its learner's memory the reward was counted."""
+        self._chances: Propensities | None = None
         self._desk = desk
         self._policy: Policy | None = policy
         self._lattice = policy.lattice
@@ -115,6 +117,21 @@ class Case:
             return lattice.spent(self.state_index)
         bought = {i for i, _ in self.path}
         return lattice.tariff.cost_of([i for i in lattice.charged(self.state_index) if i in bought])
+
+    @property
+    def propensity(self) -> tuple[float, ...] | None:
+        """How likely each step was, given what was seen: the looks, then the action.
+
+        A step is a decision. Buying one after the other, every look is one, that which is wanted
+        now included; buying at once, the set is one. The last is the action together with stopping:
+        the product is the probability of all that was done, and over all that could have been done
+        the products sum to 1. A learner that does not randomise has 1.0 everywhere. One that draws
+        a policy for a round has the probabilities under that policy. None if they are not known.
+        """
+        with self._desk.lock:
+            policy = self._policy
+            chances = self._chances if policy is None else self._chances_so_far(policy)
+            return chances() if callable(chances) else chances
 
     @property
     def is_rewarded(self) -> bool:
@@ -201,6 +218,8 @@ class Case:
                 what = "is cancelled" if self.is_cancelled else "has its reward"
                 raise CaseError(f"case {self.id} {what} already")
             self._desk.cancelled(self)
+            if self._policy is not None:
+                self._chances = self._chances_so_far(self._policy)
             self.is_cancelled = True
             self.wanted = self._looks = ()
             self._policy = None
@@ -277,8 +296,12 @@ class Case:
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
+    def _chances_so_far(self, policy: Policy) -> Propensities | None:
+        return policy.chances(self.start, self.path, self._looks, self.action_index)
+
     def _act(self, policy: Policy) -> None:
         """Nothing more is wanted."""
-        self.action_index = policy.action_in_case(self.state_index, self.tag)
+        self.action_index = action = policy.action_in_case(self.state_index, self.tag)
+        self._chances = policy.chances(self.start, self.path, (), action)
         self._desk.acted(self)
         self._policy = None  # a case that only awaits its reward keeps no old tables alive

@@ -17,6 +17,9 @@ from askwise.prices import Tariff, tariff_of
 from askwise.problem import Fails, Problem, Seen, Value
 from askwise.states import States
 
+UNAFFORDABLE = 1e15
+"""Times β: a price at which nobody buys."""
+
 
 class Lattice(States):
     """The states of a problem, and the relations between them.
@@ -220,4 +223,12 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in ("tariff", "is_plain", "subset_costs", "refunds"):
             other.__dict__.pop(name, None)
+        return other
+
+    def without(self, name: str) -> Lattice:
+        """The same states at a price of one observation that nobody pays, failed or not."""
+        other = self.priced({name: UNAFFORDABLE * self.problem.reward_value})
+        refunded = other.tariff.refunded.copy()
+        refunded[other.to_buy(name)] = -1
+        other.tariff = other.tariff._replace(refunded=refunded)
         return other

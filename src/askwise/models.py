@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from askwise._typing import Floats, Integers
 from askwise.errors import ModelError
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.problem import Problem
 
@@ -80,6 +81,10 @@ class Model:
             reward[possible] /= probability[possible, None]
             self._marginals[lattice.m] = probability, np.clip(reward, 0.0, 1.0)
         return self._marginals[lattice.m]
+
+    def beliefs(self, lattice: Lattice) -> Beliefs:
+        """The truth, for those who ask how often and how much."""
+        return Beliefs(lattice, *self.marginals(lattice))
 
     def sample(self, rng: np.random.Generator, size: int) -> Integers:
         """(size, D) values of independent full states, as their places among the values."""

@@ -10,15 +10,12 @@ import numpy as np
 
 from askwise._typing import Floats
 from askwise.errors import ModelError
-from askwise.estimation.estimates import Estimates
+from askwise.evidence import HAIR, Beliefs
 from askwise.lattice import Lattice
 from askwise.models import Model
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.policy import SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Value
-from askwise.radii import Radii
-
-HAIR = 1e-12
 
 
 def simultaneous(
@@ -29,31 +26,30 @@ def simultaneous(
     With `known` it is the best for a case in which that is given and on file, for nothing: its
     value is what such a case is worth.
     """
-    lattice, estimates = _truth(model)
-    margin = HAIR * lattice.problem.reward_value
+    truth = _truth(model)
     if known is None:
-        plan = plan_simultaneous(lattice, estimates, margin=margin)
-    else:
-        start = lattice.index(known)
-        lattice = lattice.priced({}, lattice.domain(start))
-        by_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
-        plan = plan_set_from(lattice, estimates._replace(weight=by_slot), start, margin=margin)
+        return best_set(truth.lattice, truth)
+    start = truth.lattice.index(known)
+    lattice = truth.lattice.priced({}, truth.lattice.domain(start))
+    estimates = truth.estimates(slots=True)
+    plan = plan_set_from(lattice, estimates, start, margin=_margin(lattice))
     tables = (plan.sets, estimates.action, plan.values)
-    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
+    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(truth))
 
 
 def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
     """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
     if isinstance(observations, str):
         raise ModelError(f"observations must be a list of names, got {observations!r}")
-    lattice, estimates = _truth(model)
+    truth = _truth(model)
+    lattice = truth.lattice
     chosen = tuple(sorted({lattice.to_buy(name) for name in observations}))
     if len(chosen) > model.problem.m:
         raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
     sets = np.full(lattice.contexts, lattice.subset(chosen))
-    plan = plan_simultaneous(lattice, estimates)
-    tables = (sets, estimates.action, plan.values)
-    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
+    best = best_set(lattice, truth)
+    tables = (sets, best.actions, best.values)
+    return SimultaneousPolicy(lattice, *tables, frequency=best.frequency).rests_on(lambda: truth)
 
 
 def sequential(model: Model) -> SequentialPolicy:
@@ -73,32 +69,44 @@ def sequential(model: Model) -> SequentialPolicy:
     >>> policy.value
     91.0
     >>> print(policy.tree())
-    buy mri (9)
-    ├─ neg → wait
-    └─ pos → treat
+                    cases  spent  gain  stopping here
+    buy mri (9)      100%    0.0  91.0  wait 80.0
+    ├─ neg → wait     80%    9.0  91.0
+    └─ pos → treat    20%    9.0  91.0
     """
-    lattice, estimates = _truth(model)
-    margin = HAIR * lattice.problem.reward_value
-    # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
-    every_slot: Floats = np.repeat(estimates.weight[:, None], lattice.m, axis=1)
-    plan = plan_sequential(lattice, estimates._replace(weight=every_slot), margin=margin)
+    truth = _truth(model)
+    return best_path(truth.lattice, truth)
+
+
+def best_set(lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
+    """The best set at the prices of a lattice, if what is believed is true."""
+    estimates = beliefs.estimates(slots=False)
+    plan = plan_simultaneous(lattice, estimates, margin=_margin(lattice))
+    tables = (plan.sets, estimates.action, plan.values)
+    policy = SimultaneousPolicy(lattice, *tables, frequency=_frequency(beliefs))
+    return policy.rests_on(lambda: beliefs)
+
+
+def best_path(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
+    """The best way to look one by one, likewise."""
+    estimates = beliefs.estimates(slots=True)
+    plan = plan_sequential(lattice, estimates, margin=_margin(lattice))
     tables = (plan.next, estimates.action, plan.values)
-    return SequentialPolicy(lattice, *tables, frequency=_frequency(lattice, estimates))
+    policy = SequentialPolicy(lattice, *tables, frequency=_frequency(beliefs))
+    return policy.rests_on(lambda: beliefs)
 
 
-def _frequency(lattice: Lattice, truth: Estimates) -> Floats | None:
+def _margin(lattice: Lattice) -> float:
+    return HAIR * lattice.problem.reward_value
+
+
+def _frequency(beliefs: Beliefs) -> Floats | None:
     """P of every context, if there are several."""
-    if lattice.contexts == 1:
-        return None
-    return np.array(truth.weight[: lattice.contexts], np.float64)
+    contexts = beliefs.lattice.contexts
+    return None if contexts == 1 else np.array(beliefs.probability[:contexts])
 
 
-def _truth(model: Model) -> tuple[Lattice, Estimates]:
+def _truth(model: Model) -> Beliefs:
     if not isinstance(model, Model):
         raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
-    lattice = Lattice(model.problem)
-    probability, reward = model.marginals(lattice)
-    best: Floats = reward.max(axis=1)
-    # The first action within a hair of the best: equals stay equal however they were summed.
-    action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
-    return lattice, Estimates(best, action, probability, Radii())
+    return model.beliefs(Lattice(model.problem))

@@ -7,22 +7,31 @@ A simultaneous policy is π = (I, h): buy the set I, then take h(ψ). A sequenti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Self, TypeAlias
 
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
 from askwise.errors import ModelError
+from askwise.evidence import Chances, Evidence
 from askwise.lattice import Lattice
 from askwise.models import Model
 from askwise.problem import Problem, Seen
-from askwise.trees import Act, Look, Node, merge, render
+from askwise.trees import Act, Look, Node, Reason, Stop, Tree, blended_reason, merge
+from askwise.trees.figures import Figures
 
 START = 0
 """The empty state; of as many as there are contexts, the first."""
 
 RowOf: TypeAlias = Callable[[int], int]
+
+Path: TypeAlias = Sequence[tuple[int, int]]
+"""What was bought, in order: (observation, the state it led to)."""
+
+Propensities: TypeAlias = tuple[float, ...] | Callable[[], tuple[float, ...]]
+"""A probability for each step, or what works them out, where that takes long and needs little."""
 
 
 class Policy(ABC):
@@ -46,12 +55,23 @@ class Policy(ABC):
         self.lattice = lattice
         self.frequency = frequency
         """How often each context comes; None if there is one, or nothing is known of it."""
+        self._source: Callable[[], Evidence] | None = None
         self.row_of = row_of
         self.actions = actions
         """h(ψ), indexed by row."""
         self.values = values
         """What the plan was made with: V̂(I) of every subset (in every context), or F̂(ψ) of every
         row."""
+
+    def rests_on(self, source: Callable[[], Evidence]) -> Self:
+        """Say what is known where it is used, so that its tree can say why; returns itself."""
+        self._source = source
+        return self
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """What is known where it is used; worked out when first asked for."""
+        return None if self._source is None else self._source()
 
     @property
     def problem(self) -> Problem:
@@ -75,8 +95,10 @@ class Policy(ABC):
         """The observations to buy now; none means act."""
 
     @abstractmethod
-    def nodes(self, state: int = START) -> Node:
-        """The policy from this state on as a tree."""
+    def nodes(
+        self, state: int = START, evidence: Evidence | None = None, share: float = 1.0
+    ) -> Node:
+        """The policy from this state on, to which a share of the cases comes, as a tree."""
 
     @abstractmethod
     def copy(self) -> Policy:
@@ -89,6 +111,16 @@ class Policy(ABC):
     def action_in_case(self, state: int, tag: int) -> int:
         """What a case with that tag does when nothing more is bought."""
         return self.act(state)
+
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """How likely a case took each of its steps; None if the policy does not say.
+
+        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        A policy that tries things, or was drawn for one case, says how likely that was.
+        """
+        return None
 
     @property
     def is_sparse(self) -> bool:
@@ -119,16 +151,20 @@ class Policy(ABC):
         """What to do when `state` is known and nothing more is bought."""
         return self.problem.actions[self.act(self.lattice.index(state))]
 
-    def tree(self) -> str:
-        """What it would buy and do, as text."""
-        return render(self._from_given({}, self.lattice.buyable))
+    def tree(self, evidence: Evidence | Model | None = None) -> Tree:
+        """What it would buy and do, and why, by its own evidence or by another."""
+        if isinstance(evidence, Model):
+            self._check_model(evidence)
+            evidence = evidence.beliefs(self.lattice)
+        evidence = self.evidence if evidence is None else evidence
+        often = None if evidence is None else evidence.contexts()
+        root = self._from_given({}, self.lattice.buyable, evidence, often)
+        costs = [o.cost for o in self.problem.observations]
+        return Tree(root, Figures.of(self.problem.reward_value, costs))
 
     def evaluate(self, model: Model) -> float:
         """ρ(π): its exact expected gain under a model."""
-        if not isinstance(model, Model):
-            raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
-        if model.problem != self.problem:
-            raise ModelError("the policy and the model are of two different problems")
+        self._check_model(model)
         probability, reward = model.marginals(self.lattice)
         beta, gain = self.problem.reward_value, 0.0
         open_states = [g for g in range(self.lattice.contexts) if probability[g] > 0]
@@ -148,29 +184,98 @@ class Policy(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of value {self.value:g}>"
 
-    def _act(self, state: int) -> Act:
-        return Act(self.problem.actions[self.act(state)])
+    def _check_model(self, model: object) -> None:
+        if not isinstance(model, Model):
+            raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
+        if model.problem != self.problem:
+            raise ModelError("the policy and the model are of two different problems")
 
-    def _look(self, state: int, i: int, bought: tuple[int, ...], children: list[Node]) -> Look:
+    # --- the tree, and what is known of the cases that come to each node -------------------------
+
+    def _act(self, state: int, evidence: Evidence | None, share: float) -> Act:
+        action = self.problem.actions[self.act(state)]
+        if evidence is None:
+            return Act(action)
+        earned, spent = evidence.earned(state, self.act(state)), self.lattice.spent(state)
+        if earned is None:
+            return Act(action, Reason(share, spent, None, 0.0))
+        beta = self.problem.reward_value
+        return Act(
+            action, Reason(share, spent, beta * earned.mean - spent, beta**2 * earned.variance)
+        )
+
+    def _look(
+        self,
+        state: int,
+        i: int,
+        bought: tuple[int, ...],
+        children: list[Node],
+        evidence: Evidence | None,
+        share: float,
+        cases: float,
+    ) -> Look:
+        """A node that looks at i; what its outcomes lead to rests on so many cases."""
         observation = self.lattice.observations[i]
         return Look(
             bought=self.lattice.names_of(bought),
             cost=self.lattice.price(state, bought),
             observation=observation.name,
             branches=merge(list(zip(observation.outcomes, children, strict=True))),
+            reason=self._why_look(state, bool(bought), children, evidence, share, cases),
         )
 
-    def _from_given(self, known: dict[int, int], i: int) -> Node:
+    def _why_look(
+        self,
+        state: int,
+        buys: bool,
+        children: list[Node],
+        evidence: Evidence | None,
+        share: float,
+        cases: float,
+    ) -> Reason | None:
+        if evidence is None:
+            return None
+        after = blended_reason([child.reason for child in children if child.reason is not None])
+        variance, gain = after.variance, after.gain
+        if after.share == 0 and share > 0:  # nobody ever looked here
+            gain = None
+        elif gain is not None and cases < np.inf and after.share > 0:
+            # how often each outcome comes is itself an estimate
+            between = sum(
+                c.reason.share / after.share * (c.reason.gain - gain) ** 2
+                for c in children
+                if c.reason is not None and c.reason.gain is not None
+            )
+            variance += between / max(1.0, cases)
+        if not buys:
+            return Reason(share, after.spent, gain, variance)
+        spent, action = self.lattice.spent(state), self.act(state)
+        earned = evidence.earned(state, action)
+        beta = self.problem.reward_value
+        stopped = None if earned is None else beta * earned.mean - spent
+        stop = Stop(self.problem.actions[action], stopped)
+        return Reason(share, spent, gain, variance, stop)
+
+    def _from_given(
+        self, known: dict[int, int], i: int, evidence: Evidence | None, often: Chances | None
+    ) -> Node:
         """One level for each given observation on which anything depends, then the policy."""
         if i == len(self.lattice.observations):
-            return self.nodes(self.lattice.index_of(known))
+            start = self.lattice.index_of(known)
+            share = 0.0 if often is None else float(often.probability[start])
+            return self.nodes(start, evidence, share)
         observation = self.lattice.observations[i]
         outcomes = observation.outcomes
-        children = [self._from_given(known | {i: x}, i + 1) for x in range(len(outcomes))]
+        children = [
+            self._from_given(known | {i: x}, i + 1, evidence, often) for x in range(len(outcomes))
+        ]
         branches = merge(list(zip(outcomes, children, strict=True)))
         if len(branches) == 1:
             return branches[0][1]
-        return Look(bought=(), cost=0.0, observation=observation.name, branches=branches)
+        share = sum(child.reason.share for child in children if child.reason is not None)
+        cases = 0.0 if often is None else often.cases
+        reason = self._why_look(START, False, children, evidence, share, cases)
+        return Look((), 0.0, observation.name, branches, reason)
 
 
 class SimultaneousPolicy(Policy):
@@ -226,20 +331,38 @@ class SimultaneousPolicy(Policy):
         rest = tuple(i for i in lattice.members(chosen) if i not in known)
         return rest[: lattice.m - len(known)]
 
-    def nodes(self, state: int = START) -> Node:
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """Certain: the set, if there is one to buy, then the action."""
+        return (1.0,) * (bool(path or looks) + (action >= 0))
+
+    def nodes(
+        self, state: int = START, evidence: Evidence | None = None, share: float = 1.0
+    ) -> Node:
         """The set, then one level for each of its members on which the action depends."""
         looks = self.looks(state)
         if not looks:
-            return self._act(state)
-        rest = [self._split(child, looks[1:]) for child in self.lattice.children(state, looks[0])]
-        return self._look(state, looks[0], looks, rest)
+            return self._act(state, evidence, share)
+        return self._split(state, looks, looks, evidence, share)
 
-    def _split(self, state: int, looks: tuple[int, ...]) -> Node:
+    def _split(
+        self,
+        state: int,
+        looks: tuple[int, ...],
+        bought: tuple[int, ...],
+        evidence: Evidence | None,
+        share: float,
+    ) -> Node:
         if not looks:
-            return self._act(state)
-        children = self.lattice.children(state, looks[0])
-        node = self._look(state, looks[0], (), [self._split(c, looks[1:]) for c in children])
-        return node.branches[0][1] if len(node.branches) == 1 else node
+            return self._act(state, evidence, share)
+        shares, cases = shares_after(self.lattice, evidence, state, looks[0], share)
+        children = [
+            self._split(child, looks[1:], (), evidence, part)
+            for child, part in zip(self.lattice.children(state, looks[0]), shares, strict=True)
+        ]
+        node = self._look(state, looks[0], bought, children, evidence, share, cases)
+        return node.branches[0][1] if len(node.branches) == 1 and not bought else node
 
 
 class SequentialPolicy(Policy):
@@ -278,10 +401,32 @@ class SequentialPolicy(Policy):
         i = self.following.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
 
-    def nodes(self, state: int = START) -> Node:
+    def chances(
+        self, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """Certain: every look, then the action."""
+        return (1.0,) * (len(path) + len(looks) + (action >= 0))
+
+    def nodes(
+        self, state: int = START, evidence: Evidence | None = None, share: float = 1.0
+    ) -> Node:
         """One level for each look."""
         looks = self.looks(state)
         if not looks:
-            return self._act(state)
-        children = [self.nodes(child) for child in self.lattice.children(state, looks[0])]
-        return self._look(state, looks[0], looks, children)
+            return self._act(state, evidence, share)
+        shares, cases = shares_after(self.lattice, evidence, state, looks[0], share)
+        children = [
+            self.nodes(child, evidence, part)
+            for child, part in zip(self.lattice.children(state, looks[0]), shares, strict=True)
+        ]
+        return self._look(state, looks[0], looks, children, evidence, share, cases)
+
+
+def shares_after(
+    lattice: Lattice, evidence: Evidence | None, state: int, i: int, share: float
+) -> tuple[list[float], float]:
+    """The share of the cases that each outcome of a look gets, and how many cases say so."""
+    chances = None if evidence is None or share == 0 else evidence.chances(state, i)
+    if chances is None:
+        return [0.0] * len(lattice.children(state, i)), 0.0
+    return (share * chances.probability).tolist(), chances.cases

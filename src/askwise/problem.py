@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from askwise._documents import read_document, write_document
+from askwise._html import of_problem
 from askwise.bins import bin_of, checked_edges, checked_names, is_missing, is_number, kind_of
 from askwise.errors import CaseError, ProblemError
 
@@ -255,6 +256,9 @@ class Problem(
             for o in self.observations
         ]
         return msgspec.structs.replace(self, observations=priced)
+
+    def _repr_html_(self) -> str:
+        return of_problem(self)
 
     @property
     def m(self) -> int:

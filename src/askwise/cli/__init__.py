@@ -4,7 +4,13 @@ import sys
 
 import typer
 
-from askwise.cli import reproducing, serving, simulating  # noqa: F401 (each adds its commands)
+from askwise.cli import (  # noqa: F401 (each adds its commands)
+    explaining,
+    fitting,
+    reproducing,
+    serving,
+    simulating,
+)
 from askwise.cli.app import app
 from askwise.errors import AskwiseError
 

@@ -66,7 +66,7 @@ def simulate_command(
     if isinstance(chosen, learners.Learner):
         say(f"by the {chosen.model_name} model")
     say("\nWhat it recommends:\n")
-    say(chosen.recommend().tree())
+    say(str(chosen.recommend().tree()))
     if save is not None:
         chosen.save(save)
         say(f"\nsaved as {save}")

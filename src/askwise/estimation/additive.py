@@ -23,7 +23,7 @@ import numpy as np
 from askwise._typing import Floats, Integers
 from askwise.errors import StatisticsError
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.shortlist import Beliefs, Shortlist, small_world
+from askwise.estimation.shortlist import Beliefs, Shortlist, SmallWorld, small_world
 from askwise.lattice import Lattice
 from askwise.layout import count_states
 from askwise.problem import Panel, Problem
@@ -80,6 +80,10 @@ class Screened(NamedTuple):
 
     def world(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """A world of the few: a draw whose doubt is scaled by `spread`."""
+        return self.small_world(rng, spread=spread).estimates
+
+    def small_world(self, rng: np.random.Generator, *, spread: float) -> SmallWorld:
+        """The same, with the rewards of every action."""
         return small_world(self.few, self.beliefs, self.data, rng, spread=spread)
 
 

@@ -74,14 +74,14 @@ class JointModel:
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
 
-    def update(self, statistics: Statistics) -> None:
+    def update(self, statistics: Statistics, steps: int = STEPS) -> None:
         """Go on from the last estimates with the counters of now."""
         from askwise._kernels.joint_population import improve_population, marginals
         from askwise._kernels.joint_rewards import posterior
 
         layout = self.lattice.layout
         seen = statistics.action_counts.sum(axis=1)
-        for _ in range(STEPS):
+        for _ in range(steps):
             improve_population(
                 self._order,
                 layout.offsets,
@@ -117,6 +117,20 @@ class JointModel:
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""
         return self._of_states(0.5 + self._mean)
+
+    def variance(self, state: int, action: int) -> float:
+        """Of r(a, ψ): ‖U⁻ᵀ p(· | ψ)‖²."""
+        from askwise._kernels.joint_rewards import solve_lower
+
+        subset = self.lattice.subset_of(state)
+        states = self.lattice.states(subset)
+        width = len(self.population) // len(states)
+        first = (state - states.start) * width
+        cells = self._order[subset, first : first + width]
+        x = np.zeros(len(self.population))
+        x[cells] = self.population[cells] / self.probability[state]
+        solve_lower(self._factor[action], x)
+        return float(x @ x)
 
     def draw(self, rng: np.random.Generator, spread: float, *, slots: bool) -> Estimates:
         """A world as the planners take it: a draw if the spread is 1, else so much nearer the mean.

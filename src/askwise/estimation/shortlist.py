@@ -81,10 +81,27 @@ class Beliefs(NamedTuple):
     """(few, few): τ² of the effects of each pair i < j."""
 
 
+class SmallWorld(NamedTuple):
+    """What is so in the lattice of the few, if a draw is true."""
+
+    weight: Floats
+    """p(ψ)."""
+    reward: Floats
+    """r(a, ψ) at [ψ, a]."""
+    counts: Floats
+    """N(a, ψ): the cases that its own rewards came from, at [ψ, a]."""
+
+    @property
+    def estimates(self) -> Estimates:
+        """As planners take it."""
+        best, action = self.reward.max(axis=1), self.reward.argmax(axis=1).astype(np.int16)
+        return Estimates(best, action, self.weight, Radii())
+
+
 def small_world(
     few: Shortlist, beliefs: Beliefs, data: Data, rng: np.random.Generator, *, spread: float
-) -> Estimates:
-    """Estimates over the lattice of the few: a draw whose doubt is scaled by `spread`."""
+) -> SmallWorld:
+    """A world over the lattice of the few: a draw whose doubt is scaled by `spread`."""
     from askwise._kernels.joint import marginalise, maximise, project
 
     lattice, actions = few.lattice, data.counts.shape[1]
@@ -116,7 +133,7 @@ def small_world(
     every = np.arange(lattice.size)
     marginalise(lattice.layout, few.strides, p, cells, every, weight, reward)
     reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
-    return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())
+    return SmallWorld(weight, reward, counts)
 
 
 def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:

@@ -91,8 +91,8 @@ def best_at(cost: float) -> Oracle:
         sequential=one_by_one.value,
         bought_simultaneous=_bought(together, cost),
         bought_sequential=_bought(one_by_one, cost),
-        tree_simultaneous=together.tree(),
-        tree_sequential=one_by_one.tree(),
+        tree_simultaneous=together.tree().outline(),
+        tree_sequential=one_by_one.tree().outline(),
     )
 
 

@@ -79,7 +79,7 @@ def run_job(job: Job) -> Cell:
         seconds=seconds,
         bought=run.bought(late),
         curve=_curve(run, best),
-        tree=learner.recommend().tree(),
+        tree=learner.recommend().tree().outline(),
     )
 
 

@@ -18,7 +18,9 @@ from askwise._typing import Choices, Floats, Integers
 from askwise.cases import Case
 from askwise.estimation.additive import AdditiveModel, Screened
 from askwise.estimation.estimates import Estimates
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
+from askwise.learners.believing import additive_beliefs
 from askwise.learners.budget import affordable_cases
 from askwise.learners.compact import TreePolicy, tree_policy
 from askwise.learners.plans import WayToBuy
@@ -122,7 +124,13 @@ class AdditiveMind:
         following, mean = without_idle_looks(
             screened.few.lattice, self._follow(screened, mean), mean
         )
-        return self._policy(screened, mean, following, 0.0)
+        policy = self._policy(screened, mean, following, 0.0)
+        return policy.rests_on(lambda: additive_beliefs(self.lattice, screened, statistics.cases))
+
+    def beliefs(self, statistics: Statistics) -> Beliefs:
+        """What it believes, for those who want reasons; changes nothing."""
+        screened, _ = self._means(statistics)
+        return additive_beliefs(self.lattice, screened, statistics.cases)
 
     def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
         """The world of the means; changes nothing."""

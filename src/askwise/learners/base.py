@@ -16,12 +16,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from askwise._html import line, lines, title
 from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
+from askwise.evidence import Evidence
 from askwise.lattice import Lattice
+from askwise.learners.believing import complete_beliefs, evidence_of, is_complete
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
@@ -168,10 +171,19 @@ class BaseLearner(ABC):
         """The best policy by cautious estimates: what to deploy if learning were to stop now.
 
         `policy` is what the learner does, and it may be trying something out; this is what it has
-        learned. Its value is a cautious estimate of the gain. Changes nothing.
+        learned. Its value is a cautious estimate of the gain. A learner that started from records
+        in which all is known recommends what is best by them. Changes nothing.
         """
         with self.lock:
+            if is_complete(self.statistics):
+                return self.way.best_policy(self.lattice, complete_beliefs(self.statistics))
             return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+
+    def evidence(self) -> Evidence:
+        """What is known of the population after all cases so far; changes nothing."""
+        with self.lock:
+            by_visits = self.way.name == "simultaneous"
+            return evidence_of(self.statistics, by_visits=by_visits)
 
     def merge(self, statistics: Statistics) -> None:
         """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
@@ -297,6 +309,12 @@ class BaseLearner(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.statistics.cases:,} cases, round {self.round:,}>"
+
+    def _repr_html_(self) -> str:
+        known = f"{self.statistics.cases:,} cases", f"round {self.round:,}"
+        return (
+            title(self.name, *known) + line("it recommends:") + lines(str(self.recommend().tree()))
+        )
 
     def _policy_of_the_round(self) -> Policy:
         full = self.round_length is not None and self.lengths[1] >= self.round_length

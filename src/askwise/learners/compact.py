@@ -8,13 +8,15 @@ would do without.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Lattice
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.learners.chances import blind_tree_chances, remaining, tree_chances
+from askwise.policy import Path, Policy, Propensities, SequentialPolicy, SimultaneousPolicy
 from askwise.statistics import UNIT, Statistics
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
@@ -40,6 +42,11 @@ class _OfTree(Policy):
         tree = self.compact
         actions = len(self.problem.actions)
         return int(action_of(tree, tag, kind_of(tree, tag), self.node(state), actions))
+
+    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+        """Of each step; when somebody asks, since a tree is small."""
+        kind = blind_tree_chances if self.compact.blind else tree_chances
+        return partial(kind, self.lattice, self.compact, start, path, looks, action)
 
     def tally(self, start: int, state: int, tag: int, tallies: Tallies) -> None:
         """A case with that tag began in one state and acted in another: count its looks."""
@@ -139,9 +146,7 @@ class SimultaneousTree(_OfTree, SimultaneousPolicy):
         layout, tree = self.lattice.layout, self.compact
         start = self.lattice.context(state)
         bought = self.lattice.members(int(set_of(layout, tree, tag, self._values_in(start), 0)))
-        known = self.lattice.domain(state)
-        rest = tuple(i for i in bought if i not in known)
-        return rest[: self.lattice.m - len(known)]
+        return remaining(self.lattice, bought, self.lattice.domain(state))
 
 
 TreePolicy = SequentialTree | SimultaneousTree

@@ -24,7 +24,9 @@ from askwise.cases import Case
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.joint import JointModel
 from askwise.estimation.optimistic import practical_radii
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
+from askwise.learners.believing import joint_beliefs
 from askwise.learners.budget import affordable_cases
 from askwise.learners.plans import WayToBuy, set_policy_from
 from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
@@ -36,8 +38,12 @@ from askwise.statistics import Statistics
 
 SPREAD = 0.5
 """How far the world that is planned for is drawn from the mean: ½ of the posterior's spread."""
-SETTLED = 300
-"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1."""
+SETTLED = 1_000
+"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1.
+
+Sooner costs score early on, and for long when buying sets; later, runs may stay stuck for longer.
+How it was chosen is in docs/learning.md.
+"""
 CURIOSITY = 2.0
 DARING = 1.0
 """The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""
@@ -105,6 +111,10 @@ class JointMind:
         """The best policy by cautious estimates among what was tried; changes nothing."""
         radii = practical_radii(width=1.0).at(statistics.cases + 1)
         return self.way.cautious_policy(statistics, radii)
+
+    def beliefs(self, statistics: Statistics) -> Beliefs:
+        """What it believes, for those who want reasons; changes nothing."""
+        return joint_beliefs(statistics)
 
     def _tries(self, statistics: Statistics, wide: Estimates) -> Tries:
         """What is most telling in the wide world whatever the price, and what is best there."""

@@ -11,6 +11,7 @@ from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError
 from askwise.estimation.joint import MOST_CELLS, count_cells
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.learners.additive import AdditiveMind
 from askwise.learners.base import BaseLearner
@@ -53,6 +54,9 @@ class Mind(Protocol):
 
     def recommend(self, statistics: Statistics) -> Policy:
         """What to deploy if learning were to stop now; changes nothing."""
+
+    def beliefs(self, statistics: Statistics) -> Beliefs:
+        """What it believes, for those who want reasons; changes nothing."""
 
     def acted(self, statistics: Statistics, case: Case) -> None:
         """Count a case that acted, and what it looked at; its reward is counted elsewhere."""
@@ -98,7 +102,7 @@ class Learner(BaseLearner):
     >>> learner.model_name
     'joint'
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    79.3
+    79.6
     """
 
     name = "learner"
@@ -208,6 +212,11 @@ class Learner(BaseLearner):
         """
         with self.lock:
             return self.mind.recommend(self.statistics)
+
+    def evidence(self) -> Beliefs:
+        """What it believes; changes nothing."""
+        with self.lock:
+            return self.mind.beliefs(self.statistics)
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""

@@ -9,8 +9,11 @@ from askwise.cases import Case
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
+from askwise.learners.believing import evidence_of
 from askwise.learners.rounds import Marks
+from askwise.oracle import best_path, best_set
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.planning.incremental import (
@@ -44,6 +47,9 @@ class WayToBuy(Protocol):
 
     def cautious_policy(self, statistics: Statistics, radii: Radii) -> Policy:
         """The best policy among what was tried, by cautious estimates."""
+
+    def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
+        """The best policy if what is believed is true; its value is exact then."""
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -118,7 +124,12 @@ class Simultaneous:
         plan = plan_seen_sets(statistics, known)
         tables = (plan.sets, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        return SimultaneousPolicy(statistics.lattice, *tables, *views)
+        policy = SimultaneousPolicy(statistics.lattice, *tables, *views)
+        return policy.rests_on(lambda: evidence_of(statistics, by_visits=True))
+
+    def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
+        """The best set."""
+        return best_set(lattice, beliefs)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
@@ -208,7 +219,12 @@ class Sequential:
         plan = plan_seen_paths(statistics, known)
         tables = (plan.next, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        return SequentialPolicy(statistics.lattice, *tables, *views)
+        policy = SequentialPolicy(statistics.lattice, *tables, *views)
+        return policy.rests_on(lambda: evidence_of(statistics, by_visits=False))
+
+    def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
+        """The best next look in every state."""
+        return best_path(lattice, beliefs)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool

@@ -1,13 +1,17 @@
 """No learning at all."""
 
+from __future__ import annotations
+
 import math
+from functools import partial
 
 import numpy as np
 
 from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
+from askwise.learners.chances import random_chances
 from askwise.learners.plans import Simultaneous
-from askwise.policy import SimultaneousPolicy
+from askwise.policy import Path, Propensities, SimultaneousPolicy
 
 
 class RandomChoice(BaseLearner):
@@ -30,16 +34,29 @@ class RandomChoice(BaseLearner):
         """Every case is a round."""
         return 1
 
-    def plan(self) -> SimultaneousPolicy:
+    def plan(self) -> RandomPolicy:
         """Another one for every case."""
         return random_policy(self.lattice, self.rng)
 
 
-def random_policy(lattice: Lattice, rng: np.random.Generator) -> SimultaneousPolicy:
+class RandomPolicy(SimultaneousPolicy):
+    """Drawn for one case. Its chances are those of the draw, and need none of its tables."""
+
+    def copy(self) -> RandomPolicy:
+        """The same policy with tables of its own."""
+        tables = (self.sets.copy(), self.actions.copy(), self.values.copy())
+        return RandomPolicy(self.lattice, *tables, self.row_of, self.frequency)
+
+    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+        """Of the set, then of the action, before the policy was drawn."""
+        return partial(random_chances, self.lattice, start, path, looks, action)
+
+
+def random_policy(lattice: Lattice, rng: np.random.Generator) -> RandomPolicy:
     """A uniformly random set with uniformly random actions."""
     subset = int(rng.integers(lattice.subsets))
     actions = np.zeros(lattice.size, np.int16)
     states = lattice.states(subset)
     chosen = rng.integers(len(lattice.problem.actions), size=len(states))
     actions[states.start : states.stop] = chosen
-    return SimultaneousPolicy(lattice, subset, actions, np.full(lattice.parcels, math.nan))
+    return RandomPolicy(lattice, subset, actions, np.full(lattice.parcels, math.nan))

@@ -19,6 +19,7 @@ from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.compact import TreePolicy, tree_policy
 from askwise.learners.plans import row_finder
+from askwise.learners.random_choice import RandomPolicy
 from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
 from askwise.planning.compact import children_of
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
@@ -37,6 +38,8 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     """Whether they have a row for every state, though the counters may not."""
     frequency: bool = False
     """Whether it is known how often each context comes."""
+    drawn: bool = False
+    """Whether it was drawn for one case, as in `random_choice.py`."""
     tries: bool = False
     """Whether it tries things beside, as in `trying.py`."""
     pairs: int = 0
@@ -80,7 +83,14 @@ def _describe(policy: Policy, statistics: Statistics) -> SavedPolicy:
         rows = min(rows, statistics.visited)  # what is beyond was never visited
     kind = "simultaneous" if isinstance(policy, SimultaneousPolicy) else "sequential"
     tries = isinstance(policy, TryingPolicy)
-    return SavedPolicy(kind, rows, dense=not policy.is_sparse, frequency=weighed, tries=tries)
+    return SavedPolicy(
+        kind,
+        rows,
+        dense=not policy.is_sparse,
+        frequency=weighed,
+        drawn=isinstance(policy, RandomPolicy),
+        tries=tries,
+    )
 
 
 def tables_of(policy: Policy, rows: int) -> dict[str, Array]:
@@ -135,7 +145,8 @@ def _rebuild_plain(
         sets = load_array(archive, f"{prefix}.sets", (lattice.contexts,), np.int64)
         _check_choices("sets", sets, 0, lattice.subsets)
         values = load_array(archive, f"{prefix}.values", (lattice.parcels,), np.float64)
-        return SimultaneousPolicy(lattice, sets, actions, values, row_of, frequency)
+        simultaneous = RandomPolicy if saved.drawn else SimultaneousPolicy
+        return simultaneous(lattice, sets, actions, values, row_of, frequency)
     if saved.kind == "sequential":
         values = load_array(archive, f"{prefix}.values", rows, np.float64)
         following = load_array(archive, f"{prefix}.following", rows, np.int16)

@@ -61,6 +61,8 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     prices: dict[str, float]
     """Those that are not the problem's."""
     on_file: list[int]
+    propensity: list[float] | None = None
+    """Once it has acted: how likely its steps were, if that is known."""
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,7 +98,9 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
                 policies.append(case._policy)
             place = next(k for k, p in enumerate(policies) if case.follows(p))
         what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
-        cases.append(_Case(*what, case.block, *own_prices(case.lattice, learner.lattice)))
+        prices = own_prices(case.lattice, learner.lattice)
+        chances = None if case.wanted or case.propensity is None else list(case.propensity)
+        cases.append(_Case(*what, case.block, *prices, chances))
     header = _Header(
         format=FORMAT,
         version=VERSION,
@@ -216,6 +220,9 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
     case.subset = learner.lattice.subset_of(case.state_index)  # raises if there is no such state
     if not -1 <= saved.action < len(learner.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")
+    if not all(0 <= chance <= 1 for chance in saved.propensity or ()):
+        raise FileError(f"case {saved.id} has chances that are not from 0 to 1")
+    case._chances = None if saved.propensity is None else tuple(saved.propensity)
     case._desk = learner
     case._policy = None if saved.policy is None else policies[saved.policy]
     case._looks = ()

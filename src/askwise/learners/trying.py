@@ -9,13 +9,15 @@ policy without its tries.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Lattice
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.learners.chances import one_more_look, remaining, set_chances
+from askwise.policy import Path, Policy, Propensities, SequentialPolicy, SimultaneousPolicy
 from askwise.statistics import UNIT, Statistics
 
 
@@ -60,6 +62,9 @@ class TryingSequentialPolicy(SequentialPolicy):
             return (wanted,)
         from askwise._kernels.trying import look_of
 
+        planned = self.following.item(state)
+        if planned >= 0:  # as in `look_of`, without calling it
+            return (planned,)
         subset, tries = self.lattice.subset_of(state), self.tries
         layout = self.lattice.layout
         i = int(look_of(layout, subset, state, tag, self.following, tries.favourite, tries.chance))
@@ -68,6 +73,28 @@ class TryingSequentialPolicy(SequentialPolicy):
     def action_in_case(self, state: int, tag: int) -> int:
         """The action of a case with that tag."""
         return _action(self, state, tag)
+
+    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+        """Of each look, then of stopping and the action; now, since the tables are large."""
+        steps, state, planned = [], start, self.following.item
+        for i, reached in path:
+            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
+            state = reached
+        if looks:
+            i = looks[0]
+            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
+        if action >= 0:
+            stops = 1.0 - self.tries.chance.item(state) if planned(state) < 0 else 0.0
+            steps.append(stops * _chance(self, state, action))
+        return tuple(steps)
+
+    def _chance_of(self, state: int, i: int) -> float:
+        """Of looking at i, which is not what the policy itself would do."""
+        if self.following.item(state) >= 0:
+            return 0.0
+        chance, favourite = self.tries.chance.item(state), self.tries.favourite.item(state)
+        unknown = self.lattice.buyable - len(self.lattice.domain(state))
+        return one_more_look(i, chance, favourite, unknown)
 
     def run(
         self, statistics: Statistics, tags: Integers, values: Choices, rewards: Floats
@@ -119,13 +146,19 @@ class TryingSimultaneousPolicy(SimultaneousPolicy):
         lattice, tries = self.lattice, self.tries
         context, tables = lattice.context(state), (tries.favourite, tries.chance)
         subset = int(set_of(tag, context, self.sets, lattice.subsets, *tables))
-        known = lattice.domain(state)
-        rest = tuple(i for i in lattice.members(subset) if i not in known)
-        return rest[: lattice.m - len(known)]
+        return remaining(lattice, lattice.members(subset), lattice.domain(state))
 
     def action_in_case(self, state: int, tag: int) -> int:
         """The action of a case with that tag."""
         return _action(self, state, tag)
+
+    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+        """Of the set, then of the action; no table is needed later, but a few of their cells."""
+        context = self.lattice.context(start) if self.lattice.contexts > 1 else 0
+        sets = (self.sets.item(context), self.tries.favourite.item(context))
+        acts = _chance(self, path[-1][1] if path else start, action)
+        cells = (*sets, self.tries.chance.item(context), acts)
+        return partial(set_chances, self.lattice, start, path, looks, action, *cells)
 
     def run(
         self, statistics: Statistics, tags: Integers, values: Choices, rewards: Floats
@@ -188,3 +221,11 @@ def _action(policy: TryingPolicy, state: int, tag: int) -> int:
     from askwise._kernels.trying import action_of
 
     return int(action_of(state, tag, policy.actions, policy.tries.daring, policy.tries.dare))
+
+
+def _chance(policy: TryingPolicy, state: int, action: int) -> float:
+    """Of the action: the daring one with the chance `dare`, else the policy's."""
+    tries = policy.tries
+    dare = tries.dare.item(state)
+    chance = 1.0 - dare if policy.actions.item(state) == action else 0.0
+    return chance + dare if tries.daring.item(state) == action else chance

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-from askwise._extras import need
+from askwise._pages import page, safe
 from askwise.reports import figures
 from askwise.reports.drawing import VARIABLES, inline, looks, style
 from askwise.reports.statistics import Estimate
@@ -35,19 +34,13 @@ class Pair:
 
 def render_page(summary: Summary) -> str:
     """The HTML."""
-    jinja2 = need("jinja2", "report")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters.update(number=number, counted=counted, listed=listed, display=display)
-    source = files("askwise.reports").joinpath("templates/reproduction.html")
-    template = environment.from_string(source.read_text(encoding="utf-8"))
-    return str(template.render(_context(summary, safe=need("markupsafe", "report").Markup)))
+    filters = {"number": number, "counted": counted, "listed": listed, "display": display}
+    return page("reproduction", filters=filters, **_context(summary))
 
 
-def _context(summary: Summary, safe: Any) -> dict[str, Any]:
+def _context(summary: Summary) -> dict[str, Any]:
     with style():
-        pictures = _pictures(summary, safe)
+        pictures = _pictures(summary)
     focus = summary.focus
     return pictures | {
         "info": summary.info,
@@ -67,7 +60,7 @@ def _context(summary: Summary, safe: Any) -> dict[str, Any]:
     }
 
 
-def _pictures(summary: Summary, safe: Any) -> dict[str, Any]:
+def _pictures(summary: Summary) -> dict[str, Any]:
     alt = f"Mean gain per case against the price of one observation. {answer(summary)}"
     focus = display(summary.focus)
     found: dict[str, Any] = {}

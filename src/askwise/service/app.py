@@ -14,6 +14,7 @@ from askwise.errors import LedgerError
 from askwise.service.errors import Refusal
 from askwise.service.house import House
 from askwise.service.http import Answering, Request, Response, refused, segments
+from askwise.service.ledger.contract import StoredToken
 from askwise.service.logs import log, log_failure
 from askwise.service.metrics import KIND
 from askwise.service.openapi import CALLS, document
@@ -56,7 +57,7 @@ class App:
             "/readyz": self._ready,
             "/openapi.json": lambda _: Response(200, self._document),
         }
-        self._document = msgspec.json.encode(document())
+        self._document = msgspec.json.encode(document(authenticates=house.settings.authenticates))
         self._assets = _assets()
 
     def __call__(self, request: Request) -> Response | asyncio.Future[Response]:
@@ -71,8 +72,8 @@ class App:
             else:
                 route, target = self._route(request)
                 name = route.name
-                self._check_token(request, route.scope, target.project)
-                answer = route.handle(request, target)
+                token = self._check_token(request, route.scope, target.project)
+                answer = route.handle(request, target._replace(token=token))
         except Refusal as refusal:
             answer = refused(refusal)
         except Exception as error:
@@ -135,11 +136,13 @@ class App:
         if bare not in self._hosts:
             raise Refusal(421, "this server does not answer to that host", "header:Host")
 
-    def _check_token(self, request: Request, scope: str, project: str) -> None:
+    def _check_token(self, request: Request, scope: str, project: str) -> StoredToken:
         token = EVERYTHING
         if self.house.settings.authenticates:
             token = self.house.tokens.find(request.headers.get(b"authorization"))
-        check_scope(token, scope, project)
+        if scope:
+            check_scope(token, scope, project)
+        return token
 
 
 def _wrong_method(allowed: list[str]) -> Refusal:

@@ -19,13 +19,15 @@ from askwise.service.messages import (
     NewProject,
     Observing,
     Opening,
+    PolicyAnswer,
     ProblemDetails,
     ProjectAnswer,
     Rewarding,
     Seen,
     Summary,
+    WorthAnswer,
 )
-from askwise.service.openapi import BatchAnswer, PolicyAnswer, Projects, WorthAnswer
+from askwise.service.openapi import BatchAnswer, Projects
 
 T = TypeVar("T")
 

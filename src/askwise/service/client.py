@@ -23,11 +23,13 @@ from askwise.service.messages import (
     CaseAnswer,
     CaseStory,
     EventLine,
+    PolicyAnswer,
     ProjectAnswer,
     Seen,
     Summary,
+    WorthAnswer,
 )
-from askwise.service.openapi import BatchAnswer, PolicyAnswer, WorthAnswer
+from askwise.service.openapi import BatchAnswer
 
 T = TypeVar("T")
 

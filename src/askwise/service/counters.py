@@ -2,7 +2,8 @@
 
 The increments of an event are found by letting a learner count it on counters that are all 0. A
 group of events is counted together and read off once. Beside what learners learn from, the rows
-keep what people ask for: cases by status, and each day's cases, rewards and spending.
+keep what people ask for: cases by status, and the cases, rewards and spending of each day and of
+each block of cases.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from askwise._typing import Integers
 from askwise.cases import Case
 from askwise.errors import LedgerError
 from askwise.learners.base import BaseLearner
+from askwise.service.blocks import block_of
 from askwise.service.ledger.contract import Increment
 from askwise.service.records import Status
 from askwise.statistics import BY_ROW, PAID_UNIT, UNIT, Statistics
@@ -31,6 +33,9 @@ DAY = 86_400_000_000
 
 DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
 """What is counted of each day, by its place; reward in units of 2⁻³⁰, spend of 2⁻²⁰."""
+
+BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited")
+"""What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
 
 class Counting:
@@ -86,28 +91,33 @@ class Counting:
 
     # --- what people ask for ---------------------------------------------------------------------
 
-    def happened(self, at: int, what: str, amount: int = 1) -> None:
+    def happened(self, at: int, case: int, what: str, amount: int = 1) -> None:
         """One of `DAILY`."""
         self.kept["day", at // DAY, DAILY.index(what)] += amount
+        if what in BLOCKWISE:
+            self.kept["block", block_of(case), BLOCKWISE.index(what)] += amount
 
-    def moved(self, before: Status | None, after: Status) -> None:
+    def moved(self, case: int, before: Status | None, after: Status) -> None:
         """A case has another status."""
         if before is not after:
             self.kept["status", int(after), 0] += 1
             if before is not None:
                 self.kept["status", int(before), 0] -= 1
+            if Status.ACTED in (before, after):
+                more = 1 if after is Status.ACTED else -1
+                self.kept["block", block_of(case), BLOCKWISE.index("awaited")] += more
 
     def bought(self, observation: int) -> None:
         """One more was bought."""
         self.kept["bought", observation, 0] += 1
 
-    def spent(self, at: int, before: float, after: float) -> None:
+    def spent(self, at: int, case: int, before: float, after: float) -> None:
         """The cost of a case went up."""
-        self.happened(at, "spend", round(after / PAID_UNIT) - round(before / PAID_UNIT))
+        self.happened(at, case, "spend", round(after / PAID_UNIT) - round(before / PAID_UNIT))
 
-    def earned(self, at: int, before: float | None, after: float) -> None:
+    def earned(self, at: int, case: int, before: float | None, after: float) -> None:
         """The reward of a case is known, or another."""
-        self.happened(at, "reward", round(after / UNIT) - round((before or 0.0) / UNIT))
+        self.happened(at, case, "reward", round(after / UNIT) - round((before or 0.0) / UNIT))
 
 
 def _cells(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections import deque
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -24,10 +26,19 @@ from askwise.service.settings import Settings
 from askwise.service.writer import Answer, Job, Operation
 
 PROJECT = "demo"
-EVERY = 0.05
-"""Seconds between two patients."""
-
 COST = 5.0
+
+AT_ONCE = 1200
+"""Patients who come in a rush at first, so that there is something to see;"""
+TOGETHER = 16
+"""so many of them together."""
+
+EVERY = 0.2
+"""Seconds between two patients, later on."""
+RUSH = 0.05
+
+AWAITED = 9
+"""Cases whose result is not known yet."""
 
 
 class Patients:
@@ -35,8 +46,10 @@ class Patients:
 
     def __init__(self, settings: Settings) -> None:
         self._house = House(settings)
-        self._model = breast_cancer(cost=COST)
+        self._model = breast_cancer(cost=COST, max_observations=4)
         self._stop = threading.Event()
+        self._results: deque[tuple[int, float]] = deque()
+        """What cases will earn, in the order in which they acted."""
 
     def stop(self) -> None:
         """No more patients."""
@@ -46,33 +59,60 @@ class Patients:
         """One patient after the other."""
         if self._house.ledger.project(PROJECT) is None:
             body = NewProject(PROJECT, self._model.problem, ChosenLearner())
-            self._ask(creation_of(secrets.token_hex(16), body)[1])
-        population, rng = Population(self._model), np.random.default_rng()
-        while not self._stop.wait(EVERY):
-            values, rewards = population.draw(rng, 1)
+            self._ask([creation_of(secrets.token_hex(16), body)[1]])
+        rng = np.random.default_rng()
+        self._house.look()
+        is_rush = self._house.projects[PROJECT].opened < AT_ONCE
+        while not self._stop.wait(RUSH if is_rush else EVERY):
             try:
                 self._house.look()
-                self._treat(values[0].tolist(), rewards[0].tolist())
+                self._treat(TOGETHER if is_rush else 1, rng)
+                self._reward(AWAITED)
+                is_rush = self._house.projects[PROJECT].opened < AT_ONCE
             except Refusal:
                 self._stop.wait(1.0)
+        self._reward(0)  # nobody else knows the results
         self._house.ledger.close()
 
-    def _treat(self, values: list[int], rewards: list[float]) -> None:
-        """One case, from the door to its reward."""
+    def _treat(self, patients: int, rng: np.random.Generator) -> None:
+        """New cases, from the door to their action."""
         problem = self._model.problem
-        shown = {o.name: o.values[x] for o, x in zip(problem.observations, values, strict=True)}
-        case = self._step(0, Opening())
-        while case.wanted:
-            case = self._step(case.case, Observing({name: shown[name] for name in case.wanted}))
-        assert case.action is not None
-        self._step(case.case, Rewarding(rewards[problem.actions.index(case.action)]))
+        values, rewards = Population(self._model).draw(rng, patients)
+        shown = [
+            {o.name: o.values[x] for o, x in zip(problem.observations, row, strict=True)}
+            for row in values.tolist()
+        ]
+        cases = self._step([(0, Opening())] * patients)
+        patient_of = {case.case: k for k, case in enumerate(cases)}
+        while cases:
+            for case in cases:
+                if case.action is not None:
+                    earned = rewards[patient_of[case.case], problem.actions.index(case.action)]
+                    self._results.append((case.case, float(earned)))
+            cases = self._step(
+                [
+                    (c.case, Observing({n: shown[patient_of[c.case]][n] for n in c.wanted}))
+                    for c in cases
+                    if c.wanted
+                ]
+            )
 
-    def _step(self, case: int, body: Opening | Observing | Rewarding) -> CaseAnswer:
-        answer = self._ask(Operation(PROJECT, secrets.token_hex(16), case, body))
-        return msgspec.json.decode(answer.body, type=CaseAnswer)
+    def _reward(self, still_awaited: int) -> None:
+        """Results come in the order of the cases, and late."""
+        due = list(self._results)[: max(0, len(self._results) - still_awaited)]
+        self._step([(case, Rewarding(reward)) for case, reward in due])
+        for _ in due:
+            self._results.popleft()
 
-    def _ask(self, job: Job) -> Answer:
-        (result,) = self._house.writer.commit([job])
-        if isinstance(result, Refusal):
-            raise result
-        return result
+    def _step(self, steps: list[tuple[int, Opening | Observing | Rewarding]]) -> list[CaseAnswer]:
+        jobs = [Operation(PROJECT, secrets.token_hex(16), case, body) for case, body in steps]
+        answers = self._ask(jobs) if jobs else []
+        return [msgspec.json.decode(answer.body, type=CaseAnswer) for answer in answers]
+
+    def _ask(self, jobs: Sequence[Job]) -> list[Answer]:
+        answers = []
+        for result in self._house.writer.commit(jobs):
+            if isinstance(result, Refusal):
+                raise result
+            answers.append(result)
+        return answers

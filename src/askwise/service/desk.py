@@ -75,10 +75,10 @@ class Desk:
         policy = _policy(planned, start, subset)
         case = Case(number, policy, counting, self.tag(number), start, subset)
         record = record_of(case, planned.version, at, learner, 0.0)
-        counting.happened(at, "opened")
-        counting.moved(None, record.status)
+        counting.happened(at, number, "opened")
+        counting.moved(number, None, record.status)
         if case.action_index >= 0:
-            counting.happened(at, "acted")
+            counting.happened(at, number, "acted")
         return Step(record, 201, _answer(case, record))
 
     def observe(
@@ -106,9 +106,9 @@ class Desk:
         for i, _ in case.path[looks:]:
             counting.bought(i)
         cost = case.cost
-        counting.spent(at, record.spent, cost)
+        counting.spent(at, number, record.spent, cost)
         if case.action_index >= 0:
-            counting.happened(at, "acted")
+            counting.happened(at, number, "acted")
         return self._stepped(case, record, planned, before, cost)
 
     def reward(
@@ -130,9 +130,9 @@ class Desk:
         else:
             case.reward(body.reward, replaces=body.replaces)
         if case.earned is not None and case.earned != earned:
-            counting.earned(at, earned, case.earned)
+            counting.earned(at, number, earned, case.earned)
         if earned is None:
-            counting.happened(at, "rewarded")
+            counting.happened(at, number, "rewarded")
         return self._stepped(case, record, planned, before, record.spent)
 
     def cancel(self, number: int, record: CaseRecord, planned: Planned, at: int) -> Step:
@@ -142,7 +142,7 @@ class Desk:
             raise Refusal(409, f"case {number} {_is(before)} already")
         case = self._case(number, record, planned)
         case.cancel()
-        self.counting.happened(at, "cancelled")
+        self.counting.happened(at, number, "cancelled")
         return self._stepped(case, record, planned, before, record.spent)
 
     def case(self, number: int, record: CaseRecord, planned: Planned) -> Case:
@@ -166,7 +166,7 @@ class Desk:
         self, case: Case, old: CaseRecord, planned: Planned, before: Status, spent: float
     ) -> Step:
         record = record_of(case, planned.version, old.opened, planned.learner, spent)
-        self.counting.moved(before, record.status)
+        self.counting.moved(case.id, before, record.status)
         return Step(record, 200, _answer(case, record))
 
     def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from askwise.problem import Problem
+from askwise.service.policies import served
 
 Name = Annotated[
     str,
@@ -36,7 +37,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class ChosenLearner(_Body):
     """A learner of the registry, by its name, and its options."""
 
-    name: str = "learner"
+    name: Annotated[str, Meta(examples=served())] = "learner"
     options: dict[str, Any] = {}
 
 
@@ -155,6 +156,19 @@ class DaySummary(msgspec.Struct):
     gain: float
 
 
+class BlockSummary(msgspec.Struct):
+    """What the cases with these numbers earned and spent, whenever that was."""
+
+    first: int
+    last: int
+    acted: int
+    rewarded: int
+    awaited: int
+    """Those that acted and have no reward yet."""
+    reward: float
+    spend: float
+
+
 class Summary(msgspec.Struct):
     """What a project has earned and spent."""
 
@@ -166,6 +180,69 @@ class Summary(msgspec.Struct):
     """What the rewards are worth, less what was spent."""
     bought: dict[str, int]
     days: list[DaySummary]
+    blocks: list[BlockSummary]
+    """Narrow ones first, and wider as there are more cases."""
+
+
+class TreeAnswer(msgspec.Struct):
+    """A policy as a tree; by the best estimate of today, each node says why."""
+
+    value: float | None
+    """What it was planned with."""
+    text: str
+    tree: dict[str, Any]
+
+
+class PolicyAnswer(msgspec.Struct):
+    """What cases follow, and what has been learned."""
+
+    policy_version: int
+    follows: TreeAnswer
+    recommends: TreeAnswer
+
+
+class Demand(msgspec.Struct):
+    """From this price up to the next, the best policy buys in this share of the cases."""
+
+    price: float
+    share: float
+
+
+class ObservationAnswer(msgspec.Struct):
+    """What one observation is worth; null where it is not believed to matter."""
+
+    name: str
+    cost: float
+    bought: int = 0
+    """How often, so far."""
+    share: float | None = None
+    """Of the cases in which the best policy buys it."""
+    adds: float | None = None
+    adds_if_free: float | None = None
+    break_even: float | None = None
+    """The highest price at which the best policy still buys it."""
+    demand: list[Demand] = []
+
+
+class WorthAnswer(msgspec.Struct):
+    """What each observation is worth, and what a case gains, by the best estimate of today."""
+
+    policy_version: int
+    observations: list[ObservationAnswer]
+    gain: float | None = None
+    """By the best policy."""
+    gain_of_nothing: float | None = None
+    """If nothing were bought."""
+    gain_of_everything: float | None = None
+    """If everything were bought, or as much as may be."""
+
+
+class TokenAnswer(msgspec.Struct):
+    """What the token of the request may do."""
+
+    scope: str
+    project: str | None
+    """Null: all of them."""
 
 
 class Flaw(msgspec.Struct):

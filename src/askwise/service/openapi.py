@@ -17,10 +17,13 @@ from askwise.service.messages import (
     NewProject,
     Observing,
     Opening,
+    PolicyAnswer,
     ProblemDetails,
     ProjectAnswer,
     Rewarding,
     Summary,
+    TokenAnswer,
+    WorthAnswer,
 )
 
 P = "/v1/projects/{project}"
@@ -34,7 +37,7 @@ class Projects(msgspec.Struct):
 
 
 class Cases(msgspec.Struct):
-    """The newest cases, the newest first."""
+    """Some cases, in the order that was asked for."""
 
     cases: list[CaseStory]
 
@@ -47,21 +50,6 @@ class BatchAnswer(msgspec.Struct, omit_defaults=True):
     problem: ProblemDetails | None = None
 
 
-class PolicyAnswer(msgspec.Struct):
-    """What cases follow, and what has been learned."""
-
-    policy_version: int
-    follows: dict[str, Any]
-    recommends: dict[str, Any]
-
-
-class WorthAnswer(msgspec.Struct):
-    """What each observation is worth."""
-
-    policy_version: int
-    observations: list[dict[str, Any]]
-
-
 class Call(NamedTuple):
     """One call of the service."""
 
@@ -70,6 +58,7 @@ class Call(NamedTuple):
     handler: str
     """The method of `Routes`."""
     scope: str
+    """Empty: any token that is good."""
     says: str
     answers: Any
     status: int = 200
@@ -80,6 +69,7 @@ class Call(NamedTuple):
 
 
 CALLS = (
+    Call("GET", "/v1/token", "token", "", "What this token may do.", TokenAnswer),
     Call("GET", "/v1/projects", "projects", "read", "List the projects.", Projects),
     Call(
         "POST",
@@ -100,6 +90,15 @@ CALLS = (
         "The newest cases.",
         Cases,
         query=(("before", 1, 2**53), ("limit", 1, 500)),
+    ),
+    Call(
+        "GET",
+        P + "/awaited",
+        "awaited",
+        "read",
+        "Cases whose reward is still awaited, the oldest first.",
+        Cases,
+        query=(("limit", 1, 500),),
     ),
     Call("POST", P + "/cases", "open", "decide", "Open a case.", CaseAnswer, 201, Opening),
     Call("GET", C, "case", "read", "A case as it stands.", CaseStory),
@@ -144,7 +143,14 @@ CALLS = (
         query=(("version", 1, 2**53),),
     ),
     Call("GET", P + "/worth", "worth", "read", "What observations are worth.", WorthAnswer),
-    Call("GET", P + "/summary", "summary", "read", "Gain, spend and cases, by day.", Summary),
+    Call(
+        "GET",
+        P + "/summary",
+        "summary",
+        "read",
+        "Gain, spend and cases, by day and by case.",
+        Summary,
+    ),
     Call(
         "GET",
         P + "/events",
@@ -167,8 +173,8 @@ CALLS = (
 )
 
 
-def document() -> dict[str, Any]:
-    """The OpenAPI document."""
+def document(*, authenticates: bool = True) -> dict[str, Any]:
+    """The OpenAPI document; where tokens are switched off, it says so."""
     types = [call.answers for call in CALLS] + [c.body for c in CALLS if c.body is not None]
     types.append(ProblemDetails)
     schemas, components = msgspec.json.schema_components(
@@ -188,7 +194,7 @@ def document() -> dict[str, Any]:
             "schemas": _plain(components),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}] if authenticates else [],
     }
 
 
@@ -219,7 +225,7 @@ def _operation(call: Call, body: Any, answer: Any) -> dict[str, Any]:
     operation = {
         "operationId": call.handler,
         "summary": call.says,
-        "description": f"Needs the scope {call.scope}.",
+        "description": f"Needs {f'the scope {call.scope}' if call.scope else 'a token'}.",
         "parameters": parameters,
         "responses": {
             str(call.status): {

@@ -7,7 +7,6 @@ process is gone, however that came, they notice, finish what they have accepted,
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ import msgspec
 from askwise.service.ledger import open_ledger
 from askwise.service.logs import log
 from askwise.service.replanner import Replanner
-from askwise.service.server import listen, work
+from askwise.service.server import listen, run, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
 
@@ -64,7 +63,7 @@ def serve(
 
     sys.setswitchinterval(TURN)
     try:
-        asyncio.run(work(settings, 0, listening, started=ready))
+        run(work(settings, 0, listening, started=ready))
     finally:
         others.stop()
 
@@ -128,7 +127,7 @@ def main(role: str, number: str = "0") -> None:
     if role == "worker":
         _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
         sys.setswitchinterval(TURN)
-        asyncio.run(work(settings, int(number), listen(settings)))
+        run(work(settings, int(number), listen(settings)))
         return
     if role == "demo":
         from askwise.service.demo import Patients

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from askwise.service.counters import DAILY, DAY
+from askwise.service.blocks import cases_of
+from askwise.service.counters import BLOCKWISE, DAILY, DAY
 from askwise.service.desk import Desk
 from askwise.service.ledger.contract import Event, Ledger, Project, StoredCase
 from askwise.service.logs import timestamp
 from askwise.service.messages import (
+    BlockSummary,
     CaseStory,
     ChosenLearner,
     DaySummary,
@@ -64,12 +66,9 @@ def case_story(desk: Desk, versions: Versions, case: StoredCase) -> CaseStory:
 
 
 def summary(ledger: Ledger, desk: Desk) -> Summary:
-    """What a project has earned and spent, day by day."""
+    """What a project has earned and spent, day by day and block by block."""
     project, beta = desk.project.id, desk.lattice.problem.reward_value
-    days: dict[int, list[int]] = {}
-    for (day, place), amount in ledger.amounts(project, "day").items():
-        days.setdefault(day, [0] * len(DAILY))[place] = amount
-    rows = [_day(day, dict(zip(DAILY, days[day], strict=True)), beta) for day in sorted(days)]
+    rows = [_day(day, of_day, beta) for day, of_day in _rows(ledger, project, "day", DAILY)]
     statuses = ledger.amounts(project, "status")
     return Summary(
         cases=sum(row.opened for row in rows),
@@ -79,7 +78,43 @@ def summary(ledger: Ledger, desk: Desk) -> Summary:
         gain=sum(row.gain for row in rows),
         bought=bought(ledger, desk),
         days=rows,
+        blocks=[_block(*row) for row in _rows(ledger, project, "block", BLOCKWISE)],
     )
+
+
+def _rows(
+    ledger: Ledger, project: int, kind: str, names: tuple[str, ...]
+) -> list[tuple[int, dict[str, int]]]:
+    """The counters of a kind: of each cell, in order, what is counted there by name."""
+    found: dict[int, dict[str, int]] = {}
+    for (cell, place), amount in ledger.amounts(project, kind).items():
+        found.setdefault(cell, dict.fromkeys(names, 0))[names[place]] = amount
+    return sorted(found.items())
+
+
+def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
+    cases = cases_of(block)
+    return BlockSummary(
+        first=cases.start,
+        last=cases.stop - 1,
+        acted=amounts["acted"],
+        rewarded=amounts["rewarded"],
+        awaited=amounts["awaited"],
+        reward=amounts["reward"] * UNIT,
+        spend=amounts["spend"] * PAID_UNIT,
+    )
+
+
+def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
+    """The oldest cases whose reward is awaited; only blocks that have some are looked through."""
+    found: list[StoredCase] = []
+    for block, amounts in _rows(ledger, project, "block", BLOCKWISE):
+        if amounts["awaited"] > 0:
+            wanted = limit - len(found)
+            found += ledger.cases_in(project, Status.ACTED, cases_of(block), wanted)
+        if len(found) >= limit:
+            break
+    return found
 
 
 def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:

@@ -17,8 +17,9 @@ from askwise.service.desk import Request as CaseRequest
 from askwise.service.errors import Refusal
 from askwise.service.house import House
 from askwise.service.http import Answering, Request, Response, refused
-from askwise.service.ledger.contract import Project
+from askwise.service.ledger.contract import Project, StoredCase, StoredToken
 from askwise.service.limits import check_depth, read_body, whole_number
+from askwise.service.live import changes
 from askwise.service.logs import log
 from askwise.service.messages import (
     BatchItem,
@@ -27,15 +28,19 @@ from askwise.service.messages import (
     Observing,
     Opening,
     Rewarding,
+    TokenAnswer,
 )
+from askwise.service.policies import Planned
 from askwise.service.readings import (
+    awaited,
     bought,
     case_story,
     pages_of_lines,
     project_answer,
     summary,
 )
-from askwise.service.reasons import policy_tree, worth
+from askwise.service.reasons import Reasons
+from askwise.service.tokens import EVERYTHING
 from askwise.service.writer import Answer, Job, Operation, Result
 
 T = TypeVar("T")
@@ -50,18 +55,14 @@ CANCELLING = msgspec.json.Decoder(Cancelling)
 BATCH = msgspec.json.Decoder(list[BatchItem])
 NEW_PROJECT = msgspec.json.Decoder(NewProject)
 
-LIVE_EVERY = 0.5
-"""Seconds between two looks for what changed."""
-
-QUIET = 15.0
-"""Seconds after which a live stream says that it is still there."""
-
 
 class Target(NamedTuple):
     """What a path names."""
 
     project: str
     case: int
+    token: StoredToken = EVERYTHING
+    """Of whoever asks."""
 
 
 class Routes:
@@ -71,6 +72,7 @@ class Routes:
         self.house = house
         self._loop = asyncio.get_running_loop()
         self._readers = ThreadPoolExecutor(4, "reader")
+        self._reasons = Reasons()
         self._outbox: deque[Callable[[], None]] = deque()
         self._is_woken = False
         self.is_closing = asyncio.Event()
@@ -78,6 +80,7 @@ class Routes:
     def close(self) -> None:
         """Read no more."""
         self._readers.shutdown()
+        self._reasons.close()
 
     # --- cases -----------------------------------------------------------------------------------
 
@@ -155,12 +158,28 @@ class Routes:
         return await self._aside(self._cases, target, before, limit)
 
     def _cases(self, target: Target, before: int, limit: int) -> Response:
-        house = self.house
-        project = house.project(target.project)
-        desk, found = house.desk(project), house.ledger.latest_cases(project.id, before, limit)
-        return _ok({"cases": [case_story(desk, house.versions, case) for case in found]})
+        project = self.house.project(target.project)
+        return self._stories(project, self.house.ledger.latest_cases(project.id, before, limit))
+
+    async def awaited(self, request: Request, target: Target) -> Response:
+        """The cases that wait longest for their reward."""
+        limit = whole_number(request.arguments("limit").get("limit", "50"), "limit", 1, 500)
+        return await self._aside(self._awaited, target, limit)
+
+    def _awaited(self, target: Target, limit: int) -> Response:
+        project = self.house.project(target.project)
+        return self._stories(project, awaited(self.house.ledger, project.id, limit))
+
+    def _stories(self, project: Project, cases: Sequence[StoredCase]) -> Response:
+        desk, versions = self.house.desk(project), self.house.versions
+        return _ok({"cases": [case_story(desk, versions, case) for case in cases]})
 
     # --- projects --------------------------------------------------------------------------------
+
+    def token(self, request: Request, target: Target) -> Response:
+        """What whoever asks may do."""
+        request.arguments()
+        return _ok(TokenAnswer(target.token.scope, target.token.project or None))
 
     async def create(self, request: Request, target: Target) -> Response:
         """A new project; its first policy is planned aside, before it exists."""
@@ -195,24 +214,28 @@ class Routes:
     async def policy(self, request: Request, target: Target) -> Response:
         """The policy as a tree."""
         given = request.arguments("version")
-        return await self._aside(self._policy, target, given.get("version"))
+        found = await self._aside(self._planned, target, given.get("version"))
+        return _ok(await self._reasons.tree(*found))
 
-    def _policy(self, target: Target, version: str | None) -> Response:
-        project, versions = self.house.project(target.project), self.house.versions
+    def _planned(self, target: Target, version: str | None = None) -> tuple[int, Planned]:
+        project = self.house.project(target.project)
         number = project.version
         if version is not None:
             number = whole_number(version, "version", 1, project.version)
-        return _ok(policy_tree(versions.version(project.id, number)))
+        return project.id, self.house.versions.version(project.id, number)
 
     async def worth(self, request: Request, target: Target) -> Response:
         """What each observation is worth."""
         request.arguments()
-        return await self._aside(self._worth, target)
+        answer = await self._reasons.worth(*await self._aside(self._planned, target))
+        counts = await self._aside(self._bought, target)
+        observations = [
+            msgspec.structs.replace(o, bought=counts[o.name]) for o in answer.observations
+        ]
+        return _ok(msgspec.structs.replace(answer, observations=observations))
 
-    def _worth(self, target: Target) -> Response:
-        house, project = self.house, self.house.project(target.project)
-        planned = house.versions.version(project.id, project.version)
-        return _ok(worth(planned, bought(house.ledger, house.desk(project))))
+    def _bought(self, target: Target) -> dict[str, int]:
+        return bought(self.house.ledger, self.house.desk(self.house.project(target.project)))
 
     async def summary(self, request: Request, target: Target) -> Response:
         """What was earned and spent."""
@@ -238,29 +261,8 @@ class Routes:
         """What changes, as it changes."""
         request.arguments()
         await self._aside(self.house.project, target.project)
-        return Response(200, kind="text/event-stream", stream=self._changes(target.project))
-
-    async def _changes(self, name: str) -> AsyncIterator[bytes]:
-        before, said = b"", self._loop.time()
-        while not self.is_closing.is_set():
-            project = self.house.projects.get(name)
-            if project is not None:
-                now = _encode(
-                    {
-                        "policy_version": project.version,
-                        "cases": project.opened,
-                        "events": project.seq,
-                        "planned_events": project.watermark,
-                        "plan_failure": project.failure or None,
-                    }
-                )
-                if now != before:
-                    before, said = now, self._loop.time()
-                    yield b"data: " + now + b"\n\n"
-                elif self._loop.time() - said > QUIET:
-                    said = self._loop.time()
-                    yield b": still here\n\n"
-            await asyncio.sleep(LIVE_EVERY)
+        stream = changes(self.house, target.project, self.is_closing)
+        return Response(200, kind="text/event-stream", stream=stream)
 
     async def _aside(self, call: Callable[..., T], *arguments: Any) -> T:
         """In a thread of its own, so that nobody else waits."""

@@ -179,6 +179,9 @@ class Ledger(Protocol):
     def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
         """The newest cases with a number below `before`, the newest first."""
 
+    def cases_in(self, project: int, status: int, numbers: range, limit: int) -> list[StoredCase]:
+        """The first cases of that status among these numbers."""
+
     def events(self, project: int, after: int, limit: int) -> list[Event]:
         """The events with a higher number, in order."""
 

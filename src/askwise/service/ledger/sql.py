@@ -186,6 +186,15 @@ class SqlLedger(ABC):
         )
         return [StoredCase(*row) for row in self._all(sql, project, before, limit)]
 
+    def cases_in(self, project: int, status: int, numbers: range, limit: int) -> list[StoredCase]:
+        """The first cases of that status among these numbers."""
+        sql = (
+            "SELECT id, status, data FROM cases WHERE project = ? AND id >= ? AND id < ? "
+            "AND status = ? ORDER BY id LIMIT ?"
+        )
+        found = self._all(sql, project, numbers.start, numbers.stop, status, limit)
+        return [StoredCase(*row) for row in found]
+
     def events(self, project: int, after: int, limit: int) -> list[Event]:
         """The events with a higher number, in order."""
         sql = f"SELECT {EVENT} FROM events WHERE project = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608

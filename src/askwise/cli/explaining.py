@@ -1,0 +1,41 @@
+"""`askwise worth` and `askwise explain`: what to buy, up to what price, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from askwise.cli.app import app, say
+from askwise.explanation import explain
+from askwise.learners import load
+from askwise.worth import worth
+
+Saved = Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")]
+
+
+@app.command(name="worth")
+def worth_command(saved: Saved) -> None:
+    """How often each observation is bought, what it adds, and what one may pay for it."""
+    say(str(worth(load(saved))))
+
+
+@app.command(name="explain")
+def explain_command(
+    saved: Saved,
+    html: Annotated[
+        Path | None, typer.Option(help="Write it as one page that needs no other file.")
+    ] = None,
+    title: Annotated[
+        str, typer.Option(help="Of the page.")
+    ] = "Which information is worth its price?",
+) -> None:
+    """What to buy and do, and what each observation is worth."""
+    learner = load(saved)
+    notes = [f"Learned from {learner.statistics.cases:,} cases by {learner.name}."]
+    explanation = explain(learner, title=title, notes=notes)
+    say(str(explanation))
+    if html is not None:
+        explanation.save(html)
+        say(f"\nwritten to {html}")

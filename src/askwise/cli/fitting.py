@@ -1,0 +1,142 @@
+"""`askwise fit` and `askwise evaluate`: from a log to a policy, and what it would gain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from askwise._documents import replace_file
+from askwise.cli.app import app, name_value_pairs, say
+from askwise.errors import OptionError
+from askwise.explanation import explain
+from askwise.learners import LEARNERS, load
+from askwise.logs import draft, fit, off_policy
+from askwise.problem import Problem
+
+
+@app.command(name="fit")
+def fit_command(
+    log: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")],
+    problem: Annotated[Path | None, typer.Option(help="The problem, as .yaml or .json.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The column that names the right action.")
+    ] = None,
+    reward: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The reward column of an action, as action=column, once for each; "
+            "or, with --action, the column of the reward."
+        ),
+    ] = None,
+    action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
+    looks: Annotated[
+        str | None, typer.Option(help="How looks were chosen: 'at once' or 'in order'.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="The column of the looks in their order.")
+    ] = None,
+    propensity: Annotated[
+        str | None, typer.Option(help="The column of probabilities, to be checked.")
+    ] = None,
+    learner: Annotated[str | None, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the learner.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Where to save the learner.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write what each observation is worth as one page.")
+    ] = None,
+    guess_problem: Annotated[
+        bool, typer.Option("--guess-problem", help="Draft a problem file from the log instead.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Where to write the draft; else it is printed.")
+    ] = None,
+) -> None:
+    """Count a log: what can be learned from it, what to buy and do, and what one may pay."""
+    columns: dict[str, Any] = {"label": label, "action": action}
+    if action is None and any("=" in text for text in reward or []):
+        columns["rewards"] = dict(name_value_pairs("--reward", reward))
+    elif len(reward or []) > 1:
+        raise OptionError(f"--reward is given {len(reward or [])} times, expected action=column")
+    else:
+        columns["reward"] = reward[0] if reward else None
+    if guess_problem:
+        _guess(log, columns, output)
+        return
+    if problem is None:
+        raise OptionError("--problem FILE is missing; --guess-problem drafts one from the log")
+    if output is not None:
+        raise OptionError("--output is of --guess-problem; --save saves the learner")
+    if save is not None and not save.parent.is_dir():
+        raise OptionError(f"--save {save}: there is no folder {save.parent}")
+    found = fit(
+        log,
+        Problem.load(problem),
+        looks=looks,
+        order=order,
+        propensity=propensity,
+        rng=seed,
+        **columns,
+    )
+    start = found.learner(learner)
+    chosen = "" if found.looks is None else f", looks {found.looks}"
+    say(f"{found.rows:,} {found.kind}{chosen}\n")
+    for note in found.notes:
+        say(f"- {note}")
+    explanation = explain(start, notes=found.notes)
+    say(f"\nWhat to buy and do:\n\n{start.recommend().tree()}")
+    say(f"\nWhat one may pay:\n\n{explanation.worth}")
+    if html is not None:
+        explanation.save(html)
+        say(f"\nwritten to {html}")
+    if save is not None:
+        start.save(save)
+        say(f"\nsaved as {save}")
+
+
+def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None:
+    text = draft(log, **columns).text()
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    if output.suffix.lower() not in (".yaml", ".yml"):
+        raise OptionError(f"--output {output}: a draft has comments, so it is .yaml or .yml")
+    if output.exists():
+        raise OptionError(f"--output {output}: there is such a file, it is left as it is")
+    replace_file(output, text.encode())
+    say(f"drafted {output}: look it over, and give every observation its cost")
+
+
+@app.command()
+def evaluate(
+    log: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")],
+    policy: Annotated[Path, typer.Option(help="A saved learner: what it recommends is evaluated.")],
+    action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The column of what that earned.")] = None,
+    propensity: Annotated[
+        str | None,
+        typer.Option(help="The column of how probable that was, at once or for each step."),
+    ] = None,
+    looks: Annotated[
+        str | None, typer.Option(help="How looks were chosen: 'at once' or 'in order'.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="The column of the looks in their order.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+) -> None:
+    """Estimate what a policy would have gained on logged decisions."""
+    chosen = load(policy).recommend()
+    found = off_policy(
+        chosen,
+        log,
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        looks=looks,
+        order=order,
+        confidence=confidence,
+    )
+    say(f"{chosen.tree()}\n\ngain for each case, with the interval of {confidence:.0%}:\n")
+    say(str(found))

@@ -1,0 +1,159 @@
+"""What the cells of a data frame mean: outcomes, rewards, orders of looks, propensities.
+
+`askwise.logs.sql` says the same to DuckDB, so that files of any size are read there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from askwise._typing import Choices, Floats
+from askwise.bins import is_missing
+from askwise.errors import CaseError, TableError
+from askwise.lattice import Lattice
+from askwise.logs.roles import UNAVAILABLE
+from askwise.problem import Observation
+
+ABSENT = -1
+"""The digit of what was not looked at."""
+
+T = TypeVar("T")
+
+
+def printed_values(observation: Observation) -> dict[str, int]:
+    """The places of the values by how they print, as text files have them."""
+    printed: dict[str, int] = {}
+    for place, value in enumerate(observation.values):
+        if str(value) in printed:
+            raise TableError(
+                f"observation {observation.name!r} has two values that print as {str(value)!r}: "
+                "cells of a log could be either"
+            )
+        printed[str(value)] = place
+    return printed
+
+
+def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent: bool) -> Choices:
+    """The outcome in every cell, as its place.
+
+    Where a look may be absent, an empty cell was not looked at, and one that failed is marked.
+    """
+    printed = printed_values(observation)
+    whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
+
+    def digit(cell: Any) -> int:
+        is_text = isinstance(cell, str)
+        if isinstance(cell, float | np.floating) and observation.edges is None:
+            cell = int(cell) if float(cell).is_integer() else cell  # whole numbers with gaps
+        is_whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+        if is_text or (is_whole and observation.edges is None):
+            place = printed.get(str(cell))
+            if place is None and is_text and whole:
+                place = whole.get(_number(cell))  # 1.0, as files have whole numbers with gaps
+            if place is not None:
+                return place
+        if is_text and may_be_absent and cell == UNAVAILABLE:
+            return observation.place(None)
+        if is_text and not cell.strip():
+            cell = None
+        elif is_text and observation.takes_numbers:
+            cell = _number(cell)
+        if may_be_absent and is_missing(cell):
+            return ABSENT
+        return observation.place(cell)
+
+    return np.array(_each(observation.name, column, digit), np.int16)
+
+
+def rewards_of(name: str, column: Sequence[Any]) -> Floats:
+    """The reward in every cell."""
+
+    def reward(cell: Any) -> float:
+        try:
+            found = float(cell)
+        except (TypeError, ValueError):
+            found = float("nan")
+        if not 0 <= found <= 1:
+            raise CaseError(f"expected a reward from 0 to 1, got {cell!r}")
+        return found
+
+    return np.array(_each(name, column, reward), np.float64)
+
+
+def actions_of(name: str, column: Sequence[Any], actions: Sequence[str]) -> Choices:
+    """The action that every cell names, as its place."""
+    places = {action: place for place, action in enumerate(actions)}
+
+    def action(cell: Any) -> int:
+        place = places.get(str(cell)) if isinstance(cell, str | int | np.integer) else None
+        if place is None:
+            raise CaseError(f"unknown action {cell!r}, expected one of: {', '.join(actions)}")
+        return place
+
+    return np.array(_each(name, column, action), np.int16)
+
+
+def orders_of(name: str, column: Sequence[Any], lattice: Lattice) -> list[tuple[int, ...]]:
+    """The looks of every row in the order in which they were taken, as places in the lattice."""
+
+    def order(parts: tuple[Any, ...]) -> tuple[int, ...]:
+        looks = tuple(lattice.to_buy(part) for part in parts)
+        if len(set(looks)) < len(looks):
+            raise CaseError(f"an observation is named twice in {', '.join(parts)!r}")
+        return looks
+
+    return _each(name, [parts_of(cell) for cell in column], order)
+
+
+def propensities_of(
+    name: str, column: Sequence[Any], *, may_be_unknown: bool = False
+) -> list[tuple[float, ...]]:
+    """The probabilities in every cell: one of the whole course, or one for each step."""
+
+    def propensities(parts: tuple[Any, ...]) -> tuple[float, ...]:
+        numbers = tuple(_number(part) for part in parts)
+        for number, part in zip(numbers, parts, strict=True):
+            if not (isinstance(number, float) and 0 < number <= 1):
+                raise CaseError(f"expected a propensity above 0, up to 1, got {part!r}")
+        if not numbers and not may_be_unknown:
+            raise CaseError("expected a propensity, the cell is empty")
+        return numbers
+
+    return _each(name, [parts_of(cell) for cell in column], propensities)
+
+
+def parts_of(cell: Any) -> tuple[Any, ...]:
+    """The parts of a cell that holds a list, as such or as a text with commas."""
+    if isinstance(cell, str):
+        return tuple(part.strip() for part in cell.split(",")) if cell.strip() else ()
+    if isinstance(cell, list | tuple | np.ndarray):
+        return tuple(cell)
+    return () if is_missing(cell) else (cell,)
+
+
+def _number(cell: Any) -> Any:
+    """The number that a text is; anything else as it is."""
+    if isinstance(cell, bool):
+        return cell
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return cell
+
+
+def _each(name: str, column: Sequence[Any], read: Callable[[Any], T]) -> list[T]:
+    """Every cell as read, each distinct one once; an error names the column and the row."""
+    known: dict[Hashable, T] = {}
+    found = []
+    for row, cell in enumerate(column):
+        try:
+            key = (type(cell), cell)  # 1, 1.0 and True are equal, but not the same
+            if key not in known:
+                known[key] = read(cell)
+            found.append(known[key])
+        except (CaseError, TypeError) as error:
+            raise TableError(f"column {name!r}, row {row}: {error}") from None
+    return found

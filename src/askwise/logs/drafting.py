@@ -1,0 +1,179 @@
+"""A first problem file from a log: what stands in its columns, with prices to be filled in.
+
+Numbers and dates are cut into bins and texts are categories, by `askwise.cuts`. What a log cannot
+say is written as plainly as can be (every price is 1, nothing is given) with a comment to edit it.
+"""
+# ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from askwise._frames import columns_of
+from askwise.bins import is_missing
+from askwise.cuts import observations
+from askwise.errors import OptionError, TableError
+from askwise.logs.files import are_paths, is_relation, opened
+from askwise.logs.frame_log import FrameLog
+from askwise.logs.roles import UNAVAILABLE
+from askwise.problem import Observation, Problem
+
+MOST_ROWS = 100_000
+"""So many rows are looked at."""
+MOST_ACTIONS = 100
+MOST_LOOKS = 4
+"""What max_observations is drafted as, if there is so much to look at."""
+WORTH = 100.0
+"""What a reward of 1 is drafted to be worth, where every look costs 1."""
+SERVICE = ("action", "reward", "order", "propensity")
+"""Columns that are called what they are, and are not observations."""
+
+
+class Draft(NamedTuple):
+    """A problem to look over."""
+
+    problem: Problem
+    left_out: Mapping[str, str]
+    """The columns that are not in it, and why."""
+
+    def text(self) -> str:
+        """The problem as YAML, with comments that say what to edit."""
+        import yaml
+
+        def line(value: Any) -> str:
+            flow = yaml.safe_dump(
+                value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6
+            )
+            return str(flow).strip()
+
+        lines = [
+            "# Drafted from a log: look it over, and change what does not fit.",
+            "#",
+            "# cost: what a look costs, in the currency of reward_value. Here every cost is 1.",
+            "# given: true, without a cost, for what is known from the start in every case.",
+            "# fails: charged or refunded, for a look that may show nothing.",
+            "# edges: the bins of a number or a date; move them where they mean something.",
+            "# other: the value that stands for every text that is not listed.",
+            "observations:",
+        ]
+        for observation in self.problem.observations:
+            data = msgspec.to_builtins(observation)
+            if "edges" in data:
+                del data["values"]  # the names of the bins follow from the edges
+            lines.append(f"  - {line(data)}")
+        lines += [f"# left out: {name} {why}" for name, why in self.left_out.items()]
+        lines += [
+            "# what can be decided; the order breaks ties",
+            f"actions: {line(list(self.problem.actions))}",
+            "# the most looks in one case; every one more makes many more states",
+            f"max_observations: {self.problem.max_observations}",
+            "# what a reward of 1 is worth, in the currency of the costs",
+            f"reward_value: {self.problem.reward_value:g}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def draft(
+    log: Any,
+    *,
+    rewards: Mapping[str, str] | None = None,
+    label: str | None = None,
+    action: str | None = None,
+    reward: str | None = None,
+    bins: int = 4,
+) -> Draft:
+    """A problem that the first rows of a log fit.
+
+    The actions are the labels, or what stands in the column of actions, or those with rewards.
+    Every other column is an observation, cut where a label is best separated, else by quantiles.
+
+    >>> log = {"age": [31, 35, 42, 47, 51, 58] * 5, "best": (["wait"] * 3 + ["treat"] * 3) * 5}
+    >>> print(draft(log, label="best").problem.observations[0])
+    Observation(name='age', values=('<45', '>=45'), cost=1.0, edges=(45,))
+    """
+    columns = _first_rows(log)
+    if label is None and not rewards:
+        action, reward = action or "action", reward or "reward"
+    elif action is not None or reward is not None or (label is not None and rewards):
+        raise OptionError("label, rewards, and action with reward exclude each other")
+    said = [*(rewards or {}).values(), *(name for name in (label, action, reward) if name)]
+    for name in said:
+        if name not in columns:
+            raise TableError(
+                f"the log has no column {name!r}, it has: {', '.join(columns)}. A draft needs "
+                "label=, the column of the right action; or action= and reward=; or rewards="
+            )
+    found, left_out = [], {}
+    for name, cells in columns.items():
+        if name in said or name in SERVICE:
+            continue
+        try:
+            labels = columns[label] if label else None
+            found.append(_observation(name, cells, labels, bins, is_seen=action is None))
+        except TableError as error:
+            left_out[name] = str(error).removeprefix("column 'cells' ")
+    if not found:
+        raise TableError("the log has no column that could be looked at")
+    named = label or action
+    actions = list(rewards or {}) if named is None else _actions(named, columns[named])
+    most = min(MOST_LOOKS, len(found))
+    problem = Problem(
+        observations=found, actions=actions, max_observations=most, reward_value=WORTH
+    )
+    return Draft(problem, left_out)
+
+
+def _first_rows(log: Any) -> dict[str, list[Any]]:
+    """The first rows, with texts that are numbers as numbers."""
+    if are_paths(log) or is_relation(log):
+        with opened(log) as query:
+            table = query.ask(f"SELECT * FROM log LIMIT {MOST_ROWS}")
+            columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    else:
+        frame = FrameLog(log)
+        columns = columns_of(frame.frame, frame.columns)
+        columns = {name: cells[:MOST_ROWS] for name, cells in columns.items()}
+    if not any(columns.values()):
+        raise TableError("the log has no rows")
+    return {name: _numbers(cells) for name, cells in columns.items()}
+
+
+def _numbers(cells: list[Any]) -> list[Any]:
+    """Texts as numbers, if all of them are; blank ones as nothing."""
+    if not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
+        return cells
+    texts = [None if is_missing(cell) or not cell.strip() else cell for cell in cells]
+    try:
+        return [c if c in (None, UNAVAILABLE) else float(c) for c in texts]
+    except ValueError:
+        return texts
+
+
+def _observation(
+    name: str, cells: Sequence[Any], labels: Sequence[Any] | None, bins: int, *, is_seen: bool
+) -> Observation:
+    """One column: where not all of it was looked at, an empty cell is no failure."""
+    rows = range(len(cells)) if is_seen else [k for k, c in enumerate(cells) if not is_missing(c)]
+    kept = [None if not is_seen and cells[k] == UNAVAILABLE else cells[k] for k in rows]
+    frame: dict[str, list[Any]] = {"cells": kept}
+    if labels is not None:
+        frame["label"] = [labels[k] for k in rows]
+    label = None if labels is None else "label"
+    drafted = observations(frame, {"cells": 1.0}, label=label, bins=bins)[0]
+    if len(drafted.values) < 2:
+        raise TableError("has no value that is common enough to learn from")
+    return msgspec.structs.replace(drafted, name=name)
+
+
+def _actions(name: str, cells: Sequence[Any]) -> list[str]:
+    """What stands in a column of actions."""
+    whole = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells]
+    found = sorted({str(cell) for cell in whole if not is_missing(cell)})
+    if not 0 < len(found) <= MOST_ACTIONS:
+        raise TableError(
+            f"column {name!r} has {len(found)} different actions, expected 1 to {MOST_ACTIONS}"
+        )
+    return found

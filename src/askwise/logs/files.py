@@ -1,0 +1,210 @@
+"""Logs in files, or in a DuckDB relation: counted where they are, whatever their size.
+
+DuckDB reads every row once and hands out groups of equal ones. It keeps to `MEMORY`, and what does
+not fit goes to a temporary folder that is removed afterwards.
+"""
+
+# ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from askwise._extras import need
+from askwise.errors import TableError
+from askwise.logs.sql import quoted, text
+
+MEMORY = "1GiB"
+
+SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+class Part(NamedTuple):
+    """Files of a log with the same columns, as SQL can read them."""
+
+    files: tuple[str, ...]
+    function: str
+    options: str
+
+    def scan(self, files: Sequence[str]) -> str:
+        """What reads some of its files."""
+        return f"{self.function}([{', '.join(map(text, files))}], {self.options})"
+
+
+class Query:
+    """A log that SQL can be asked about: in every query it is called `log`."""
+
+    def __init__(self, connection: Any, relation: Any, parts: Sequence[Part] = ()) -> None:
+        self.connection = connection
+        """DuckDB, to compute with what was read."""
+        self._relation = relation
+        self._parts = parts
+        self.columns: list[str] = list(relation.columns)
+        self.kinds = {n: str(t) for n, t in zip(relation.columns, relation.types, strict=True)}
+        """The type of each column."""
+
+    def ask(self, sql: str) -> Any:
+        """What a query about the log gives, as a table of PyArrow."""
+        with read_errors():
+            return self._relation.query("log", sql).to_arrow_table()
+
+    def keep(self, name: str, sql: str) -> None:
+        """Keep what a query about the log gives, as a table of that name."""
+        with read_errors():
+            if self._parts:  # on disk, if it does not fit
+                log = f"WITH log AS ({_union(self._parts)})"
+                self.connection.execute(f"CREATE TEMP TABLE {name} AS {log} {sql}")
+            else:
+                self.connection.register(name, self.ask(sql))
+
+    def first(self, condition: str, column: str) -> str:
+        """Where a condition first holds, and what stands there: for the message of an error."""
+
+        def sql(scan: str) -> str:
+            numbered = f"SELECT row_number() OVER () - 1 AS askwise_row, * FROM {scan}"
+            cells = f"SELECT askwise_row, {quoted(column)}::VARCHAR FROM ({numbered})"
+            return f"{cells} WHERE {condition} ORDER BY askwise_row LIMIT 1"
+
+        with read_errors():
+            if not self._parts:
+                found = self._relation.query("log", sql("log")).fetchall()
+                return f"column {column!r}, row {found[0][0]}: got {found[0][1]!r}"
+            self.connection.execute("SET preserve_insertion_order = true")
+            for part in self._parts:
+                for file in part.files:
+                    found = self.connection.sql(sql(part.scan([file]))).fetchall()
+                    if found:
+                        row, cell = found[0]
+                        return f"{file}: column {column!r}, row {row}: got {cell!r}"
+        raise TableError(f"column {column!r} changed while it was read")
+
+
+@contextmanager
+def opened(log: Any) -> Iterator[Query]:
+    """The log as something to ask about."""
+    duckdb = need("duckdb", "logs")
+    need("pyarrow", "logs")
+    with tempfile.TemporaryDirectory(prefix="askwise-") as folder:
+        config = {
+            "memory_limit": MEMORY,
+            "threads": os.cpu_count() or 1,
+            "temp_directory": folder,
+            "preserve_insertion_order": False,
+        }
+        with duckdb.connect(":memory:", config=config) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")  # it would go to the output
+            if isinstance(log, duckdb.DuckDBPyRelation):
+                yield Query(connection, log)
+                return
+            parts = _parts(connection, paths_of(log))
+            with read_errors():
+                yield Query(connection, connection.sql(_union(parts)), parts)
+
+
+def is_relation(log: Any) -> bool:
+    """Whether it is a DuckDB relation, without importing DuckDB."""
+    return type(log).__name__ == "DuckDBPyRelation"
+
+
+def are_paths(log: Any) -> bool:
+    """Whether it is a path, or a list of paths."""
+    if isinstance(log, str | os.PathLike):
+        return True
+    is_list = isinstance(log, list | tuple) and len(log) > 0
+    return is_list and all(isinstance(path, str | os.PathLike) for path in log)
+
+
+def paths_of(log: Any) -> list[str]:
+    """The files that paths and patterns name, in order."""
+    given = [log] if isinstance(log, str | os.PathLike) else log
+    found = []
+    for path in map(os.fspath, given):
+        files = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+        if not files:
+            raise TableError(f"{path}: there is no such file")
+        for file in files:
+            _format(file)
+        found += files
+    return found
+
+
+def _format(file: str) -> str:
+    name = Path(file).name.lower()
+    for suffix, kind in SUFFIXES.items():
+        if name.endswith(suffix):
+            return kind
+    raise TableError(f"{file}: expected a name ending in {', '.join(SUFFIXES)}")
+
+
+def _parts(connection: Any, files: Sequence[str]) -> list[Part]:
+    """Neighbouring files with the same columns; every file must have the columns of the first."""
+    parts: list[Part] = []
+    first: set[str] | None = None
+    for file in files:
+        if _format(file) == "csv":
+            header = _header(file)
+            columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
+            reads = (
+                "read_csv",
+                "auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
+                f"columns = {{{columns}}}",
+            )
+        else:
+            with read_errors():
+                header = connection.sql(f"SELECT * FROM read_parquet({text(file)})").columns
+            reads = ("read_parquet", "union_by_name = true")
+        if first is None:
+            first = set(header)
+        elif set(header) != first:
+            odd = sorted(first ^ set(header))[0]
+            has, other = (file, files[0]) if odd in header else (files[0], file)
+            raise TableError(f"{has} has a column {odd!r}, but {other} has none")
+        if parts and parts[-1][1:] == reads:
+            parts[-1] = Part((*parts[-1].files, file), *reads)
+        else:
+            parts.append(Part((file,), *reads))
+    return parts
+
+
+def _union(parts: Sequence[Part]) -> str:
+    selects = [f"SELECT * FROM {part.scan(part.files)}" for part in parts]
+    return " UNION ALL BY NAME ".join(selects)
+
+
+def _header(file: str) -> list[str]:
+    unpacked: Any = gzip.open if file.lower().endswith(".gz") else open
+    try:
+        with unpacked(file, "rt", newline="", encoding="utf-8-sig") as stream:
+            header = next(csv.reader(stream), [])
+    except (UnicodeDecodeError, gzip.BadGzipFile) as error:
+        raise TableError(f"{file}: not a CSV in UTF-8: {error}") from None
+    if not header:
+        raise TableError(f"{file} is empty")
+    folded = [name.casefold() for name in header]
+    for name in header:
+        if not name.strip() or folded.count(name.casefold()) > 1:
+            raise TableError(f"{file}: two columns are called {name!r}, or one has no name")
+    return header
+
+
+@contextmanager
+def read_errors() -> Iterator[None]:
+    """What DuckDB says of a file that cannot be read, in one line."""
+    duckdb = need("duckdb", "logs")
+    try:
+        yield
+    except duckdb.Error as error:
+        lines = str(error).splitlines()
+        file = next((x.strip() for x in lines if re.match(r"\s*file\s*=", x)), "")
+        said = [line for line in lines[:3] if not line.startswith("Possible")]
+        raise TableError("; ".join([*said, *([file] if file else [])])) from None

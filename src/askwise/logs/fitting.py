@@ -1,0 +1,185 @@
+"""From a log to what can be learned from it: the counters, and what they are good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from askwise._random import as_generator
+from askwise._typing import RandomSource
+from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
+from askwise.evidence import Evidence
+from askwise.lattice import Lattice
+from askwise.learners import LEARNERS, BaseLearner, Learner
+from askwise.learners.believing import evidence_of
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy
+from askwise.logs.checks import check_most
+from askwise.logs.counting import by_looks, count_decisions, count_records
+from askwise.logs.notes import REFUSED, notes_of
+from askwise.logs.reading import opened_log
+from askwise.logs.roles import Kind, Looks, roles_of
+from askwise.policy import Policy
+from askwise.problem import Problem
+from askwise.statistics import Statistics
+
+MOST_SUBSETS = 20_000
+"""In so many subsets of the observations complete records are counted, one after the other."""
+
+
+def fit(
+    log: Any,
+    problem: Problem,
+    *,
+    rewards: Mapping[str, str] | None = None,
+    label: str | None = None,
+    action: str | None = None,
+    reward: str | None = None,
+    looks: str | None = None,
+    order: str | None = None,
+    propensity: str | None = None,
+    rng: RandomSource = None,
+) -> Fit:
+    """Count a log: what happened before anybody learned from it.
+
+    `log` is a path, a pattern such as "logs/*.parquet", or a list of them (CSV, Parquet), a DuckDB
+    relation, any data frame that narwhals takes, or a mapping of columns to lists. Columns named as
+    the observations hold what was seen. Then it is one of
+
+    complete records: every observation is known, and what every action would have earned, in
+        `rewards` = {action: column} (or columns named as the actions), or by `label`, the column
+        that names the action that earns 1, the others 0. A missing cell is a look that failed.
+    logged decisions: `action` is the column of what was done, `reward` of what that earned. An
+        empty cell was not looked at; a look that failed is written "unavailable". `looks` says how
+        they were chosen: "at once", before any of them was seen, or "in order", one from what the
+        last had shown, with `order` the column of their names in that order.
+
+    `propensity` is a column of probabilities, which `off_policy` needs; here they are checked.
+
+    Columns called action, reward, order and propensity are taken for what they are called.
+    `rng` is the seed of the learners that start from the log.
+
+    >>> from askwise import Observation, Problem
+    >>> problem = Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=0.1)],
+    ...     actions=["wait", "treat"],
+    ... )
+    >>> mri = ["neg", "neg", "neg", "pos"] * 50
+    >>> best = ["wait", "wait", "wait", "treat"] * 50
+    >>> print(fit({"mri": mri, "best": best}, problem, label="best").recommend().tree().outline())
+    buy mri (0.1)
+    ├─ neg → wait
+    └─ pos → treat
+    """
+    with opened_log(log) as opened:
+        roles = roles_of(
+            problem,
+            opened.columns,
+            rewards=rewards,
+            label=label,
+            action=action,
+            reward=reward,
+            looks=looks,
+            order=order,
+            propensity=propensity,
+        )
+        lattice, decisions = Lattice(problem), None
+        if roles.is_complete:
+            if lattice.subsets > MOST_SUBSETS:
+                raise TooLargeError(
+                    f"{lattice.buyable} observations with max_observations={lattice.m} make "
+                    f"{lattice.subsets:,} subsets, more than the {MOST_SUBSETS:,} in which "
+                    "complete records are counted: lower max_observations"
+                )
+            groups, rows = opened.records(lattice, roles)
+            statistics = count_records(lattice, groups, rows)
+        else:
+            decisions = opened.decisions(lattice, roles)
+            check_most(lattice, decisions)
+            if roles.looks is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
+                raise TableError(REFUSED)
+            rows = decisions.rows
+            statistics = count_decisions(lattice, decisions, roles.looks or "at once")
+    notes = notes_of(roles, statistics, decisions)
+    chosen: Looks | None = None if roles.is_complete else roles.looks or "at once"
+    return Fit(problem, roles.kind, chosen, statistics, rows, notes, rng)
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """What a log says."""
+
+    problem: Problem
+    kind: Kind
+    looks: Looks | None
+    """How looks were chosen; None in complete records, in which there is nothing to choose."""
+    statistics: Statistics
+    """The counters, as if each row had been recorded by itself."""
+    rows: int
+    notes: tuple[str, ...]
+    """What can be learned from it without bias, and what cannot."""
+    rng: RandomSource = field(default=None, compare=False)
+
+    def learner(self, name: str | None = None, **options: Any) -> BaseLearner:
+        """A learner that starts from these counters, and goes on from there.
+
+        By default Seq-OOS, or Sim-OOS where sets were bought at once.
+        """
+        if name is None:
+            name = "sim-oos" if self.looks == "at once" else "seq-oos"
+        if name not in LEARNERS:
+            raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
+        rng = as_generator(options.pop("rng", self.rng))
+        if name == Learner.name:
+            return self._joint(options, rng)
+        learner = LEARNERS[name](self.problem, rng=rng, **options)
+        way = learner.way.name
+        fits = {"simultaneous": (None, "at once"), "sequential": (None, "in order")}
+        if self.looks not in fits[way]:
+            needed = fits[way][1]
+            raise StatisticsError(
+                f"{name} learns from looks that were chosen {needed}, but in this log they were "
+                f"chosen {self.looks}: what it needs was not counted, because it would be biased"
+            )
+        learner.merge(self.statistics)
+        return learner
+
+    def _joint(self, options: dict[str, Any], rng: Any) -> Learner:
+        """`Learner` with the joint model, which takes what was not seen as missing at random."""
+        if self.looks is None:
+            raise StatisticsError(
+                "learner counts each case once, in the state that was acted in, but complete "
+                "records count in every state: use seq-oos or sim-oos"
+            )
+        options.setdefault("plan", "simultaneous" if self.looks == "at once" else "sequential")
+        learner = Learner(self.problem, rng=rng, **options)
+        if learner.model_name != "joint":
+            raise StatisticsError(
+                "learner with the additive model learns from more than statistics hold: use "
+                "seq-oos or sim-oos, or a problem small enough for model='joint'"
+            )
+        if learner.memory is not None or learner.explore_budget is not None:
+            raise OptionError(
+                "explore_budget, window and detect go by when cases came: not with those of a log"
+            )
+        learner.statistics += self.statistics
+        learner._count_opened(self.rows)  # so that its rounds are a part of all cases before them
+        return learner
+
+    @property
+    def way(self) -> WayToBuy:
+        """How a learner buys that starts from it by default."""
+        return Simultaneous() if self.looks == "at once" else Sequential()
+
+    def recommend(self) -> Policy:
+        """The best policy: by complete records, else by cautious estimates among what was tried."""
+        return self.learner().recommend()
+
+    def evidence(self) -> Evidence:
+        """What it says of the population."""
+        return evidence_of(self.statistics, by_visits=self.looks == "at once")
+
+    def __repr__(self) -> str:
+        chosen = "" if self.looks is None else f", looks {self.looks}"
+        visited = int((self.statistics.action_counts.sum(axis=1) > 0).sum())
+        return f"<Fit of {self.rows:,} {self.kind}{chosen}: rewards in {visited:,} states>"

@@ -1,0 +1,98 @@
+"""A log in memory: any data frame that narwhals takes, or a mapping of columns to lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from askwise._frames import columns_of
+from askwise._typing import Choices, Integers
+from askwise.errors import TableError
+from askwise.lattice import Lattice
+from askwise.logs import cells
+from askwise.logs.checks import check_rows, in_its_order
+from askwise.logs.counting import Courses, Decisions, Records, records_of
+from askwise.logs.roles import Roles
+from askwise.statistics import UNIT
+
+
+class FrameLog:
+    """A data frame in memory."""
+
+    def __init__(self, frame: Any) -> None:
+        import narwhals as nw
+
+        if isinstance(frame, dict):
+            self.columns = list(frame)
+        else:
+            try:
+                table = nw.from_native(frame)
+            except TypeError:
+                raise TableError(
+                    "expected a path, a list of paths, a DuckDB relation, a data frame or a "
+                    f"mapping of columns, got a {type(frame).__name__}"
+                ) from None
+            if isinstance(table, nw.LazyFrame):
+                frame = table.collect().to_native()
+            self.columns = table.collect_schema().names()
+        self.frame = frame
+
+    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
+        """The rows, grouped by numpy."""
+        columns, digits = self._read(lattice, roles)
+        actions = lattice.problem.actions
+        if roles.label is not None:
+            right = cells.actions_of(roles.label, columns[roles.label], actions)
+            earned = np.eye(len(actions))[right]
+        else:
+            named = [roles.rewards[action] for action in actions]
+            earned = np.column_stack([cells.rewards_of(name, columns[name]) for name in named])
+        return records_of(lattice, digits, _units(earned)), len(digits)
+
+    def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
+        """The rows as they are."""
+        columns, digits = self._read(lattice, roles)
+        assert roles.action is not None
+        assert roles.reward is not None
+        n = len(digits)
+        orders: list[tuple[int, ...]] = [()] * n
+        if roles.order is not None:
+            orders = cells.orders_of(roles.order, columns[roles.order], lattice)
+        if roles.propensity is not None:
+            cells.propensities_of(roles.propensity, columns[roles.propensity], may_be_unknown=True)
+        places = {order: place for place, order in enumerate(dict.fromkeys(orders))}
+        decisions = Decisions(
+            digits,
+            cells.actions_of(roles.action, columns[roles.action], lattice.problem.actions),
+            np.ones(n, np.int64),
+            _units(cells.rewards_of(roles.reward, columns[roles.reward])),
+            np.array([places[order] for order in orders], np.int64),
+            list(places),
+        )
+        return in_its_order(lattice, roles, decisions, lambda row: f"row {row}")
+
+    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+        """The rows as they are."""
+        decisions = self.decisions(lattice, roles)
+        assert roles.propensity is not None
+        column = columns_of(self.frame, [roles.propensity])[roles.propensity]
+        given = cells.propensities_of(roles.propensity, column)
+        places = {p: place for place, p in enumerate(dict.fromkeys(given))}
+        return Courses(decisions, list(places), np.array([places[p] for p in given], np.int64))
+
+    def _read(self, lattice: Lattice, roles: Roles) -> tuple[dict[str, list[Any]], Choices]:
+        columns = columns_of(self.frame, roles.columns)
+        check_rows(len(columns[roles.observations[0]]))
+        digits = [
+            cells.digits_of(o, columns[o.name], may_be_absent=not (roles.is_complete or o.given))
+            for o in lattice.observations
+        ]
+        return columns, np.column_stack(digits)
+
+
+def _units(rewards: Any) -> Integers:
+    """Rewards in units of 2⁻³⁰, halves to the even one, as they are counted one by one."""
+    units: Integers = np.rint(rewards / UNIT).astype(np.int64)
+    return units

@@ -1,0 +1,215 @@
+"""A log that DuckDB can read, counted there: only groups of equal rows leave it.
+
+Complete records are grouped by full state in one pass over the log, and those groups by every
+subset of the lattice with GROUPING SETS.
+"""
+# ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from askwise._typing import Choices, Integers
+from askwise.errors import AskwiseError, TableError
+from askwise.lattice import Lattice
+from askwise.logs import cells, sql
+from askwise.logs.checks import check_rows, in_its_order
+from askwise.logs.counting import Courses, Decisions, Records, states_of
+from askwise.logs.files import Query
+from askwise.logs.roles import Roles
+
+SETS_AT_A_TIME = 64
+"""Grouping sets of a query: each has a table of its own while it runs."""
+
+
+class QueryLog:
+    """What DuckDB can read: only groups of equal rows leave it."""
+
+    def __init__(self, query: Query) -> None:
+        self.columns = query.columns
+        self._query = query
+
+    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
+        """The rows, grouped by full state in one pass, and then by every subset of the lattice."""
+        names = [f"u{k}" for k in range(len(lattice.problem.actions))]
+        sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in names)
+        wrong = " OR ".join(f"{name} = {sql.WRONG}" for name in names)
+        of_digits = self._digits(lattice, roles)
+        digits, least = ", ".join(of_digits), ", ".join(f"min({d}) AS {d}" for d in of_digits)
+        read = {**of_digits, **self._earned(lattice, roles)}
+        self._query.keep(
+            "cells",
+            f"SELECT {digits}, count(*) AS n, {sums}, count(*) FILTER ({wrong}) AS wrong "
+            f"FROM (SELECT {sql.selected(read)} FROM log) GROUP BY {digits}",
+        )
+        found = self._query.connection.sql(
+            f"SELECT {least}, coalesce(sum(n), 0)::BIGINT AS n, sum(wrong)::BIGINT AS wrong "
+            "FROM cells"
+        ).to_arrow_table()
+        rows = _column(found, "n").item()
+        check_rows(rows)
+        self._check_digits(lattice, roles, found)
+        if _column(found, "wrong").any():
+            self._explain_rewards(lattice, roles)
+        return self._rolled_up(lattice, names), rows
+
+    def _rolled_up(self, lattice: Lattice, names: list[str]) -> Iterator[Records]:
+        sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ["n", *names])
+        digits = [f"d{i}" for i in range(len(lattice.observations))]
+        given = digits[lattice.buyable :]
+        for first in range(0, lattice.subsets, SETS_AT_A_TIME):
+            some = range(first, min(first + SETS_AT_A_TIME, lattice.subsets))
+            sets = [[*given, *(digits[i] for i in lattice.members(subset))] for subset in some]
+            used = set().union(*sets)
+            shown = ", ".join(
+                f"coalesce({d if d in used else 'NULL'}, {cells.ABSENT})::SMALLINT AS {d}"
+                for d in digits
+            )
+            grouped = ", ".join(f"({', '.join(columns)})" for columns in sets)
+            groups = self._query.connection.sql(
+                f"SELECT {shown}, {sums} FROM cells GROUP BY GROUPING SETS ({grouped})"
+            ).fetchnumpy()
+            states, _ = states_of(lattice, np.column_stack([groups[d] for d in digits]))
+            units = np.column_stack([groups[name] for name in names])
+            yield Records(states, groups["n"], units)
+
+    def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
+        """The rows, equal ones together."""
+        read, digits = self._decided(lattice, roles), ", ".join(self._digits(lattice, roles))
+        found = self._query.ask(
+            f"SELECT {digits}, a, o, count(*) AS n, sum(u)::BIGINT AS u, "
+            f"count(*) FILTER (u = {sql.WRONG}) AS wrong, count(*) FILTER (NOT p) AS improbable "
+            f"FROM (SELECT {sql.selected(read)} FROM log) GROUP BY {digits}, a, o"
+        )
+        return self._checked(lattice, roles, found, _column(found, "n"))
+
+    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+        """Every row by itself."""
+        assert roles.propensity is not None
+        read = self._decided(lattice, roles)
+        kind = self._query.kinds[roles.propensity]
+        read["q"] = sql.list_text(roles.propensity, kind)
+        self._query.connection.execute("SET preserve_insertion_order = true")
+        found = self._query.ask(
+            f"SELECT *, u = {sql.WRONG} AS wrong, NOT p AS improbable "
+            f"FROM (SELECT {sql.selected(read)} FROM log)"
+        )
+        decisions = self._checked(lattice, roles, found, np.ones(len(found), np.int64))
+        texts, which = _coded(found, "q")
+        if any(not text.strip() for text in texts):
+            empty = sql.is_empty(roles.propensity, kind)
+            self._refuse(empty, roles.propensity, "expected a propensity above 0, up to 1")
+        return Courses(decisions, cells.propensities_of(roles.propensity, texts), which)
+
+    def _checked(self, lattice: Lattice, roles: Roles, found: Any, counts: Integers) -> Decisions:
+        """The decisions that were found; the first that cannot be is an error."""
+        assert roles.action is not None
+        assert roles.reward is not None
+        check_rows(int(counts.sum()))
+        self._check_digits(lattice, roles, found)
+        actions = _column(found, "a")
+        if (actions == sql.WRONG).any():
+            condition = f"{sql.place_among(roles.action, lattice.problem.actions)} = {sql.WRONG}"
+            known = ", ".join(lattice.problem.actions)
+            self._refuse(condition, roles.action, f"expected an action, one of: {known}")
+        if _column(found, "wrong").any():
+            self._refuse_reward(roles.reward)
+        if _column(found, "improbable").any() and roles.propensity is not None:
+            likely = sql.is_propensity(roles.propensity, self._query.kinds[roles.propensity])
+            self._refuse(
+                f"NOT {likely}", roles.propensity, "expected a propensity above 0, up to 1"
+            )
+        texts, orders = _coded(found, "o")
+        distinct = [self._order(lattice, roles, order) for order in texts]
+        digits = self._digits_found(lattice, found)
+        decisions = Decisions(digits, actions, counts, _column(found, "u"), orders, distinct)
+        return in_its_order(
+            lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]])
+        )
+
+    def _decided(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
+        assert roles.action is not None
+        assert roles.reward is not None
+        kinds = self._query.kinds
+        return {
+            **self._digits(lattice, roles),
+            "a": sql.place_among(roles.action, lattice.problem.actions),
+            "u": sql.units(roles.reward),
+            "o": "''" if roles.order is None else sql.list_text(roles.order, kinds[roles.order]),
+            "p": "true"
+            if roles.propensity is None
+            else sql.is_propensity(roles.propensity, kinds[roles.propensity]),
+        }
+
+    def _digits(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
+        kinds = self._query.kinds
+        return {
+            f"d{i}": sql.digit(o, kinds[o.name], may_be_absent=not (roles.is_complete or o.given))
+            for i, o in enumerate(lattice.observations)
+        }
+
+    def _earned(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
+        actions = lattice.problem.actions
+        if roles.label is not None:
+            of_action = sql.label_units(roles.label, actions)
+        else:
+            of_action = {action: sql.units(roles.rewards[action]) for action in actions}
+        return {f"u{k}": of_action[action] for k, action in enumerate(actions)}
+
+    def _digits_found(self, lattice: Lattice, found: Any) -> Choices:
+        return np.column_stack([_column(found, f"d{i}") for i in range(len(lattice.observations))])
+
+    def _check_digits(self, lattice: Lattice, roles: Roles, found: Any) -> None:
+        for i, o in enumerate(lattice.observations):
+            if (_column(found, f"d{i}") == sql.WRONG).any():
+                wanted = "a number or a date that fits, or one of" if o.edges else "one of"
+                known = ", ".join(map(repr, o.values))
+                hint = "" if o.fails else "; declare fails= if it may be missing"
+                condition = f"{self._digits(lattice, roles)[f'd{i}']} = {sql.WRONG}"
+                self._refuse(condition, o.name, f"expected {wanted}: {known}{hint}")
+
+    def _explain_rewards(self, lattice: Lattice, roles: Roles) -> None:
+        actions = lattice.problem.actions
+        if roles.label is not None:
+            condition = f"{sql.place_among(roles.label, actions)} = {sql.WRONG}"
+            self._refuse(
+                condition, roles.label, f"expected an action, one of: {', '.join(actions)}"
+            )
+        for column in roles.rewards.values():
+            wrong = self._query.ask(f"SELECT max({sql.units(column)} = {sql.WRONG}) AS w FROM log")
+            if _column(wrong, "w")[0]:
+                self._refuse_reward(column)
+
+    def _refuse_reward(self, column: str) -> None:
+        condition = f"{sql.units(column)} = {sql.WRONG}"
+        self._refuse(condition, column, "expected a reward from 0 to 1")
+
+    def _refuse(self, condition: str, column: str, expected: str) -> None:
+        raise TableError(f"{self._query.first(condition, column)}, {expected}")
+
+    def _order(self, lattice: Lattice, roles: Roles, order: str) -> tuple[int, ...]:
+        try:
+            return cells.orders_of("order", [order], lattice)[0]
+        except AskwiseError as error:
+            said = str(error).removeprefix("column 'order', row 0: ")
+            raise TableError(f"{self._place(roles, order)}: {said}") from None
+
+    def _place(self, roles: Roles, order: str) -> str:
+        """Where an order of looks stands."""
+        if roles.order is None:
+            return "a row"
+        of_row = sql.list_text(roles.order, self._query.kinds[roles.order])
+        return self._query.first(f"{of_row} = {sql.text(order)}", roles.order)
+
+
+def _column(table: Any, name: str) -> Any:
+    return table.column(name).to_numpy()
+
+
+def _coded(table: Any, name: str) -> tuple[list[str], Integers]:
+    """The distinct texts of a column, and which of them each row has."""
+    coded = table.column(name).combine_chunks().dictionary_encode()
+    return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)

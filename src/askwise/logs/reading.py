@@ -1,0 +1,43 @@
+"""A log as numbers, wherever it is: a data frame in memory, or what DuckDB can read.
+
+Both give the same: groups of complete records by state, or decisions as digits. What follows does
+not know where they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from askwise.lattice import Lattice
+from askwise.logs.counting import Courses, Decisions, Records
+from askwise.logs.files import are_paths, is_relation, opened
+from askwise.logs.frame_log import FrameLog
+from askwise.logs.query_log import QueryLog
+from askwise.logs.roles import Roles
+
+
+class Log(Protocol):
+    """Where rows come from."""
+
+    columns: list[str]
+
+    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
+        """Complete records by state, in every subset of the lattice, and how many rows."""
+
+    def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
+        """Logged decisions; equal ones may stand together. Propensities are checked."""
+
+    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+        """Logged decisions row by row, with their propensities."""
+
+
+@contextmanager
+def opened_log(log: Any) -> Iterator[Log]:
+    """The log, ready to be read: paths, a DuckDB relation, a data frame or a mapping of lists."""
+    if are_paths(log) or is_relation(log):
+        with opened(log) as query:
+            yield QueryLog(query)
+    else:
+        yield FrameLog(log)

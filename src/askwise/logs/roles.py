@@ -1,0 +1,157 @@
+"""Which column of a log says what, and so which kind of log it is.
+
+A log is one of two kinds. In *complete records* every observation is known, and what every action
+would have earned: there is nothing that was not seen. In *logged decisions* somebody looked at
+something, did something, and it earned something; the rest was never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from askwise.errors import OptionError, TableError
+from askwise.problem import Problem
+
+Kind = Literal["complete records", "logged decisions"]
+Looks = Literal["at once", "in order"]
+
+UNAVAILABLE = "unavailable"
+"""What stands in a cell of logged decisions for a look that failed; an empty one was not looked at.
+"""
+
+
+class Roles(NamedTuple):
+    """The columns of a log by what they say."""
+
+    kind: Kind
+    observations: tuple[str, ...]
+    """In the order of the lattice: those that are given last."""
+    rewards: Mapping[str, str]
+    """For each action the column with what it earns, or would have earned; in complete records."""
+    label: str | None = None
+    """Or the column that names the one action that earns 1, all others 0."""
+    action: str | None = None
+    reward: str | None = None
+    """In logged decisions: what was done, and what that earned."""
+    looks: Looks | None = None
+    order: str | None = None
+    propensity: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing in any row."""
+        return self.kind == "complete records"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        said = (self.label, self.action, self.reward, self.order, self.propensity)
+        named = (*self.observations, *self.rewards.values(), *(c for c in said if c is not None))
+        return tuple(dict.fromkeys(named))
+
+
+def roles_of(
+    problem: Problem,
+    found: Sequence[str],
+    *,
+    rewards: Mapping[str, str] | None,
+    label: str | None,
+    action: str | None,
+    reward: str | None,
+    looks: str | None,
+    order: str | None,
+    propensity: str | None,
+) -> Roles:
+    """What each column is for: as said, or else by its name."""
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem must be a Problem, got {problem!r}")
+    if looks not in (None, "at once", "in order"):
+        raise OptionError(f"looks must be 'at once' or 'in order', got {looks!r}")
+    names = [o.name for o in problem.observations]
+    free = [column for column in found if column not in names]
+
+    for name, given in (("label", label), ("action", action), ("order", order)):
+        if given is not None and given in names:
+            raise OptionError(f"{name}={given!r} is an observation of the problem")
+    roles = _complete(problem, free, rewards, label, (action, reward))
+    if roles is not None:
+        for what, said in (("looks", looks), ("order", order), ("propensity", propensity)):
+            if said is not None:
+                raise OptionError(
+                    f"{what}={said!r} is of logged decisions, but rewards of every action, or a "
+                    "label, make these complete records"
+                )
+    else:
+        roles = _decided(problem, found, free, (action, reward, order, propensity), looks)
+    ordered = sorted(problem.observations, key=lambda o: o.given)
+    roles = roles._replace(observations=tuple(o.name for o in ordered))
+    for column in roles.columns:
+        if column not in found:
+            known = ", ".join(map(str, found))
+            raise TableError(f"the log has no column {column!r}, it has: {known}")
+    return roles
+
+
+def _complete(
+    problem: Problem,
+    free: Sequence[str],
+    rewards: Mapping[str, str] | None,
+    label: str | None,
+    decided: tuple[str | None, str | None],
+) -> Roles | None:
+    """Complete records, if that is what is said, or what the names of the columns say."""
+    is_decided = any(column is not None for column in decided)
+    said: list[tuple[str, Any]] = [("rewards", rewards), ("label", label)]
+    chosen = [name for name, given in said if given is not None]
+    if len(chosen) + is_decided > 1:
+        others = " and ".join([*chosen, *(["action or reward"] if is_decided else [])])
+        raise OptionError(f"{others} exclude each other: a log is of one kind")
+    if label is not None:
+        return Roles("complete records", (), {}, label)
+    if rewards is None:
+        if is_decided or any(action not in free for action in problem.actions):
+            return None
+        rewards = {action: action for action in problem.actions}
+    if not isinstance(rewards, Mapping):
+        raise OptionError(f"rewards must be {{action: column}}, got {rewards!r}")
+    for action in rewards:
+        if action not in problem.actions:
+            known = ", ".join(problem.actions)
+            raise TableError(f"rewards: unknown action {action!r}, expected one of: {known}")
+    # an action that is left out has a column of its own name
+    return Roles("complete records", (), {a: rewards.get(a, a) for a in problem.actions})
+
+
+def _decided(
+    problem: Problem,
+    found: Sequence[str],
+    free: Sequence[str],
+    given: tuple[str | None, str | None, str | None, str | None],
+    looks: str | None,
+) -> Roles:
+    """Logged decisions, with columns that are called what they are."""
+    names = ("action", "reward", "order", "propensity")
+    action, reward, order, propensity = (
+        said if said is not None or name not in free else name
+        for said, name in zip(given, names, strict=True)
+    )
+    if action is None or reward is None:
+        wanted = ", ".join(map(repr, problem.actions))
+        raise TableError(
+            "the log says neither what every action would have earned (rewards={action: "
+            f"column}}, or columns named {wanted}; or label=) nor what was done and what that "
+            f"earned (action= and reward=); its columns are: {', '.join(map(str, found))}"
+        )
+    if looks == "at once":
+        if given[2] is not None:
+            raise OptionError(f"order={order!r} is of looks='in order', got looks={looks!r}")
+        order = None
+    elif looks == "in order" and order is None:
+        raise TableError(
+            "looks='in order' needs order=, the column with the names in the order in which they "
+            "were looked at"
+        )
+    chosen: Looks | None = "at once" if looks == "at once" else None
+    chosen = chosen if order is None else "in order"
+    return Roles("logged decisions", (), {}, None, action, reward, chosen, order, propensity)

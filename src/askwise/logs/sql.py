@@ -1,0 +1,169 @@
+"""What the cells of a log mean, said in SQL: the twin of `askwise.logs.cells`.
+
+Each expression gives a small number for a cell: the place of an outcome or an action, a reward in
+units of 2⁻³⁰. A cell that cannot be is `WRONG`, so that one pass over the log counts and checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+
+from askwise.bins import Edge
+from askwise.logs.cells import ABSENT, printed_values
+from askwise.logs.roles import UNAVAILABLE
+from askwise.problem import Observation
+
+WRONG = -2
+
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
+UNITS = "{number} * 1073741824"
+"""2³⁰ of them make a reward of 1."""
+
+_TIME_ZONE = r"\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
+"""What a moment ends in that has a time zone."""
+
+
+def quoted(name: str) -> str:
+    """A column's name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: object) -> str:
+    """A text as a literal."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
+    """The place of the outcome in a cell of a column of that type."""
+    cell, printed = quoted(observation.name), printed_values(observation)
+    failed = str(len(observation.values)) if observation.fails else str(WRONG)
+    nothing = str(ABSENT) if may_be_absent else failed
+    cases = []
+    if kind == "VARCHAR":
+        cases += [f"WHEN {cell} = {text(value)} THEN {place}" for value, place in printed.items()]
+        for place, value in enumerate(observation.values):
+            if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
+                cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
+        if may_be_absent:
+            cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
+        cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
+    else:
+        cases.append(f"WHEN {cell} IS NULL THEN {nothing}")
+    if observation.edges is not None:
+        cases += _bins(cell, kind, observation.edges, nothing)
+    elif kind in WHOLE or is_fraction(kind):
+        if is_fraction(kind):
+            cases.append(f"WHEN isnan({cell}::DOUBLE) THEN {nothing}")
+            cases.append(f"WHEN {cell} <> trunc({cell}) THEN {WRONG}")
+        whole = f"TRY_CAST({cell} AS HUGEINT)::VARCHAR"
+        cases += [f"WHEN {whole} = {text(value)} THEN {place}" for value, place in printed.items()]
+    rest = WRONG
+    if observation.other is not None and (kind == "VARCHAR" or kind in WHOLE or is_fraction(kind)):
+        rest = list(observation.values).index(observation.other)
+    return f"CASE {' '.join(cases)} ELSE {rest} END::SMALLINT"
+
+
+_BLANKS = r"' ' || chr(9) || chr(10) || chr(13)"
+
+
+def is_fraction(kind: str) -> bool:
+    """Whether a column of that type holds numbers that need not be whole."""
+    return kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL")
+
+
+def _bins(cell: str, kind: str, edges: Sequence[Edge], nothing: str) -> list[str]:
+    """The bin that a number or a date is in: the first whose upper edge is above it."""
+    checks, value = [], None
+    first = edges[0]
+    if not isinstance(first, date):
+        if kind == "VARCHAR":
+            value = f"TRY_CAST({cell} AS DOUBLE)"
+        elif kind in WHOLE:
+            value = cell
+        elif is_fraction(kind):
+            value = f"{cell}::DOUBLE"
+        checks = [f"WHEN isnan(({value})::DOUBLE) THEN {nothing}"]
+    elif not isinstance(first, datetime):
+        if kind == "VARCHAR":  # the day that is written, whatever the time zone
+            value = (
+                f"CASE WHEN TRY_CAST({cell} AS TIMESTAMP) IS NOT NULL "
+                f"THEN TRY_CAST(left(trim({cell}), 10) AS DATE) END"
+            )
+        elif kind == "DATE" or kind.startswith("TIMESTAMP"):
+            value = f"CAST({cell} AS DATE)"
+    else:
+        zoned = first.tzinfo is not None
+        type_ = "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+        if kind == "VARCHAR":
+            has_zone = f"regexp_matches({cell}, {text(_TIME_ZONE)})"
+            wanted = has_zone if zoned else f"NOT {has_zone}"
+            value = f"CASE WHEN {wanted} THEN TRY_CAST({cell} AS {type_}) END"
+        elif (kind == "TIMESTAMP WITH TIME ZONE") == zoned and (
+            kind.startswith("TIMESTAMP") or kind == "DATE"
+        ):
+            value = f"CAST({cell} AS {type_})"
+    if value is None:
+        return []  # the column holds something else
+    below = [f"WHEN {value} < {_edge(edge)} THEN {k}" for k, edge in enumerate(edges)]
+    return [*checks, *below, f"WHEN {value} >= {_edge(edges[-1])} THEN {len(edges)}"]
+
+
+def _edge(edge: Edge) -> str:
+    if isinstance(edge, datetime):
+        kind = "TIMESTAMPTZ" if edge.tzinfo else "TIMESTAMP"
+        return f"{kind} {text(edge.isoformat(' '))}"
+    if isinstance(edge, date):
+        return f"DATE {text(edge.isoformat())}"
+    if isinstance(edge, int) and abs(edge) < 2**53:
+        return str(edge)
+    return f"{text(repr(float(edge)))}::DOUBLE"
+
+
+def place_among(column: str, names: Sequence[str]) -> str:
+    """The place of the action that a cell names."""
+    cell = f"{quoted(column)}::VARCHAR"
+    cases = [f"WHEN {cell} = {text(name)} THEN {place}" for place, name in enumerate(names)]
+    return f"CASE {' '.join(cases)} ELSE {WRONG} END::SMALLINT"
+
+
+def units(column: str) -> str:
+    """The reward in a cell, rounded to units as Python rounds: halves to the even one."""
+    number = f"TRY_CAST({quoted(column)} AS DOUBLE)"
+    rounded = f"round_even({UNITS.format(number=number)}, 0)::BIGINT"
+    return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {rounded} ELSE {WRONG} END"
+
+
+def label_units(column: str, actions: Sequence[str]) -> dict[str, str]:
+    """What each action earns where a label names the right one."""
+    place = place_among(column, actions)
+    return {
+        action: f"CASE {place} WHEN {k} THEN 1073741824 WHEN {WRONG} THEN {WRONG} ELSE 0 END"
+        for k, action in enumerate(actions)
+    }
+
+
+def list_text(column: str, kind: str) -> str:
+    """A list, or a text with commas, as one text."""
+    cell = quoted(column)
+    if kind.endswith("]"):
+        return f"coalesce(array_to_string({cell}, ','), '')"
+    return f"coalesce({cell}::VARCHAR, '')"
+
+
+def selected(expressions: Mapping[str, str]) -> str:
+    """The expressions with their names."""
+    return ", ".join(f"{expression} AS {name}" for name, expression in expressions.items())
+
+
+def is_propensity(column: str, kind: str) -> str:
+    """Whether a cell holds a probability above 0, or several, or nothing."""
+    numbers = f"TRY_CAST(string_split({list_text(column, kind)}, ',') AS DOUBLE[])"
+    likely = f"coalesce(list_min({numbers}) > 0 AND list_max({numbers}) <= 1, false)"
+    return f"({is_empty(column, kind)} OR {likely})"
+
+
+def is_empty(column: str, kind: str) -> str:
+    """Whether a cell holds no list."""
+    return f"(trim({list_text(column, kind)}) = '')"

@@ -1,0 +1,109 @@
+// Signing in, and which page is shown: #/ lists the projects, #/p/NAME is one of them.
+
+import { asksForTokens, forgetToken, get, hasToken, keepToken, path } from "./api.js";
+import { during, field, fill, h, say } from "./dom.js";
+import { showProject } from "./project.js";
+import { showProjects } from "./projects.js";
+
+const main = document.getElementById("main");
+const where = document.getElementById("where");
+const signOut = document.getElementById("sign-out");
+
+let may = null; // what the token may do
+let leave = () => {}; // ends what the page before is still doing
+
+async function start() {
+  if (hasToken() || !(await asksForTokens())) {
+    try {
+      may = await get(path("token"));
+    } catch (error) {
+      forgetToken();
+      showSignIn(error.status === 401 ? "The token of this tab is not good any more." : error.message);
+      return;
+    }
+    signOut.hidden = !hasToken();
+    await route();
+  } else {
+    showSignIn();
+  }
+}
+
+function showSignIn(why = "") {
+  const token = h("input", {
+    type: "password",
+    name: "token",
+    autocomplete: "off",
+    spellcheck: "false",
+    required: true,
+    placeholder: "askw_…",
+  });
+  const button = h("button", { type: "submit" }, "Sign in");
+  const answer = h("div", {}, why && h("p", { class: "refused", role: "alert" }, why));
+  const enter = during(button, answer, async () => {
+    keepToken(token.value.trim());
+    try {
+      may = await get(path("token"));
+    } catch (error) {
+      forgetToken();
+      throw error;
+    }
+    signOut.hidden = false;
+    await route();
+  });
+  title("");
+  fill(
+    main,
+    h(
+      "form",
+      { class: "card sign-in", onsubmit: enter, "aria-labelledby": "sign-in" },
+      h("h1", { id: "sign-in" }, "Which information is worth its price?"),
+      h("p", { class: "about" }, "Sign in with a token. It was shown when the server first started, or when a project was created; ", h("code", {}, "askwise token create"), " makes another."),
+      field("Token", token, "Kept in this tab only, until it is closed."),
+      answer,
+      button,
+    ),
+  );
+  token.focus();
+}
+
+async function route() {
+  leave();
+  leave = () => {};
+  const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
+  if (kind === "p" && name) {
+    title(name);
+    leave = showProject(main, name, may);
+  } else if (may.project) {
+    location.replace(`#/p/${encodeURIComponent(may.project)}`);
+    return;
+  } else {
+    title("");
+    leave = showProjects(main, may);
+  }
+  main.focus({ preventScroll: true }); // what had the focus is gone: go on from the top of the page
+  say(name ? `Project ${name}` : "Projects");
+}
+
+function title(name) {
+  document.title = name ? `${name} – askwise` : "askwise";
+  fill(where, name ? [h("span", { "aria-hidden": "true" }, "/ "), name] : "");
+  document.getElementById("pulse").hidden = true;
+  window.scrollTo(0, 0);
+}
+
+window.addEventListener("hashchange", () => {
+  if (location.hash === "#main") main.focus(); // the link that skips the head
+  else if (may) route();
+});
+
+signOut.addEventListener("click", () => {
+  leave();
+  leave = () => {};
+  forgetToken();
+  may = null;
+  signOut.hidden = true;
+  history.replaceState(null, "", "#/");
+  showSignIn();
+});
+
+start().catch((error) => fill(main, h("p", { class: "refused", role: "alert" }, error.message)));

@@ -1,0 +1,171 @@
+// A line chart: one line of points, some level lines to compare it with, a read-out for pointer and
+// keyboard. It is drawn in the pixels it has, so text keeps its size on a phone.
+
+import { fill, h, s } from "./dom.js";
+
+const HIGH = 230;
+const LEFT = 46;
+const RIGHT = 12;
+const TOP = 14;
+const BOTTOM = 34;
+const LETTER = 6.4;
+const NARROW = 420;
+const HINT = "Point at the line to read it.";
+
+export class LineChart {
+  /** title: what is drawn; across: what x is; write(y): a number as text. */
+  constructor({ title, across, write }) {
+    this.title = title;
+    this.across = across;
+    this.write = write;
+    this.data = { points: [], levels: [] };
+    this.chosen = null;
+    this.picture = s("svg", { class: "chart", role: "img", height: HIGH });
+    this.readOut = h("output", { class: "read-out", "aria-live": "polite" });
+    this.frame = h(
+      "div",
+      {
+        class: "frame",
+        tabindex: 0,
+        role: "group",
+        "aria-label": `${title}: arrow keys move from point to point`,
+        onpointermove: (event) => this.choose(this.nearest(event)),
+        onpointerleave: () => this.choose(null),
+        onkeydown: (event) => this.keys(event),
+        onblur: () => this.choose(null),
+      },
+      this.picture,
+    );
+    this.key = h("div", { class: "key" });
+    this.element = h("figure", {}, h("figcaption", {}, h("h3", {}, title), this.key), this.frame, this.readOut);
+    new ResizeObserver(() => this.draw()).observe(this.frame);
+  }
+
+  /** points: [{ x, y, words }], levels: [{ y, name, kind }]; the line is called `name`. */
+  show(data) {
+    this.data = data;
+    if (this.chosen !== null && this.chosen >= data.points.length) this.chosen = null;
+    fill(
+      this.key,
+      h("span", { class: "mine" }, data.name),
+      data.levels.map((level) => h("span", { class: level.kind }, level.name)),
+    );
+    this.draw();
+  }
+
+  draw() {
+    const { points, levels } = this.data;
+    const wide = this.frame.clientWidth;
+    if (!wide) return;
+    this.picture.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
+    this.picture.setAttribute("aria-label", this.described());
+    if (points.length === 0) {
+      fill(this.picture, s("text", { x: wide / 2, y: HIGH / 2, "text-anchor": "middle" }, "nothing to draw yet"));
+      fill(this.readOut);
+      return;
+    }
+    const ys = [...points.map((p) => p.y), ...levels.map((l) => l.y)];
+    const [low, high] = widened(Math.min(...ys), Math.max(...ys));
+    const first = points[0].x;
+    const last = points.length > 1 ? points.at(-1).x : first + 1;
+    this.x = (x) => LEFT + ((x - first) / (last - first)) * (wide - LEFT - RIGHT);
+    this.y = (y) => TOP + ((high - y) / (high - low)) * (HIGH - TOP - BOTTOM);
+    const line = points.map((p, k) => `${k ? "L" : "M"}${this.x(p.x).toFixed(1)} ${this.y(p.y).toFixed(1)}`).join(" ");
+    fill(
+      this.picture,
+      this.axes(wide, low, high, first, last),
+      levels.map((level) => s("path", { class: `level ${level.kind}`, d: `M${LEFT} ${this.y(level.y)}H${wide - RIGHT}` })),
+      this.labels(levels, wide < NARROW),
+      s("path", { class: "line mine", d: line }),
+      points.length < 60 && points.map((p) => s("circle", { class: "mine", cx: this.x(p.x), cy: this.y(p.y), r: points.length === 1 ? 4 : 1.8 })),
+    );
+    this.mark();
+  }
+
+  axes(wide, low, high, first, last) {
+    const across = this.data.ticks ?? ticks(first, last, Math.max(4, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
+    return [
+      ticks(low, high, 5).map((y) => [
+        s("path", { class: "grid", d: `M${LEFT} ${this.y(y)}H${wide - RIGHT}` }),
+        s("text", { x: LEFT - 7, y: this.y(y) + 4, "text-anchor": "end" }, this.write.axis(y)),
+      ]),
+      across.map(({ x, name }) => s("text", { x: this.x(x), y: HIGH - 18, "text-anchor": this.x(x) > wide - 40 ? "end" : "middle" }, name)),
+      s("text", { x: wide - RIGHT, y: HIGH - 3, "text-anchor": "end" }, this.data.across ?? this.across),
+    ];
+  }
+
+  /** The levels are named where they stand, apart from one another; where there is little room, the
+   * colour names them. */
+  labels(levels, isNarrow) {
+    let free = HIGH - BOTTOM - 2;
+    return [...levels]
+      .sort((a, b) => a.y - b.y)
+      .map((level) => {
+        const y = Math.min(this.y(level.y) - 5, free);
+        free = y - 15;
+        const words = `${isNarrow ? "" : `${level.name} `}${this.write.value(level.y)}`;
+        return [
+          s("rect", { class: "plate", x: LEFT + 4, y: y - 11, width: words.length * LETTER + 4, height: 14, rx: 3 }),
+          s("text", { class: `name ${level.kind}`, x: LEFT + 6, y }, words),
+        ];
+      });
+  }
+
+  nearest(event) {
+    if (!this.data.points.length) return null;
+    const at = event.clientX - this.frame.getBoundingClientRect().left;
+    const far = this.data.points.map((p) => Math.abs(this.x(p.x) - at));
+    return far.indexOf(Math.min(...far));
+  }
+
+  keys(event) {
+    const end = this.data.points.length - 1;
+    const now = this.chosen ?? (event.key === "ArrowRight" ? -1 : end + 1);
+    const next = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: end }[event.key];
+    if (next === undefined || end < 0) return;
+    event.preventDefault();
+    this.choose(Math.min(Math.max(next, 0), end));
+  }
+
+  choose(point) {
+    this.chosen = point;
+    this.mark();
+  }
+
+  mark() {
+    this.picture.querySelectorAll(".mark").forEach((old) => old.remove());
+    const point = this.data.points[this.chosen ?? -1];
+    if (!point) {
+      this.readOut.textContent = this.data.points.length ? HINT : "";
+      return;
+    }
+    const x = this.x(point.x);
+    this.picture.append(
+      s("path", { class: "mark", d: `M${x} ${TOP}V${HIGH - BOTTOM}` }),
+      s("circle", { class: "mark mine", cx: x, cy: this.y(point.y), r: 4.5 }),
+    );
+    this.readOut.textContent = point.words;
+  }
+
+  described() {
+    const { points, levels, name } = this.data;
+    if (!points.length) return `${this.title}: nothing to draw yet`;
+    const compared = levels.map((l) => `${l.name} ${this.write.value(l.y)}`).join(", ");
+    return `${this.title}: ${name} from ${this.write.value(points[0].y)} to ${this.write.value(points.at(-1).y)}; ${compared}`;
+  }
+}
+
+function widened(low, high) {
+  const more = 0.08 * (high - low) || Math.abs(high) || 1;
+  return [low >= 0 && low - more < 0 ? 0 : low - more, high + more];
+}
+
+/** Round numbers from low to high, about so many. */
+export function ticks(low, high, number) {
+  const rough = (high - low) / number;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((f) => f * power >= rough);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high + 1e-9 * step; k += 1) found.push(Number((k * step).toPrecision(12)));
+  return found;
+}

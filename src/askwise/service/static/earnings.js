@@ -1,0 +1,131 @@
+// What was earned and spent: by blocks of cases or by day, against buying nothing and everything.
+
+import { LineChart } from "./chart.js";
+import { fill, h } from "./dom.js";
+import { many, plain, whole } from "./figures.js";
+
+const POINTS = 36;
+const FEWEST = 16; // cases in a point: fewer are mostly luck
+const RECENT = 0.2; // of all cases, for the figures of now
+
+export class Earnings {
+  constructor(problem, figures) {
+    this.beta = problem.reward_value ?? 1;
+    this.figures = figures;
+    this.everything = problem.observations.reduce((sum, o) => sum + (o.given ? 0 : o.cost), 0);
+    this.buysAll = (problem.max_observations ?? problem.observations.length) >= problem.observations.filter((o) => !o.given).length;
+    this.tiles = h("div", { class: "tiles" });
+    const write = { axis: plain, value: (y) => figures.gain(y) };
+    this.gain = new LineChart({ title: "Gain of a case", across: "case", write });
+    this.spend = new LineChart({ title: "Spent on observations in a case", across: "case", write });
+    this.by = h("select", { onchange: () => this.show(this.summary, this.worth), "aria-label": "Draw by" }, h("option", { value: "case" }, "by case"), h("option", { value: "day" }, "by day"));
+    this.by.hidden = true;
+    this.element = h(
+      "section",
+      { "aria-labelledby": "earned" },
+      this.tiles,
+      h("div", { class: "head" }, h("h2", { id: "earned" }, "Earned and spent"), this.by),
+      h("div", { class: "pair" }, h("div", { class: "card" }, this.gain.element), h("div", { class: "card" }, this.spend.element)),
+    );
+  }
+
+  show(summary, worth) {
+    if (!summary) return;
+    this.summary = summary;
+    this.worth = worth;
+    this.by.hidden = summary.days.length < 2;
+    const byDay = !this.by.hidden && this.by.value === "day";
+    const points = byDay ? days(summary.days, this.beta) : blocks(summary.blocks, this.beta);
+    const axis = byDay ? { across: "day", ticks: dayTicks(points) } : {};
+    const [nothing, everything] = [worth?.gain_of_nothing, worth?.gain_of_everything];
+    const all = this.buysAll ? "buying everything" : "buying all one may";
+    const levels = [
+      { name: all, kind: "everything", y: everything },
+      { name: "buying nothing", kind: "nothing", y: nothing },
+    ].filter((level) => typeof level.y === "number");
+    this.gain.show({ ...axis, name: "as decided", levels, points: points.map((p) => ({ x: p.x, y: p.gain, words: this.words(p) })) });
+    const spends = this.buysAll ? [{ name: all, kind: "everything", y: this.everything }] : [];
+    spends.push({ name: "buying nothing", kind: "nothing", y: 0 });
+    this.spend.show({ ...axis, name: "as decided", levels: spends, points: points.map((p) => ({ x: p.x, y: p.spend, words: this.words(p) })) });
+    this.showTiles(summary, nothing, everything, all);
+  }
+
+  showTiles(summary, nothing, everything, all) {
+    const now = recent(summary.blocks, this.beta);
+    const { figures } = this;
+    const than = (other) => (now && typeof other === "number" ? figures.difference(now.gain - other) : "?");
+    const tile = (number, words, kind = "") => h("div", { class: `card ${kind}` }, h("b", {}, number), h("span", {}, words));
+    fill(
+      this.tiles,
+      tile(now ? figures.gain(now.gain) : "?", now ? `gain of a case, in the last ${whole(now.cases)}` : "gain of a case"),
+      tile(now ? figures.amount(now.spend) : "?", "spent on observations in a case"),
+      tile(than(nothing), "against buying nothing, as believed today", "nothing"),
+      tile(than(everything), `against ${all}, as believed today`, "everything"),
+      tile(whole(summary.cases), `cases, ${many(summary.statuses.acted, "reward")} still awaited`),
+    );
+  }
+
+  words(point) {
+    return `${point.label}: gain ${this.figures.gain(point.gain)}, spent ${this.figures.amount(point.spend)} a case`;
+  }
+}
+
+/** Neighbouring blocks together, until each point stands for enough cases. */
+export function blocks(found, beta) {
+  const total = found.reduce((sum, b) => sum + b.acted, 0);
+  const enough = Math.max(FEWEST, total / POINTS);
+  const points = [];
+  let open = null;
+  for (const block of found) {
+    open = joined(open, block);
+    if (open.rewarded >= enough) {
+      points.push(open);
+      open = null;
+    }
+  }
+  if (open && open.rewarded >= enough / 2) points.push(open);
+  else if (open && points.length) points.push(joined(points.pop(), open));
+  else if (open?.rewarded) points.push(open);
+  return points.map((p) => ({
+    x: Math.round((p.first + p.last) / 2),
+    label: `cases ${whole(p.first)} to ${whole(p.last)}`,
+    gain: (beta * p.reward) / p.rewarded - p.spend / p.acted,
+    spend: p.spend / p.acted,
+    cases: p.acted,
+  }));
+}
+
+function joined(one, other) {
+  if (!one) return { ...other };
+  const sum = { first: one.first, last: other.last };
+  for (const name of ["acted", "rewarded", "reward", "spend"]) sum[name] = one[name] + other[name];
+  return sum;
+}
+
+function recent(found, beta) {
+  const total = found.reduce((sum, b) => sum + b.rewarded, 0);
+  let open = null;
+  for (const block of found.toReversed()) {
+    open = open ? joined(block, open) : { ...block };
+    if (open.rewarded >= Math.max(4 * FEWEST, RECENT * total)) break;
+  }
+  if (!open?.rewarded) return null;
+  const spend = open.spend / open.acted;
+  return { gain: (beta * open.reward) / open.rewarded - spend, spend, cases: open.acted };
+}
+
+function days(found, beta) {
+  return found
+    .filter((day) => day.rewarded && day.acted)
+    .map((day) => ({
+      x: Date.parse(day.day) / 86_400_000,
+      label: day.day,
+      gain: (beta * day.reward) / day.rewarded - day.spend / day.acted,
+      spend: day.spend / day.acted,
+    }));
+}
+
+function dayTicks(points) {
+  const step = Math.ceil(points.length / 5);
+  return points.filter((_, k) => k % step === 0).map((p) => ({ x: p.x, name: p.label.slice(5) }));
+}

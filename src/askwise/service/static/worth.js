@@ -1,0 +1,73 @@
+// What each observation is worth: how often it is bought, what it adds, what one may pay for it.
+
+import { fill, h, s, section } from "./dom.js";
+import { plain, share, whole } from "./figures.js";
+
+const WIDE = 220;
+const HIGH = 46;
+const LOW = HIGH - 13;
+
+export class Worth {
+  constructor(figures) {
+    this.figures = figures;
+    const { element, body } = section(
+      "What one may pay for each",
+      "The break-even price is the highest at which the best policy still buys, as believed today: above it, one does better without. “Adds” is what a case gains by having the observation at today's price.",
+    );
+    this.element = element;
+    this.rows = h("tbody", {});
+    const titles = ["Observation", "Price today", "Bought so far", "Worth buying in", "Adds", "Break-even price", "Bought in, as the price rises"];
+    fill(
+      body,
+      h("table", { class: "worth numbers" }, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), this.rows),
+      h("p", { class: "note" }, h("i", { class: "today-key" }), " today's price"),
+    );
+  }
+
+  show(worth, cases) {
+    const order = (o) => o.break_even ?? (o.share === null ? -1 : Infinity);
+    const sorted = [...worth.observations].sort((a, b) => order(b) - order(a));
+    fill(this.rows, sorted.map((o) => this.row(o, cases)));
+  }
+
+  row(o, cases) {
+    const { figures } = this;
+    const unknown = o.share === null;
+    const ceiling = unknown ? "?" : o.break_even === null ? "any" : figures.amount(o.break_even);
+    const often = cases ? `${whole(o.bought)} (${share(o.bought / cases)})` : "0";
+    const cell = (title, text, kind) => h("td", { "data-title": title, class: kind }, text);
+    return h(
+      "tr",
+      { class: unknown || o.break_even === null || o.break_even > o.cost ? null : "idle" },
+      h("th", { scope: "row" }, o.name),
+      cell("price today", plain(o.cost)),
+      cell("bought so far", often),
+      cell("worth buying in", share(o.share)),
+      cell("adds", figures.gain(o.adds)),
+      cell("break-even", ceiling, "ceiling"),
+      h("td", { class: "curve" }, o.demand.length ? demand(o) : ""),
+    );
+  }
+}
+
+/** The share of the cases that buy as the price rises: steps, and a line at today's price. */
+export function demand({ name, cost, demand: pieces }) {
+  const prices = pieces.map((piece) => piece.price);
+  const end = 1.15 * Math.max(...prices, cost) || 1;
+  const x = (price) => 2 + (price / end) * (WIDE - 4);
+  const y = (part) => LOW - part * (LOW - 5);
+  const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
+  const words = `${name}: bought in ${share(pieces[0].share)} of the cases if free, never from ${plain(prices.at(-1))} on; today's price is ${plain(cost)}`;
+  const written = Number(end.toPrecision(2));
+  return s(
+    "svg",
+    { class: "demand", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": words },
+    s("title", {}, words),
+    s("path", { class: "area", d: `${steps}V${LOW}Z` }),
+    s("path", { class: "steps", d: steps }),
+    s("path", { class: "today", d: `M${x(cost).toFixed(1)} 2V${LOW + 3}` }),
+    x(cost) > 26 && s("text", { x: 2, y: HIGH - 2 }, "0"),
+    s("text", { class: "now", x: Math.min(x(cost), WIDE - 50), y: HIGH - 2, "text-anchor": x(cost) < 14 ? "start" : "middle" }, plain(cost)),
+    s("text", { x: WIDE - 2, y: HIGH - 2, "text-anchor": "end" }, plain(written)),
+  );
+}

@@ -1,0 +1,382 @@
+r"""What each observation is worth: how often it is bought, what it adds, what one may pay for it.
+
+As a function of one price c_i, all others fixed, the gain of the best policy is
+
+    V(c_i) = max_π A_π − c_i s_π
+
+where s_π is the share of the cases in which π pays for i, and A_π what it gains before that: a
+maximum of lines, so convex and falling, with slope −s of the best policy. The **break-even price**
+is where V reaches V(∞), the gain without i. From c = 0 on, each best policy is a line below V;
+where it meets V(∞) the next policy is asked for, until there is none that buys. Each step skips all
+policies that are nowhere best: no search, no tolerance, some five plans for an observation.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from askwise._frames import framed
+from askwise.errors import OptionError
+from askwise.estimation.cautious import cautious_rewards
+from askwise.estimation.optimistic import practical_radii
+from askwise.evidence import HAIR, Beliefs, Counted, Evidence
+from askwise.lattice import Lattice
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
+from askwise.models import Model
+from askwise.oracle import best_set
+from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+
+
+class Knows(Protocol):
+    """Whoever can say what is known of a population, such as a learner or a fitted log."""
+
+    @property
+    def way(self) -> WayToBuy:
+        """How it buys."""
+
+    def evidence(self) -> Evidence:
+        """What is known."""
+
+
+@dataclass(frozen=True)
+class ObservationWorth:
+    """What one observation is worth, all other prices fixed."""
+
+    name: str
+    price: float
+    bought: float
+    """The share of the cases in which the best policy buys it."""
+    gain: float
+    """A case, of the best policy at today's prices."""
+    without: float
+    """The same if it could not be had."""
+    free: float
+    """The same if it cost nothing."""
+    break_even: float
+    """The highest price at which the best policy still buys it; 0 if it is not even worth having
+    for nothing."""
+
+    @property
+    def adds(self) -> float:
+        """What having it adds to the gain of a case, at today's price."""
+        return self.gain - self.without
+
+
+class Piece(NamedTuple):
+    """From `price` up to the next one the best policy buys in a share of the cases."""
+
+    price: float
+    gain: float
+    """At that price."""
+    bought: float
+    """The share of the cases that buy it there."""
+
+
+class Worth:
+    """The worth of every observation that can be bought. `print` it, or `worth["mri"]`."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self.problem = market.problem
+        self.plan = market.plan
+        """"sequential" or "simultaneous"."""
+        self.policy = market.best({}).policy
+        """The best one at today's prices."""
+        self.rows = tuple(map(market.worth_of, market.names))
+        """One for each observation, in the order of declaration."""
+
+    def __getitem__(self, name: str) -> ObservationWorth:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        known = ", ".join(row.name for row in self.rows)
+        raise OptionError(f"nothing is known of the worth of {name!r}, expected one of: {known}")
+
+    def __iter__(self) -> Iterator[ObservationWorth]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def gain(self) -> float:
+        """Of a case, by the best policy at today's prices."""
+        return self.policy.value
+
+    @property
+    def blind_gain(self) -> float | None:
+        """Of a case, if nothing were bought; None if nobody knows."""
+        return self._market.blind_gain()
+
+    @property
+    def full_gain(self) -> float | None:
+        """Of a case, if everything were bought, or the best set of as many as may be; None if
+        nobody knows."""
+        return self._market.full_gain()
+
+    def demand(self, name: str) -> list[Piece]:
+        """The pieces of V as the price of one observation rises from 0 to its break-even price."""
+        return self._market.demand(self[name])
+
+    def frame(self, kind: str = "dict") -> Any:
+        """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
+        names = ("name", "price", "bought", "gain", "without", "free", "break_even")
+        return framed({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
+
+    def __repr__(self) -> str:
+        return f"<Worth of {len(self)} observations, gain {self.gain:g}>"
+
+    def __str__(self) -> str:
+        from askwise.trees.figures import Figures, share
+
+        figures = Figures.of(self.problem.reward_value, [row.price for row in self.rows])
+        titles = ("", "price", "bought", "adds", "if free", "break-even")
+        lines = [titles]
+        for row in sorted(self.rows, key=lambda row: -row.break_even):
+            adds, free = figures.plain_gain(row.adds), figures.plain_gain(row.free - row.without)
+            worth = (share(row.bought), adds, free, figures.amount(row.break_even))
+            lines.append((row.name, f"{row.price:g}", *worth))
+        width = [max(len(line[k]) for line in lines) for k in range(len(titles))]
+        return "\n".join(
+            f"{line[0]:<{width[0]}}  "
+            + "  ".join(f"{cell:>{w}}" for cell, w in zip(line[1:], width[1:], strict=True))
+            for line in lines
+        )
+
+
+def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None) -> Worth:
+    """What each observation is worth in a known population, to a learner, or by a fitted log.
+
+    plan: "sequential" or "simultaneous"; that of the learner, if it is not said.
+
+    >>> from askwise import Model, Observation, Problem
+    >>> model = Model(
+    ...     Problem(
+    ...         observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...         actions=["wait", "treat"],
+    ...         reward_value=100,
+    ...     ),
+    ...     probability=[0.8, 0.2],
+    ...     reward=[[1.0, 0.5], [0.0, 1.0]],
+    ... )
+    >>> print(worth(model))
+         price  bought  adds  if free  break-even
+    mri      9    100%  11.0     20.0        20.0
+    """
+    if plan is None:
+        way: WayToBuy | None = getattr(source, "way", None)
+        plan = "sequential" if way is None else way.name
+    if plan not in ("sequential", "simultaneous"):
+        raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
+    known: Any = source
+    if isinstance(source, Model):
+        known = source.beliefs(Lattice(source.problem))
+    elif not isinstance(source, Beliefs | Counted):
+        if not hasattr(source, "evidence"):
+            kind = type(source).__name__
+            raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
+        known = source.evidence()
+    return Worth(Market(known, plan))
+
+
+class Offer(NamedTuple):
+    """The best policy at some prices."""
+
+    policy: Policy
+    gain: float
+    bought: dict[str, float]
+    """The share of the cases that buy each observation,"""
+    paid: dict[str, float]
+    """and that pay for it: less, where a failure is refunded."""
+
+
+class Line(NamedTuple):
+    """A_π − c s_π."""
+
+    intercept: float
+    slope: float
+    bought: float
+
+    def at(self, price: float) -> float:
+        """Its value at a price."""
+        return self.intercept - price * self.slope
+
+
+class Market:
+    """The best policies at all prices, if what is known is true."""
+
+    def __init__(self, evidence: Beliefs | Counted, plan: str) -> None:
+        self.evidence = evidence
+        self.plan = plan
+        self.lattice = evidence.lattice
+        self.problem = self.lattice.problem
+        self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
+        self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
+        self._hair = 10 * HAIR * self.problem.reward_value
+        self._without: dict[str, float] = {}
+        self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
+        if isinstance(evidence, Counted):
+            statistics = evidence.statistics
+            radii = practical_radii(width=1.0).at(statistics.cases + 1)
+            known = cautious_rewards(statistics, radii, by_visits=evidence.by_visits)
+            self._cautious = known._replace(doubt=0.0)
+        else:  # a few of the observations of a whole are a problem of their own
+            self.evidence = evidence.alone()
+        self._idle_cost = 0.0
+        """Of what is left out because it is not believed to matter, but would be paid for."""
+        if isinstance(evidence, Beliefs) and evidence.few is not None:
+            whole = evidence.few[1]
+            if whole.m == whole.buyable:
+                self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
+
+    def best(self, prices: Mapping[str, float]) -> Offer:
+        """The best policy at these prices; others are today's."""
+        key = tuple(prices.items())
+        if key not in self._offers:
+            policy = self._policy(self.lattice.priced(prices))
+            bought, paid = (
+                dict(zip(self.names, part, strict=True)) for part in shares(policy, self.evidence)
+            )
+            self._offers[key] = Offer(policy, policy.value, bought, paid)
+        return self._offers[key]
+
+    def worth_of(self, name: str) -> ObservationWorth:
+        """What one observation is worth."""
+        now = self.best({})
+        return ObservationWorth(
+            name=name,
+            price=self.prices[name],
+            bought=now.bought[name],
+            gain=now.gain,
+            without=self.without(name),
+            free=self.line(name, 0.0).intercept,
+            break_even=self.break_even(name),
+        )
+
+    def without(self, name: str) -> float:
+        """V(∞)."""
+        if name not in self._without:
+            self._without[name] = self._policy(self.lattice.without(name)).value
+        return self._without[name]
+
+    def blind_gain(self) -> float | None:
+        """The best action in each context, without looking."""
+        total = 0.0
+        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
+            actions = range(len(self.problem.actions))
+            earned = [self.evidence.earned(context, action) for action in actions]
+            means = [one.mean for one in earned if one is not None]
+            if share > 0 and not means:
+                return None
+            total += share * max(means, default=0.0)
+        return self.problem.reward_value * total
+
+    def full_gain(self) -> float | None:
+        """The best of the largest sets in each context."""
+        if isinstance(self.evidence, Counted):
+            return None
+        lattice = self.lattice
+        values = best_set(lattice, self.evidence).values
+        full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
+        total = 0.0
+        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
+            total += share * max(values.item(lattice.parcel(s, context)) for s in full)
+        return total - self._idle_cost
+
+    def line(self, name: str, price: float) -> Line:
+        """The line of the best policy at a price."""
+        best = self.best({name: price})
+        slope = best.paid[name]
+        return Line(best.gain + price * slope, slope, best.bought[name])
+
+    def break_even(self, name: str) -> float:
+        """Where V reaches V(∞)."""
+        return self._last_line(name)[0]
+
+    def _last_line(self, name: str) -> tuple[float, Line]:
+        """The break-even price, and the last line that reaches it."""
+        nothing, line = self.without(name), self.line(name, 0.0)
+        if line.intercept <= nothing + self._hair:
+            return 0.0, line
+        while line.slope > 0:
+            price = (line.intercept - nothing) / line.slope
+            following = self.line(name, price)
+            if following.at(price) <= nothing + self._hair or following.slope >= line.slope:
+                return price, line
+            line = following
+        return math.inf, line  # bought, and never paid for
+
+    def demand(self, row: ObservationWorth) -> list[Piece]:
+        """The pieces of V from 0 to the break-even price."""
+        first = self.line(row.name, 0.0)
+        end, last = self._last_line(row.name)
+        if end == 0:
+            return [Piece(0.0, row.without, 0.0)]
+        pieces = [Piece(0.0, first.intercept, first.bought)]
+        for price, line in self._between(row.name, first, last):
+            pieces.append(Piece(price, line.at(price), line.bought))
+        if end < math.inf:
+            pieces.append(Piece(end, row.without, 0.0))
+        return pieces
+
+    def _between(self, name: str, low: Line, high: Line) -> Iterator[tuple[float, Line]]:
+        """Where V passes from one line to the next, from the line `low` to the line `high`."""
+        if low.slope - high.slope <= HAIR:
+            return
+        price = max(0.0, (low.intercept - high.intercept) / (low.slope - high.slope))
+        middle = self.line(name, price)
+        if middle.at(price) <= low.at(price) + self._hair:  # nothing above where they meet
+            yield price, high
+        else:
+            yield from self._between(name, low, middle)
+            yield from self._between(name, middle, high)
+
+    def _policy(self, lattice: Lattice) -> Policy:
+        evidence = self.evidence
+        if isinstance(evidence, Beliefs):
+            way: WayToBuy = Sequential() if self.plan == "sequential" else Simultaneous()
+            return way.best_policy(lattice, evidence)
+        statistics, known = copy.copy(evidence.statistics), self._cautious
+        statistics.lattice = lattice
+        views = (row_finder(statistics), statistics.frequency())
+        if self.plan == "sequential":
+            path = plan_seen_paths(statistics, known)
+            return SequentialPolicy(lattice, path.next, known.action, path.values, *views)
+        sets = plan_seen_sets(statistics, known)
+        return SimultaneousPolicy(lattice, sets.sets, known.action, sets.values, *views)
+
+
+def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float]]:
+    """Of each observation the share of the cases that buy it, and that pay for it."""
+    lattice = policy.lattice
+    bought, paid = [0.0] * lattice.buyable, [0.0] * lattice.buyable
+    refunded = lattice.tariff.refunded.tolist()
+    waiting = list(enumerate(evidence.contexts().probability.tolist()))
+    while waiting:
+        state, share = waiting.pop()
+        reached = [(state, share)]
+        for i in policy.looks(state):
+            chances = evidence.chances(state, i)
+            bought[i] += share
+            back = 0.0 if chances is None or refunded[i] < 0 else chances.probability[refunded[i]]
+            paid[i] += share * (1 - float(back))
+            reached = [pair for one in reached for pair in _after(lattice, evidence, one, i)]
+        if reached != [(state, share)]:
+            waiting.extend(reached)
+    return bought, paid
+
+
+def _after(
+    lattice: Lattice, evidence: Evidence, one: tuple[int, float], i: int
+) -> list[tuple[int, float]]:
+    state, share = one
+    chances = evidence.chances(state, i)
+    if chances is None:
+        return []
+    children = zip(lattice.children(state, i), chances.probability.tolist(), strict=True)
+    return [(child, share * p) for child, p in children if p > 0]

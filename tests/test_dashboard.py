@@ -1,0 +1,336 @@
+"""The dashboard in a real Chromium: what people do with it, and what must never happen to them."""
+
+import itertools
+import re
+from importlib import resources
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from askwise.service.ledger import open_ledger
+from askwise.service.replanner import Replanner
+from askwise.service.tokens import new_token
+from serving import PROBLEM, served
+
+CHROMIUM = Path("/usr/bin/chromium")
+NEEDED = pytest.mark.skipif(
+    not CHROMIUM.exists(), reason="there is no Chromium: apt-get install chromium"
+)
+ASSETS = resources.files("askwise.service").joinpath("static")
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective));
+"""
+pytestmark = NEEDED
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("dashboard") / "ledger.db")
+
+
+@pytest.fixture(scope="module")
+def server(db):
+    with served(db) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM),
+            args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, server):
+    """Pages that are watched: an error in the console, or a breach of the CSP, fails the test."""
+    contexts, wrong = [], []
+
+    def open_one(path="", token=None, **how):
+        context = browser.new_context(**how)
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        context.add_init_script(WATCH)
+        if token is not None:
+            context.add_init_script(f'sessionStorage.setItem("askwise.token", "{token}")')
+        page = context.new_page()
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda r: r.url.startswith(server.url) or wrong.append(r.url))
+        page.goto(server.url + path)
+        return page
+
+    open_one.wrong = wrong
+    yield open_one
+    breaches = [b for c in contexts for page in c.pages for b in page.evaluate("violations")]
+    for context in contexts:
+        context.close()
+    assert (wrong, breaches) == ([], [])
+
+
+@pytest.fixture(scope="module")
+def ask(server):
+    with httpx.Client(
+        base_url=server.url, headers={"authorization": f"Bearer {server.token}"}
+    ) as c:
+        keys = itertools.count()
+
+        def ask(path, body=None):
+            if body is None:
+                answer = c.get(f"/v1{path}")
+            else:
+                answer = c.post(
+                    f"/v1{path}", json=body, headers={"idempotency-key": f"ask-{next(keys)}"}
+                )
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        yield ask
+
+
+@pytest.fixture(scope="module")
+def replan(db):
+    """Plan now, for every project that has something new."""
+    ledger = open_ledger(db)
+    yield Replanner(ledger).step
+    ledger.close()
+
+
+def create(ask, name, problem=PROBLEM):
+    ask("/projects", {"name": name, "problem": msgspec.to_builtins(problem)})
+
+
+def decide(ask, project, cases):
+    """Patients whose mammogram says all: high are treated well, low should wait."""
+    for k in range(cases):
+        shown = "high" if k % 2 else "low"
+        case = ask(f"/projects/{project}/cases", {})
+        while case["wanted"]:
+            values = {n: shown if n == "mammogram" else "neg" for n in case["wanted"]}
+            case = ask(f"/projects/{project}/cases/{case['case']}/observations", {"values": values})
+        right = case["action"] == ("treat" if shown == "high" else "wait")
+        ask(f"/projects/{project}/cases/{case['case']}/reward", {"reward": float(right)})
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, server, ask, replan):
+    page = open_page()
+    page.get_by_label("Token").fill(server.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Name").fill("ward")
+    page.get_by_role("button", name="Create the project").click()
+    page.get_by_role("link", name="Look at it").click()
+    assert ask("/projects/ward")["problem"]["reward_value"] == 100
+
+    tree = page.locator(".tree")
+    tree.locator("b").first.wait_for()
+    before = tree.inner_text()
+    page.get_by_role("button", name="Open a case").click()
+    page.get_by_role("heading", name="Case 1").wait_for()
+    while not page.get_by_label("Reward, from 0 to 1").is_visible():
+        wanted = ask("/projects/ward/cases/1")["wanted"]
+        for name in wanted:
+            page.locator(f".follow select[name={name}]").select_option(index=0)
+        page.get_by_role("button", name="That is what was seen").click()
+        page.wait_for_function(
+            "(n) => !document.querySelector('.follow form:has(select)')"
+            " || !n.every((x) => document.querySelector(`.follow select[name=${x}]`))",
+            arg=wanted,
+        )
+    page.get_by_label("Reward, from 0 to 1").fill("0.5")
+    page.get_by_role("button", name="Give the reward").click()
+    page.get_by_text("Reward 0.5").wait_for()
+    story = ask("/projects/ward/cases/1")
+    assert story["reward"] == 0.5
+    assert story["action"] in page.locator(".action-now").inner_text()
+
+    decide(ask, "ward", 60)
+    replan()
+    page.wait_for_function(
+        "(before) => document.querySelector('.tree').innerText !== before", arg=before
+    )
+    page.get_by_text("policy 2", exact=True).wait_for()
+    follows = ask("/projects/ward/policy")["follows"]["tree"]
+    assert f"buy {follows['buy'][0]}" in tree.inner_text()
+    page.get_by_role("button", name="Follow case 61").wait_for()
+    tiles = page.locator(".tiles").inner_text()
+    assert "61\ncases, 0 rewards still awaited" in tiles
+
+
+def test_what_is_shown_is_what_the_service_says(open_page, server, ask):
+    create(ask, "figures")
+    decide(ask, "figures", 40)
+    page = open_page("/#/p/figures", server.token)
+    page.locator(".tree b").first.wait_for()
+    summary, worth = ask("/projects/figures/summary"), ask("/projects/figures/worth")
+    gain = (100 * summary["reward"] - summary["spend"]) / 40
+    assert page.locator(".tiles b").first.inner_text() == f"{gain:.1f}".replace("-", "−")
+    spend = page.locator(".tiles b").nth(1).inner_text()
+    assert spend == f"{summary['spend'] / 40:.1f}"
+    rows = page.locator(".worth tbody tr")
+    assert rows.count() == len(worth["observations"])
+    for o in worth["observations"]:
+        text = page.locator(".worth tr", has_text=o["name"]).inner_text()
+        assert f"{o['bought']:,}" in text
+        assert f"{o['break_even']:.1f}" in text
+    chart = page.get_by_role("group", name="Gain of a case")
+    chart.focus()
+    page.keyboard.press("End")
+    read = page.locator(".read-out").first.inner_text()
+    points = re.fullmatch(r"cases (\d+) to (\d+): gain (−?[\d.]+), spent ([\d.]+) a case", read)
+    assert points is not None, read
+    own = [b for b in summary["blocks"] if b["first"] >= int(points[1])]
+    acted = sum(b["acted"] for b in own)
+    assert float(points[4]) == pytest.approx(sum(b["spend"] for b in own) / acted, abs=0.06)
+
+
+def test_with_the_keyboard_alone(open_page, server, ask):
+    create(ask, "keys")
+    page = open_page()
+    page.get_by_label("Token").wait_for()  # has the focus
+    page.keyboard.type(server.token)
+    page.keyboard.press("Enter")
+    page.locator(".projects a", has_text="keys").wait_for()
+
+    def press_until(found, most=60):
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            here = page.evaluate(
+                "() => { const e = document.activeElement, s = getComputedStyle(e);"
+                " return [e.innerText ?? '', e.tagName, s.outlineStyle, s.outlineWidth] }"
+            )
+            assert here[2] != "none", f"the focus cannot be seen on {here}"
+            assert here[3] != "0px", f"the focus cannot be seen on {here}"
+            if found(*here[:2]):
+                return
+        raise AssertionError("never reached")
+
+    press_until(lambda text, tag: tag == "A" and text.startswith("keys"))
+    page.keyboard.press("Enter")
+    page.locator(".tree b").first.wait_for()
+    press_until(lambda text, tag: text == "Open a case")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Case 1").wait_for()
+    assert ask("/projects/keys")["cases"] == 1
+    press_until(lambda text, tag: text == "Cancel the case")
+    page.keyboard.press("Enter")
+    page.get_by_text("It was cancelled.").wait_for()
+    assert ask("/projects/keys/cases/1")["status"] == "cancelled"
+
+
+def test_the_tree_stays_as_it_was_folded(open_page, server, ask, replan):
+    create(ask, "folds")
+    decide(ask, "folds", 60)
+    replan()
+    page = open_page("/#/p/folds", server.token)
+    root = page.locator(".tree details").first
+    root.wait_for()
+    root.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert root.get_attribute("open") is None
+    decide(ask, "folds", 4)
+    replan()
+    version = ask("/projects/folds")["policy_version"]
+    assert version == 3
+    page.get_by_text(f"policy {version}", exact=True).wait_for()
+    assert page.locator(".tree details").first.get_attribute("open") is None
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_all_without_scrolling_sideways(open_page, server, ask, scheme):
+    name = f"phone-{scheme}"
+    create(ask, name)
+    decide(ask, name, 20)
+    page = open_page("", server.token, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page.locator(".projects a").first.wait_for()
+    assert overflow(page) == 0
+    page.goto(f"{server.url}/#/p/{name}")
+    page.locator(".tree b").first.wait_for()
+    assert overflow(page) == 0
+    page.get_by_role("button", name="Open a case").click()
+    page.locator(".follow h3").wait_for()
+    assert overflow(page) == 0
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert overflow(page) == 0
+
+
+def test_names_are_text_whatever_they_are(open_page, server, ask):
+    evil = '<img src=x onerror="document.title=1">'
+    problem = {
+        "observations": [{"name": evil, "values": [evil, "b"], "cost": 1.0}],
+        "actions": [evil, "<script>alert(1)</script>"],
+    }
+    ask("/projects", {"name": "evil", "problem": problem})
+    page = open_page("/#/p/evil", server.token)
+    page.locator(".tree b").first.wait_for()
+    assert page.locator("main img, main script").count() == 0
+    assert evil in page.locator("main").inner_text()
+
+
+def test_a_token_shows_what_it_may(open_page, server, ask, db):
+    create(ask, "mine")
+    tokens = [new_token("read", "mine"), new_token("read")]
+    ledger = open_ledger(db)
+    for _, kept in tokens:
+        ledger.add_token(kept)
+    ledger.close()
+    page = open_page("", tokens[0][0])  # the only project it may see
+    page.get_by_role("heading", name="mine").wait_for()
+    page.locator(".tree b").first.wait_for()
+    assert page.get_by_role("button", name="Open a case").count() == 0
+    page = open_page("", tokens[1][0])
+    page.locator(".projects a").first.wait_for()
+    assert page.get_by_role("button", name="Create the project").count() == 0
+
+
+def test_without_tokens_there_is_nothing_to_sign_in_to(browser, tmp_path):
+    with served(str(tmp_path / "ledger.db"), authenticates=False) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.get_by_role("button", name="Create the project").wait_for()
+        assert not page.get_by_role("button", name="Sign out").is_visible()
+        page.close()
+
+
+def test_a_refusal_is_shown_and_changes_nothing(open_page, server, ask):
+    before = ask("/projects")
+    page = open_page("", server.token)
+    page.get_by_label("Name").fill("broken")
+    page.get_by_label("Problem").fill("{")
+    page.get_by_role("button", name="Create the project").click()
+    page.get_by_role("alert").get_by_text("the problem is not JSON").wait_for()
+    page.get_by_label("Problem").fill('{"observations": [], "actions": []}')
+    page.get_by_role("button", name="Create the project").click()
+    page.get_by_role("alert").get_by_text("observations").wait_for()
+    assert ask("/projects") == before
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Token").fill("askw_wrong")
+    page.keyboard.press("Enter")
+    page.get_by_text("this token is not known").wait_for()
+    assert page.evaluate("sessionStorage.length") == 0
+    assert [w for w in open_page.wrong if "status of 4" not in w] == []
+    open_page.wrong.clear()  # the browser itself notes each 401 and 422
+
+
+def test_assets_need_nobody_else():
+    files = {file.name: file.read_text() for file in ASSETS.iterdir()}
+    assert {"index.html", "style.css", "app.js", "favicon.svg"} <= set(files)
+    page = files["index.html"]
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+    for name, text in files.items():
+        assert "http" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        for other in re.findall(r'from "\./([^"]+)"', text):
+            assert other in files, f"{name} imports {other}"
