@@ -12,11 +12,20 @@ from collections import Counter
 import httpx
 import msgspec
 
-from askwise.service.messages import EventLine, Summary
+from askwise.service.messages import EventLine
 from chaos.record import Record, encode
 from chaos.wire import NoAnswerError, Reply, Wire
 
 Events = dict[str, EventLine]
+
+
+class Sums(msgspec.Struct):
+    """What is compared of a summary."""
+
+    cases: int
+    statuses: dict[str, int]
+    reward: float
+    spend: float
 
 
 async def audit(
@@ -29,7 +38,7 @@ async def audit(
     with http:
         events, wrong = exported(http)
         wrong += compare(record, events)
-        summary = msgspec.json.decode(http.get("/summary").raise_for_status().content, type=Summary)
+        summary = msgspec.json.decode(http.get("/summary").raise_for_status().content, type=Sums)
         wrong += compare_summary(events, summary)
         wire = Wire(int(url.rpartition(":")[2]), token)
         keys = sorted(record.acknowledged)
@@ -81,7 +90,7 @@ def compare(record: Record, events: Events) -> list[str]:
     return wrong
 
 
-def compare_summary(events: Events, found: Summary) -> list[str]:
+def compare_summary(events: Events, found: Sums) -> list[str]:
     """The cases followed by hand, with what the service sums up."""
     statuses: dict[int, str] = {}
     rewards: dict[int, float] = {}
