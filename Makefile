@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench chaos docs clean
 
 help: ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -25,6 +25,10 @@ bench: .venv/bench ## how fast it is, as ratios
 	$(RUN)/python benchmarks/simulation.py
 	$(RUN)/python benchmarks/radii.py
 	$(RUN)/python benchmarks/scale.py
+	$(RUN)/python benchmarks/service.py
+
+chaos: .venv/ready ## kill the service 200 times on each database, and see that nothing is lost
+	PYTHONPATH=tests $(RUN)/python -m chaos --kills 200 --events 100000
 
 docs: .venv/docs ## the site, in site/; every block of code in it is run
 	$(RUN)/pytest tests/test_docs.py

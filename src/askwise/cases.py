@@ -112,7 +112,7 @@ class Case:
         """What was spent on observations so far; what was on file is free."""
         lattice = self._lattice
         if self.start < lattice.contexts:
-            if lattice.tariff.is_plain:
+            if lattice.is_plain:
                 return float(lattice.subset_costs[self.subset])
             return lattice.spent(self.state_index)
         bought = {i for i, _ in self.path}

@@ -152,6 +152,11 @@ class Lattice(States):
         names = {self.observations[i].name for i in self.on_file}
         return tariff_of(self.observations[: self.buyable], self.problem.panels, names)
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every look has one price; asked for with every answer, so it is kept."""
+        return self.tariff.is_plain
+
     @property
     def costs(self) -> Floats:
         """c_i of every observation that can be bought, without the fees of panels."""
@@ -198,7 +203,7 @@ class Lattice(States):
 
     def price(self, index: int, looks: tuple[int, ...]) -> float:
         """What these looks cost together in a state."""
-        if self.tariff.is_plain:
+        if self.is_plain:
             return sum(self.observations[i].cost for i in looks)
         before = self.charged(index)
         return self.tariff.cost_of(sorted((*before, *looks))) - self.tariff.cost_of(before)
@@ -216,7 +221,7 @@ class Lattice(States):
         other.problem = self.problem.priced(prices)
         other.observations = tuple(other.problem.observations[i] for i in self.order)
         other.on_file = (*self.on_file, *on_file)
-        for name in ("tariff", "subset_costs", "refunds"):
+        for name in ("tariff", "is_plain", "subset_costs", "refunds"):
             other.__dict__.pop(name, None)
         return other
 

@@ -57,6 +57,9 @@ class TryingSequentialPolicy(SequentialPolicy):
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
+        wanted = int(self.following[state])
+        if wanted >= 0:  # as `look_of` begins; calling it takes twenty times as long
+            return (wanted,)
         from askwise._kernels.trying import look_of
 
         planned = self.following.item(state)

