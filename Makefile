@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench chaos docs clean
+.PHONY: help demo test lint bench serve chaos docs clean
 
 help: ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,6 +27,9 @@ bench: .venv/bench ## how fast it is, as ratios
 	$(RUN)/python benchmarks/scale.py
 	$(RUN)/python benchmarks/service.py
 
+serve: .venv/ready ## the service, with a dashboard and simulated patients, in askwise-demo.db
+	$(RUN)/askwise serve --demo --db askwise-demo.db
+
 chaos: .venv/ready ## kill the service 200 times on each database, and see that nothing is lost
 	PYTHONPATH=tests $(RUN)/python -m chaos --kills 200 --events 100000
 
@@ -35,7 +38,7 @@ docs: .venv/docs ## the site, in site/; every block of code in it is run
 	$(RUN)/zensical build --strict --config-file mkdocs.yml
 
 clean: ## remove what the other targets made
-	rm -rf .venv demo site .cache .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo site .cache askwise-demo.db* .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("askwise needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
