@@ -399,7 +399,7 @@ def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
     create(writer)
     ask(writer, Opening())
 
-    def fails(blob, now):
+    def fails(blob, now, first):
         raise aw.AskwiseError("no plan today")
 
     replanner = Replanner(ledger)

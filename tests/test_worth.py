@@ -178,6 +178,8 @@ def test_rows_frames_and_words():
     assert frame["break_even"].to_list() == [row.break_even for row in worth]
     assert list(worth.frame("pandas")["name"]) == [row.name for row in worth]
     assert "break-even" in str(worth)
+    assert worth._repr_html_().count("<tr>") == 5
+    assert worth.policy._repr_html_() == worth.policy.tree().html()
     assert json.dumps(worth.frame("pyarrow").to_pydict())
     with pytest.raises(OptionError, match="'mri', expected one of: age"):
         worth["mri"]

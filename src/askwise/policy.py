@@ -184,6 +184,9 @@ class Policy(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of value {self.value:g}>"
 
+    def _repr_html_(self) -> str:
+        return self.tree().html()
+
     def _check_model(self, model: object) -> None:
         if not isinstance(model, Model):
             raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")

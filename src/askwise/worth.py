@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from askwise._frames import framed
+from askwise._html import table
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.optimistic import practical_radii
@@ -30,6 +31,7 @@ from askwise.models import Model
 from askwise.oracle import best_set
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.trees.figures import Figures, share
 
 
 class Knows(Protocol):
@@ -132,21 +134,26 @@ class Worth:
         return f"<Worth of {len(self)} observations, gain {self.gain:g}>"
 
     def __str__(self) -> str:
-        from askwise.trees.figures import Figures, share
-
-        figures = Figures.of(self.problem.reward_value, [row.price for row in self.rows])
-        titles = ("", "price", "bought", "adds", "if free", "break-even")
-        lines = [titles]
-        for row in sorted(self.rows, key=lambda row: -row.break_even):
-            adds, free = figures.plain_gain(row.adds), figures.plain_gain(row.free - row.without)
-            worth = (share(row.bought), adds, free, figures.amount(row.break_even))
-            lines.append((row.name, f"{row.price:g}", *worth))
-        width = [max(len(line[k]) for line in lines) for k in range(len(titles))]
+        lines = self._lines()
+        width = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         return "\n".join(
             f"{line[0]:<{width[0]}}  "
             + "  ".join(f"{cell:>{w}}" for cell, w in zip(line[1:], width[1:], strict=True))
             for line in lines
         )
+
+    def _repr_html_(self) -> str:
+        titles, *rows = self._lines()
+        return table(titles, rows)
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        figures = Figures.of(self.problem.reward_value, [row.price for row in self.rows])
+        lines: list[tuple[str, ...]] = [("", "price", "bought", "adds", "if free", "break-even")]
+        for row in sorted(self.rows, key=lambda row: -row.break_even):
+            adds, free = figures.plain_gain(row.adds), figures.plain_gain(row.free - row.without)
+            worth = (share(row.bought), adds, free, figures.amount(row.break_even))
+            lines.append((row.name, f"{row.price:g}", *worth))
+        return lines
 
 
 def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None) -> Worth:
@@ -267,13 +274,13 @@ class Market:
     def blind_gain(self) -> float | None:
         """The best action in each context, without looking."""
         total = 0.0
-        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
+        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
             actions = range(len(self.problem.actions))
             earned = [self.evidence.earned(context, action) for action in actions]
             means = [one.mean for one in earned if one is not None]
-            if share > 0 and not means:
+            if part > 0 and not means:
                 return None
-            total += share * max(means, default=0.0)
+            total += part * max(means, default=0.0)
         return self.problem.reward_value * total
 
     def full_gain(self) -> float | None:
@@ -284,8 +291,8 @@ class Market:
         values = best_set(lattice, self.evidence).values
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
-        for context, share in enumerate(self.evidence.contexts().probability.tolist()):
-            total += share * max(values.item(lattice.parcel(s, context)) for s in full)
+        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
+            total += part * max(values.item(lattice.parcel(s, context)) for s in full)
         return total - self._idle_cost
 
     def line(self, name: str, price: float) -> Line:

@@ -204,4 +204,6 @@ def _is(status: Status) -> str:
 
 
 def _answer(case: Case, record: CaseRecord) -> bytes:
-    return _encode(CaseAnswer(case.id, case.wanted, case.action, record.spent, record.version))
+    chances = None if case.action is None else case.propensity
+    answer = (case.id, case.wanted, case.action, record.spent, record.version, chances)
+    return _encode(CaseAnswer(*answer))

@@ -85,7 +85,7 @@ class BatchItem(_Body):
     cancel: Cancelling | None = None
 
 
-class CaseAnswer(msgspec.Struct):
+class CaseAnswer(msgspec.Struct, omit_defaults=True):
     """What to buy now, or the action."""
 
     case: int
@@ -93,6 +93,8 @@ class CaseAnswer(msgspec.Struct):
     action: str | None
     cost: float
     policy_version: int
+    propensity: tuple[float, ...] | None = None
+    """With the action: how likely each look was, and then the action, given what was seen."""
 
 
 class CaseStory(msgspec.Struct):

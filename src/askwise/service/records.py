@@ -110,6 +110,7 @@ def case_of(
     case._desk = desk  # type: ignore[assignment]
     case._policy = policy if record.looks else None
     case._looks = record.looks
+    case._chances = None  # those of a case that has acted are in the answer that said so
     case.wanted = lattice.names_of(record.looks)
     if record.prices or record.on_file:
         lattice = at_prices(lattice, record.prices, record.on_file)
