@@ -204,6 +204,8 @@ def _is(status: Status) -> str:
 
 
 def _answer(case: Case, record: CaseRecord) -> bytes:
-    chances = None if case.action is None else case.propensity
+    chances = case._chances  # known with the action; the property would take a lock
+    if callable(chances):
+        chances = chances()
     answer = (case.id, case.wanted, case.action, record.spent, record.version, chances)
     return _encode(CaseAnswer(*answer))

@@ -6,34 +6,19 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-import uvicorn
-
 from askwise.service.app import App
-from askwise.service.asgi import Gateway
+from askwise.service.connection import Connection
 from askwise.service.house import House
 from askwise.service.logs import log
-from askwise.service.protocol import BoundedProtocol
 from askwise.service.settings import Settings
 
-FINISH_WITHIN = 20
+FINISH_WITHIN = 20.0
 """Seconds for connections to get their answers when the server ends."""
 
-IDLE = 75
-"""Seconds that a connection may be open without a request."""
-
 BACKLOG = 1024
-
-
-class _Server(uvicorn.Server):
-    """Told by us when to end, not by signals: the writer must end after the last answer."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
-        yield
 
 
 async def work(
@@ -53,39 +38,32 @@ async def work(
     house = House(settings, worker)
     house.start()
     app = App(house)
-    server = _Server(_config(Gateway(app, settings.most_body)))
-    serving = loop.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.005)
+    connections: set[Connection] = set()
+    server = await loop.create_server(
+        lambda: Connection(app, settings.most_body, connections), sock=listening, backlog=BACKLOG
+    )
     log("info", "serving", worker=worker, port=listening.getsockname()[1])
     started()
-    stopping = loop.create_task(stop.wait())
-    await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    server.should_exit = True
+    while not stop.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), 1.0)
+        now = loop.time()
+        for connection in list(connections):
+            connection.tidy(now)
+    server.close()
     app.routes.is_closing.set()
-    await serving
+    await _finish(connections, loop.time() + FINISH_WITHIN)
     app.routes.close()
     await asyncio.to_thread(house.stop)
     log("info", "stopped", worker=worker)
 
 
-def _config(app: Gateway) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        access_log=False,
-        backlog=BACKLOG,
-        date_header=False,
-        http=BoundedProtocol,
-        interface="asgi3",
-        lifespan="off",
-        log_config=None,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=FINISH_WITHIN,
-        timeout_keep_alive=IDLE,
-        ws="none",
-    )
+async def _finish(connections: set[Connection], deadline: float) -> None:
+    """Wait until everybody who asked was answered."""
+    while connections and asyncio.get_running_loop().time() < deadline:
+        for connection in list(connections):
+            connection.shut_down()
+        await asyncio.sleep(0.01)
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
