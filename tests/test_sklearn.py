@@ -145,7 +145,7 @@ def clinic(n, rng):
 def test_with_many_records_it_is_the_best_policy():
     x, ill = clinic(20_000, np.random.default_rng(0))
     classifier = CostAwareClassifier(costs={"mammogram": 1, "mri": 9}).fit(x, ill)
-    assert classifier.policy_.tree().splitlines() == [
+    assert classifier.policy_.tree().outline().splitlines() == [
         "buy mammogram (1)",
         "├─ <1 → False",
         "└─ >=1 → buy mri (9)",
@@ -225,7 +225,7 @@ def test_the_value_is_what_is_gained_where_it_acts_and_no_look_is_idle(made):
 
 def test_what_is_dearer_than_a_right_answer_is_not_bought():
     classifier = CostAwareClassifier(costs=[5, 5, 200, 200]).fit(IRIS.data, IRIS.target)
-    assert not any("petal" in line for line in classifier.policy_.tree().splitlines())
+    assert not any("petal" in line for line in classifier.policy_.tree().outline().splitlines())
     free = CostAwareClassifier(costs=0).fit(IRIS.data, IRIS.target)
     assert free.cost_ == 0
     assert free.score(IRIS.data, IRIS.target) > 0.9
@@ -251,7 +251,7 @@ def test_missing_cells_tell_something_if_there_were_some():
     x[:5] = rng.normal(size=(5, 1))  # now and then one that is there
     classifier = CostAwareClassifier().fit(x, y)
     assert classifier.predict([[np.nan]]).tolist() == [True]
-    assert classifier.policy_.tree().endswith("unavailable → True")
+    assert classifier.policy_.tree().outline().endswith("unavailable → True")
 
 
 def test_an_unexpected_missing_cell_is_paid_and_tells_nothing():

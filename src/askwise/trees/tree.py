@@ -33,10 +33,10 @@ class Tree:
 
     def __eq__(self, other: object) -> bool:
         """Whether it buys and does the same, at the same prices."""
-        return isinstance(other, Tree) and self.root == other.root
+        return isinstance(other, Tree) and self.outline() == other.outline()
 
     def __hash__(self) -> int:
-        return hash(self.root)
+        return hash(self.outline())
 
     def __contains__(self, words: str) -> bool:
         return words in str(self)
