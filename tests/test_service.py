@@ -169,8 +169,13 @@ def test_what_can_be_read(server):
     newest = get(server, f"{CASES}?limit=2").json()["cases"]
     assert [c["case"] for c in newest] == [summary["cases"], summary["cases"] - 1]
     assert [p["name"] for p in get(server, "/v1/projects").json()["projects"]] == ["clinic"]
-    text = get(server, "/metrics").text
-    assert f'askwise_cases{{project="clinic"}} {summary["cases"]:.1f}' in text
+    counted = f'askwise_cases{{project="clinic"}} {summary["cases"]:.1f}'
+    for _ in range(100):  # a server looks at its projects about once a second
+        text = get(server, "/metrics").text
+        if counted in text:
+            break
+        time.sleep(0.1)
+    assert counted in text
     assert 'askwise_requests_total{route="/v1/projects/{project}/cases"' in text
     for path in ("/healthz", "/readyz"):
         assert get(server, path, token="none").status_code == 200
