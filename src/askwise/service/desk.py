@@ -204,7 +204,8 @@ def _is(status: Status) -> str:
 
 
 def _answer(case: Case, record: CaseRecord) -> bytes:
-    chances = case._chances  # known with the action; the property would take a lock
+    # the property would take a lock; a case that is cancelled while it looks names no action
+    chances = None if case.action_index < 0 else case._chances
     if callable(chances):
         chances = chances()
     answer = (case.id, case.wanted, case.action, record.spent, record.version, chances)

@@ -1,0 +1,407 @@
+"""The service over HTTP against plain dictionaries: whatever is asked in whatever order, both agree.
+
+The model knows the rules of a case's life, not the library: which requests are refused and why, what
+a case still wants, what it cost, and what was answered to which key. It does not know which action is
+best; it takes that from the answer that first says it, and expects it from then on.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+import msgspec
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import askwise as aw
+from askwise.service.ledger import open_ledger
+from askwise.service.replanner import Replanner
+from askwise.service.replay import verify
+from serving import served
+
+OUTCOMES = {"ecg": ["good", "bad"], "mri": ["neg", "pos", None], "scan": ["a", "b", "c", None]}
+PRICES = {"ecg": 1.0, "mri": 9.0, "scan": 2.5}
+PROBLEM = aw.Problem(
+    observations=[
+        aw.Observation("ecg", values=["good", "bad"], cost=1.0),
+        aw.Observation("mri", values=["neg", "pos"], cost=9.0, fails="refunded"),
+        aw.Observation("scan", values=["a", "b", "c"], cost=2.5, fails="charged"),
+    ],
+    actions=["wait", "treat"],
+    reward_value=100.0,
+)
+LEARNER = {"name": "fixed-set", "options": {"observations": list(OUTCOMES)}}
+PATH = "/v1/projects/clinic"
+PLACES = {"observe": "observations", "reward": "reward", "cancel": "cancel"}
+STATUSES = ("observing", "acted", "defaulted", "rewarded", "cancelled")
+
+
+class Case:
+    """What must be true of one case."""
+
+    def __init__(self, number, known, version):
+        self.number, self.version = number, version
+        self.known = {name: known[name] for name in OUTCOMES if name in known}
+        self.paid = {}
+        """Of what was bought, in order, what it cost."""
+        self.action = self.reward = None
+        self.is_default = self.is_cancelled = False
+
+    @property
+    def wanted(self):
+        return [] if self.is_cancelled else [name for name in OUTCOMES if name not in self.known]
+
+    @property
+    def has_acted(self):
+        return len(self.known) == len(OUTCOMES)
+
+    @property
+    def status(self):
+        if self.is_cancelled:
+            return "cancelled"
+        if self.reward is not None:
+            return "defaulted" if self.is_default else "rewarded"
+        return "acted" if self.has_acted else "observing"
+
+    def view(self):
+        return {
+            "case": self.number,
+            "wanted": self.wanted,
+            "action": self.action,
+            "cost": sum(self.paid.values()),
+            "policy_version": self.version,
+        }
+
+    def story(self):
+        return self.view() | {
+            "status": self.status,
+            "known": self.known,
+            "path": list(self.paid),
+            "reward": self.reward,
+            "by_default": self.is_default,
+        }
+
+    # each of these says why it refuses, or changes the case
+
+    def observe(self, values, paid=None):
+        if self.status != "observing":
+            return 409
+        paid = paid or {}
+        if not values or not all(name in self.wanted for name in values) or not fits(values):
+            return 422
+        if not all(name in values and amount >= 0 for name, amount in paid.items()):
+            return 422
+        for name, value in values.items():
+            is_free = name == "mri" and value is None
+            self.paid[name] = 0.0 if is_free else paid.get(name, PRICES[name])
+        known = self.known | values
+        self.known = {name: known[name] for name in OUTCOMES if name in known}
+        return 200
+
+    def rewarded(self, reward, default=False, replaces=False):
+        if not 0 <= reward <= 1 or (default and replaces):
+            return 422
+        if self.status in ("observing", "cancelled"):
+            return 409
+        if self.status == "rewarded":
+            if not default and not replaces:
+                return 409
+            if default:
+                return 200  # a default never takes the place of a reward that came
+        self.reward, self.is_default = reward, default
+        return 200
+
+    def cancel(self):
+        if self.status not in ("observing", "acted"):
+            return 409
+        self.is_cancelled = True
+        return 200
+
+
+def fits(values):
+    return all(value in OUTCOMES.get(name, ()) for name, value in values.items())
+
+
+class Model:
+    """What must be true of a project."""
+
+    def __init__(self):
+        self.cases, self.events, self.version = {}, {}, 1
+        """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
+
+    def expects(self, key, kind, number, body):
+        """The status that a request must get; what it changes is changed."""
+        if key in self.events:
+            return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
+        if kind == "open":
+            known = body.get("known", {})
+            if not fits(known):
+                return 422
+            number = len(self.cases) + 1
+            self.cases[number] = Case(number, known, self.version)
+            return 201
+        if kind == "reward" and not 0 <= body["reward"] <= 1:
+            return 422  # the body is read before the case is looked for
+        if number not in self.cases:
+            return 404
+        case = self.cases[number]
+        step = {"observe": case.observe, "reward": case.rewarded, "cancel": case.cancel}[kind]
+        return step(**body)
+
+    def is_same(self, key, *asked):
+        return self.events[key]["asked"] == as_asked(*asked)
+
+    def summary(self):
+        cases = self.cases.values()
+        reward = sum(case.reward or 0.0 for case in cases)
+        spend = sum(sum(case.paid.values()) for case in cases)
+        return {
+            "cases": len(cases),
+            "statuses": {s: sum(case.status == s for case in cases) for s in STATUSES},
+            "reward": reward,
+            "spend": spend,
+            "gain": 100.0 * reward - spend,
+            "bought": {name: sum(name in case.paid for case in cases) for name in OUTCOMES},
+        }
+
+    def totals(self):
+        """What days and blocks add up to."""
+        cases = self.cases.values()
+        return {
+            "opened": len(cases),
+            "acted": sum(case.has_acted for case in cases),
+            "rewarded": sum(case.reward is not None for case in cases),
+            "cancelled": sum(case.is_cancelled for case in cases),
+            "awaited": sum(case.status == "acted" for case in cases),
+        }
+
+
+def as_asked(kind, number, body):
+    return kind, 0 if kind == "open" else number, json.dumps(body)
+
+
+eighths = st.integers(0, 8).map(lambda k: k / 8)
+"""Their sums are exact."""
+
+values_of = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(seen) for name, seen in OUTCOMES.items()}
+)
+wrong = st.sampled_from(
+    [{"colour": "red"}, {"mri": "purple"}, {"ecg": None}, {"ecg": "good", "scan": "d"}, {"mri": 7}]
+)
+rewards = st.fixed_dictionaries(
+    {"reward": st.one_of(eighths, eighths, st.sampled_from([-0.5, 1.5]))},
+    optional={"default": st.just(True), "replaces": st.just(True)},
+)
+
+
+class ServiceMachine(RuleBasedStateMachine):
+    """Requests, alone and in batches, and restarts."""
+
+    @initialize()
+    def begin(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="askwise")
+        self.db = str(Path(self.folder.name) / "ledger.db")
+        self.model, self.keys, self.restarts = Model(), 0, 0
+        self.start()
+        body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM), "learner": LEARNER}
+        assert self.post("/v1/projects", body, "create").status_code == 201
+
+    def start(self):
+        self.serving = served(self.db)
+        self.server = self.serving.__enter__()
+        self.server.http.headers["authorization"] = f"Bearer {self.server.token}"
+
+    def stop(self):
+        self.serving.__exit__(None, None, None)
+
+    def post(self, path, body, key):
+        return self.server.http.post(path, json=body, headers={"idempotency-key": key})
+
+    def get(self, path=""):
+        answer = self.server.http.get(PATH + path)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    # --- what is asked ---------------------------------------------------------------------------
+
+    def some_request(self, data):
+        """A key, mostly a new one; then kind, case, body."""
+        model = self.model
+        self.keys += 1
+        key = f"key-{self.keys}"
+        if self.keys > 1 and data.draw(st.integers(0, 7), "is the key old?") == 0:
+            key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
+            if key in model.events and data.draw(st.booleans(), "is the request the same?"):
+                kind, number, body = model.events[key]["asked"]
+                return key, kind, number, json.loads(body)
+        kind = data.draw(st.sampled_from(["open", "observe", "observe", "reward", "cancel"]))
+        if kind == "open":
+            known = data.draw(st.one_of(st.none(), values_of, values_of, wrong))
+            return key, kind, 0, {} if known is None else {"known": known}
+        number = data.draw(st.integers(1, len(model.cases) + 1), "case")
+        if kind == "observe":
+            return key, kind, number, self.some_look(data, number)
+        return key, kind, number, data.draw(rewards) if kind == "reward" else {}
+
+    def some_look(self, data, number):
+        case = self.model.cases.get(number)
+        values = data.draw(st.one_of(values_of, values_of, wrong))
+        if case is not None and case.wanted and data.draw(st.integers(0, 3), "is it wrong?"):
+            names = data.draw(st.lists(st.sampled_from(case.wanted), min_size=1, unique=True))
+            values = {name: data.draw(st.sampled_from(OUTCOMES[name])) for name in names}
+        body = {"values": values}
+        if data.draw(st.integers(0, 3), "is the price said?") == 0:
+            name = data.draw(st.sampled_from([*(values or ["mri"]), "ecg"]))
+            body["paid"] = {name: data.draw(st.sampled_from([0.0, 0.25, 4.5, -1.0]))}
+        return body
+
+    @rule(data=st.data())
+    def ask(self, data):
+        key, kind, number, body = self.some_request(data)
+        path = f"{PATH}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
+        answer = self.post(path, body, key)
+        self.agree(key, kind, number, body, answer.status_code, answer.json())
+        self.check_stories({number or len(self.model.cases)})
+
+    @rule(data=st.data(), size=st.integers(1, 6))
+    def ask_many(self, data, size):
+        """Drawn one by one, before any of them is decided, so some will find things changed."""
+        asked, items = [], []
+        for _ in range(size):
+            key, kind, number, body = request = self.some_request(data)
+            if kind == "reward" and not 0 <= body["reward"] <= 1:
+                continue  # such a batch is refused as a whole, and `ask_badly` asks that
+            asked.append(request)
+            place = PLACES.get(kind, kind)
+            items.append({"key": key, place: body} | ({"case": number} if kind != "open" else {}))
+        if items:
+            answers = self.post(f"{PATH}/batch", items, "unused")
+            assert answers.status_code == 200, answers.text
+            for request, got in zip(asked, answers.json(), strict=True):
+                self.agree(*request, got["status"], got.get("answer") or got["problem"])
+            self.check_stories({number for _, _, number, _ in asked})
+
+    def check_stories(self, numbers):
+        for number in numbers & set(self.model.cases):
+            expected = self.model.cases[number].story()
+            story = self.get(f"/cases/{number}").json()
+            assert {name: story[name] for name in expected} == expected
+
+    def agree(self, key, kind, number, body, status, answer):
+        model, is_new = self.model, key not in self.model.events
+        expected = model.expects(key, kind, number, body)
+        assert status == expected, (key, kind, number, body, answer)
+        if status >= 300:
+            assert answer["status"] == status
+            assert answer["detail"]
+            return
+        if not is_new:
+            assert answer == model.events[key]["answer"]
+            return
+        number = number or len(model.cases)
+        case, likely = model.cases[number], answer.pop("propensity", None)
+        says_action = case.action is None and case.has_acted
+        if says_action:
+            case.action = answer["action"]
+            assert case.action in PROBLEM.actions
+        assert answer == case.view()
+        assert (likely is not None) == says_action
+        if likely is not None:
+            answer["propensity"] = likely
+        asked = as_asked(kind, 0 if kind == "open" else number, body)
+        model.events[key] = {"asked": asked, "case": number, "status": status, "answer": answer}
+
+    @rule(
+        asked=st.sampled_from(
+            [
+                ("/cases", b"{"),
+                ("/cases", b'{"known": {}, "extra": 1}'),
+                ("/cases/1/reward", b'{"reward": true}'),
+                ("/cases/1/cancel", b"[]"),
+                ("/cases/1/observations", b"{}"),
+                ("/cases/0/cancel", b"{}"),
+                ("/batch", b"[]"),
+                ("/batch", b'[{"key": "key-x", "open": {}}, {"key": "key-y"}]'),
+                ("/batch", b'[{"key": "key-x", "open": {}}, {"key": "y", "case": 1, "open": {}}]'),
+            ]
+        )
+    )
+    def ask_badly(self, asked):
+        path, content = asked
+        answer = self.server.http.post(
+            PATH + path, content=content, headers={"idempotency-key": "bad"}
+        )
+        assert 400 <= answer.status_code < 500, answer.text
+
+    @precondition(lambda self: self.restarts < 2 and self.model.events)
+    @rule(replans=st.booleans())
+    def restart(self, replans):
+        """Cases go on under the policy that they were opened under; new ones follow a new one."""
+        self.restarts += 1
+        self.stop()
+        if replans:
+            ledger = open_ledger(self.db)
+            self.model.version += Replanner(ledger).step()
+            ledger.close()
+        self.start()
+
+    # --- what must be true -----------------------------------------------------------------------
+
+    @invariant()
+    def the_summary_is_what_happened(self):
+        found, model = self.get("/summary").json(), self.model
+        expected = model.summary()
+        assert {name: found[name] for name in expected} == expected
+        for what, total in model.totals().items():
+            for rows in (found["days"], found["blocks"]):
+                if rows and what in rows[0]:
+                    assert sum(row[what] for row in rows) == total, what
+        project = self.get().json()
+        assert (project["events"], project["cases"]) == (len(model.events), len(model.cases))
+
+    def teardown(self):
+        if not hasattr(self, "server"):
+            return
+        try:
+            self.check_all()
+        finally:
+            self.stop()
+            self.folder.cleanup()
+
+    def check_all(self):
+        """The events are the accepted requests in their order, and all else follows from them."""
+        lines = [json.loads(line) for line in self.get("/events").text.splitlines()]
+        assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+        written = {
+            line["key"]: {
+                "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"]),
+                "body": line["body"],
+                "rest": (line["case"], line["status"], line["answer"]),
+            }
+            for line in lines
+        }
+        expected = {
+            key: {
+                "asked": event["asked"][:2],
+                "body": json.loads(event["asked"][2]),
+                "rest": (event["case"], event["status"], event["answer"]),
+            }
+            for key, event in self.model.events.items()
+        }
+        assert list(written.items()) == list(expected.items())
+        newest = [story["case"] for story in self.get("/cases?limit=500").json()["cases"]]
+        assert newest == sorted(self.model.cases, reverse=True)
+        self.check_stories(set(newest))
+        ledger = open_ledger(self.db)
+        assert verify(ledger, "clinic").differences == []
+        ledger.close()
+
+
+TestServiceMachine = ServiceMachine.TestCase
+TestServiceMachine.settings = settings(
+    max_examples=30,
+    stateful_step_count=30,
+    phases=[Phase.generate],  # to make a failure shorter would take minutes of starting servers
+)
