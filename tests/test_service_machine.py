@@ -1,8 +1,8 @@
-"""The service over HTTP against plain dictionaries: whatever is asked in whatever order, both agree.
+"""The service over HTTP against plain dictionaries: whatever is asked, both agree.
 
-The model knows the rules of a case's life, not the library: which requests are refused and why, what
-a case still wants, what it cost, and what was answered to which key. It does not know which action is
-best; it takes that from the answer that first says it, and expects it from then on.
+The model knows the rules of a case's life, not the library: which requests are refused and why,
+what a case still wants, what it cost, and what was answered to which key. It does not know which
+action is best; it takes that from the answer that first says it, and expects it from then on.
 """
 
 import json
