@@ -1,4 +1,4 @@
-"""The service over HTTP against plain dictionaries: whatever is asked, both agree.
+"""The service over HTTP against plain dictionaries: whatever is asked, in any order, both agree.
 
 The model knows the rules of a case's life, not the library: which requests are refused and why,
 what a case still wants, what it cost, and what was answered to which key. It does not know which
@@ -100,7 +100,7 @@ class Case:
         return 200
 
     def rewarded(self, reward, default=False, replaces=False):
-        if not 0 <= reward <= 1 or (default and replaces):
+        if default and replaces:
             return 422
         if self.status in ("observing", "cancelled"):
             return 409
@@ -132,6 +132,8 @@ class Model:
 
     def expects(self, key, kind, number, body):
         """The status that a request must get; what it changes is changed."""
+        if kind == "reward" and not 0 <= body["reward"] <= 1:
+            return 422  # the body is read before the key or the case is looked for
         if key in self.events:
             return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
         if kind == "open":
@@ -141,8 +143,6 @@ class Model:
             number = len(self.cases) + 1
             self.cases[number] = Case(number, known, self.version)
             return 201
-        if kind == "reward" and not 0 <= body["reward"] <= 1:
-            return 422  # the body is read before the case is looked for
         if number not in self.cases:
             return 404
         case = self.cases[number]
@@ -184,6 +184,7 @@ def as_asked(kind, number, body):
 eighths = st.integers(0, 8).map(lambda k: k / 8)
 """Their sums are exact."""
 
+all_values = st.fixed_dictionaries({name: st.sampled_from(seen) for name, seen in OUTCOMES.items()})
 values_of = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(seen) for name, seen in OUTCOMES.items()}
 )
@@ -235,10 +236,12 @@ class ServiceMachine(RuleBasedStateMachine):
             key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
             if key in model.events and data.draw(st.booleans(), "is the request the same?"):
                 kind, number, body = model.events[key]["asked"]
+                if number and data.draw(st.booleans(), "but of another case?"):
+                    number = number % len(model.cases) + 1
                 return key, kind, number, json.loads(body)
-        kind = data.draw(st.sampled_from(["open", "observe", "observe", "reward", "cancel"]))
+        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "cancel"]))
         if kind == "open":
-            known = data.draw(st.one_of(st.none(), values_of, values_of, wrong))
+            known = data.draw(st.one_of(st.none(), values_of, all_values, wrong))
             return key, kind, 0, {} if known is None else {"known": known}
         number = data.draw(st.integers(1, len(model.cases) + 1), "case")
         if kind == "observe":
@@ -249,7 +252,8 @@ class ServiceMachine(RuleBasedStateMachine):
         case = self.model.cases.get(number)
         values = data.draw(st.one_of(values_of, values_of, wrong))
         if case is not None and case.wanted and data.draw(st.integers(0, 3), "is it wrong?"):
-            names = data.draw(st.lists(st.sampled_from(case.wanted), min_size=1, unique=True))
+            some = st.lists(st.sampled_from(case.wanted), min_size=1, unique=True)
+            names = data.draw(st.just(case.wanted) | some)
             values = {name: data.draw(st.sampled_from(OUTCOMES[name])) for name in names}
         body = {"values": values}
         if data.draw(st.integers(0, 3), "is the price said?") == 0:
