@@ -232,7 +232,7 @@ class ServiceMachine(RuleBasedStateMachine):
         model = self.model
         self.keys += 1
         key = f"key-{self.keys}"
-        if self.keys > 1 and data.draw(st.integers(0, 7), "is the key old?") == 0:
+        if self.keys > 1 and data.draw(st.integers(0, 3), "is the key old?") == 0:
             key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
             if key in model.events and data.draw(st.booleans(), "is the request the same?"):
                 kind, number, body = model.events[key]["asked"]
