@@ -156,6 +156,11 @@ class Policy(ABC):
         if isinstance(evidence, Model):
             self._check_model(evidence)
             evidence = evidence.beliefs(self.lattice)
+        elif evidence is not None and not hasattr(evidence, "chances"):
+            kind = type(evidence).__name__
+            raise ModelError(
+                f"expected a Model, or evidence such as learner.evidence(), got {kind}"
+            )
         evidence = self.evidence if evidence is None else evidence
         often = None if evidence is None else evidence.contexts()
         root = self._from_given({}, self.lattice.buyable, evidence, often)
