@@ -58,7 +58,7 @@ def test_a_policy_may_be_shown_with_other_numbers():
     assert policy.tree(flat).root.reason.gain == pytest.approx(policy.evaluate(flat))
     with pytest.raises(ModelError, match="two different problems"):
         policy.tree(breast_cancer(cost=6.0))
-    with pytest.raises(ModelError, match="expected a Model, or evidence .* got int"):
+    with pytest.raises(ModelError, match=r"expected a Model, or evidence .* got int"):
         policy.tree(3)
 
 
