@@ -1,12 +1,11 @@
-"""Many cases under one policy that now and then tries something else.
+"""Many cases under one policy that now and then tries something else, by the tags of the cases.
 
-What a case tries is decided by its tag: the uniform number it needs at a place in it is a hash of
-(tag, place). So a case with the same tag, shown the same, does the same again, in whichever loop.
-
-The choices that a case makes in a state are `look_of`, `set_of` and `action_of`; cases that are
-played one by one call the very same functions.
+`look_of`, `set_of` and `action_of` say what a case does in a state; `learners/trying.py` does the
+same for cases that are played one by one.
 """
 
+from askwise._kernels import choices
+from askwise._kernels.choices import ACTS, ANY, LOOKS, STOP, WHICH
 from askwise._kernels.counting import count_reward, count_set
 from askwise._kernels.jit import bare
 from askwise._kernels.lattices import child, contexts_of, start_of
@@ -14,24 +13,8 @@ from askwise._typing import Choices, Floats, Integers
 from askwise.layout import Layout
 from askwise.rows import Counters
 
-LOOKS, WHICH, ACTS = 0, 1, 2
-"""What a uniform number is for: the place of a choice is 4 · state + one of these."""
-
-
-@bare
-def uniform(tag: int, place: int) -> float:
-    """A number in [0, 1) from the tag of a case and a place in it.
-
-    Multiplications and shifts of 31 bits each, so that nothing overflows, compiled or not.
-    """
-    bits = 0x7FFFFFFF
-    h = (tag & bits) ^ ((place * 0x9E3779B1) & bits)
-    h = ((h ^ (h >> 16)) * 0x45D9F3B) & bits
-    h = h ^ (tag >> 31 & bits)
-    h = ((h ^ (h >> 15)) * 0x2C1B3C6D) & bits
-    h = ((h ^ (h >> 12)) * 0x297A2D39) & bits
-    h = h ^ (h >> 15)
-    return h / 2147483648.0
+uniform = bare(choices.uniform)
+tried = bare(choices.tried)
 
 
 @bare
@@ -62,11 +45,9 @@ def look_of(
     """
     if following[state] >= 0:
         return following[state]
-    u = uniform(tag, 4 * state + LOOKS)
-    if u >= chance[state]:
-        return -1
-    if 2.0 * u < chance[state] and favourite[state] >= 0:
-        return favourite[state]
+    i = tried(uniform(tag, 4 * state + LOOKS), chance[state], favourite[state])
+    if i != ANY:
+        return i
     return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
 
 
@@ -75,12 +56,12 @@ def set_of(
     tag: int, context: int, sets: Integers, subsets: int, favourite: Integers, chance: Floats
 ) -> int:
     """What to buy at once: the policy's set, or sometimes the favourite, or any."""
-    u = uniform(tag, LOOKS)
-    if u >= chance[context]:
+    subset = tried(uniform(tag, LOOKS), chance[context], favourite[context])
+    if subset == STOP:
         return sets[context]
-    if 2.0 * u < chance[context]:
-        return favourite[context]
-    return int(uniform(tag, WHICH) * subsets)
+    if subset == ANY:
+        return int(uniform(tag, WHICH) * subsets)
+    return subset
 
 
 @bare

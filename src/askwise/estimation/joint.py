@@ -65,8 +65,7 @@ class JointModel:
         self.lattice = lattice
         self.population: Floats = np.full(cells, 1 / cells)
         """p(φ)."""
-        self.probability: Floats = np.empty(lattice.size)
-        """p(ψ)."""
+        self._probability: Floats | None = None
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
         self._radices = radices
         self._order = _cells_by_state(lattice, self._digits)
@@ -76,7 +75,7 @@ class JointModel:
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
         """Go on from the last estimates with the counters of now."""
-        from askwise._kernels.joint_population import improve_population, marginals
+        from askwise._kernels.joint_population import improve_population
         from askwise._kernels.joint_rewards import posterior
 
         layout = self.lattice.layout
@@ -92,7 +91,7 @@ class JointModel:
                 FLOOR,
                 self.population,
             )
-        marginals(self._order, layout.offsets, self.population, self.probability)
+        self._probability = None
         posterior(
             self._order,
             layout.offsets,
@@ -106,13 +105,22 @@ class JointModel:
             self._mean,
         )
 
+    @property
+    def probability(self) -> Floats:
+        """p(ψ)."""
+        if self._probability is None:
+            from askwise._kernels.joint_population import marginals
+
+            found = np.empty(self.lattice.size)
+            marginals(self._order, self.lattice.layout.offsets, self.population, found)
+            self._probability = found
+        return self._probability
+
     def restored(self) -> None:
         """The population was overwritten by a saved one: see that it can be one."""
-        from askwise._kernels.joint_population import marginals
-
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
-        marginals(self._order, self.lattice.layout.offsets, self.population, self.probability)
+        self._probability = None
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""

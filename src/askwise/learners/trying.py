@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askwise._kernels.choices import ACTS, ANY, LOOKS, STOP, WHICH, tried, uniform
 from askwise._typing import Choices, Floats, Integers
 from askwise.lattice import Lattice
 from askwise.learners.chances import one_more_look, remaining, set_chances
@@ -57,18 +58,19 @@ class TryingSequentialPolicy(SequentialPolicy):
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        wanted = int(self.following[state])
-        if wanted >= 0:  # as `look_of` begins; calling it takes twenty times as long
-            return (wanted,)
-        from askwise._kernels.trying import look_of
-
         planned = self.following.item(state)
-        if planned >= 0:  # as in `look_of`, without calling it
+        if planned >= 0:
             return (planned,)
-        subset, tries = self.lattice.subset_of(state), self.tries
-        layout = self.lattice.layout
-        i = int(look_of(layout, subset, state, tag, self.following, tries.favourite, tries.chance))
-        return () if i < 0 else (i,)
+        tries = self.tries
+        chance = tries.chance.item(state)
+        if not chance:  # most often, once a state is familiar
+            return ()
+        i = tried(uniform(tag, 4 * state + LOOKS), chance, tries.favourite.item(state))
+        if i == ANY:
+            known = self.lattice.domain(state)
+            unknown = [i for i in range(self.lattice.buyable) if i not in known]
+            i = unknown[int(uniform(tag, 4 * state + WHICH) * len(unknown))]
+        return () if i == STOP else (i,)
 
     def action_in_case(self, state: int, tag: int) -> int:
         """The action of a case with that tag."""
@@ -141,11 +143,14 @@ class TryingSimultaneousPolicy(SimultaneousPolicy):
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """What of the case's set is not known yet."""
-        from askwise._kernels.trying import set_of
-
         lattice, tries = self.lattice, self.tries
-        context, tables = lattice.context(state), (tries.favourite, tries.chance)
-        subset = int(set_of(tag, context, self.sets, lattice.subsets, *tables))
+        context = lattice.context(state)
+        chance, favourite = tries.chance.item(context), tries.favourite.item(context)
+        subset = tried(uniform(tag, LOOKS), chance, favourite)
+        if subset == STOP:
+            subset = self.sets.item(context)
+        elif subset == ANY:
+            subset = int(uniform(tag, WHICH) * lattice.subsets)
         return remaining(lattice, lattice.members(subset), lattice.domain(state))
 
     def action_in_case(self, state: int, tag: int) -> int:
@@ -218,9 +223,10 @@ def empty_tries(lattice: Lattice, *, one_by_one: bool) -> Tries:
 
 
 def _action(policy: TryingPolicy, state: int, tag: int) -> int:
-    from askwise._kernels.trying import action_of
-
-    return int(action_of(state, tag, policy.actions, policy.tries.daring, policy.tries.dare))
+    dare = policy.tries.dare.item(state)
+    if dare and uniform(tag, 4 * state + ACTS) < dare:
+        return policy.tries.daring.item(state)
+    return policy.actions.item(state)
 
 
 def _chance(policy: TryingPolicy, state: int, action: int) -> float:
