@@ -89,6 +89,43 @@ class Case:
         if not self._looks:
             self._act(policy)
 
+    @classmethod
+    def resumed(
+        cls,
+        id: int,
+        desk: Desk,
+        lattice: Lattice,
+        policy: Policy | None,
+        *,
+        start: int,
+        path: list[tuple[int, int]],
+        tag: int,
+        looks: tuple[int, ...] | None = None,
+        action: int = -1,
+        earned: float | None = None,
+        is_by_default: bool = False,
+        is_cancelled: bool = False,
+        block: int = 0,
+        chances: Propensities | None = None,
+    ) -> Case:
+        """A case that goes on from where it was: nothing is counted.
+
+        It follows the policy, unless that is None since it has acted. What it wants is asked of the
+        policy if it is not given; `lattice` has the prices of this case.
+        """
+        case = object.__new__(cls)
+        case.id, case.start, case.path, case.tag = id, start, path, tag
+        case.state_index = path[-1][1] if path else start
+        case.subset = lattice.subset_of(case.state_index)  # raises if there is no such state
+        case.action_index, case.earned, case.block = action, earned, block
+        case.is_by_default, case.is_cancelled = is_by_default, is_cancelled
+        case._desk, case._lattice, case._policy, case._chances = desk, lattice, policy, chances
+        if looks is None:
+            looks = () if policy is None else policy.looks_in_case(case.state_index, tag)
+        case._looks = looks
+        case.wanted = lattice.names_of(looks)
+        return case
+
     # --- what it knows ---------------------------------------------------------------------------
 
     @property
@@ -132,6 +169,11 @@ class Case:
             policy = self._policy
             chances = self._chances if policy is None else self._chances_so_far(policy)
             return chances() if callable(chances) else chances
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """What is wanted now, as integers."""
+        return self._looks
 
     @property
     def is_rewarded(self) -> bool:

@@ -208,29 +208,26 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
 
 
 def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
-    case = object.__new__(Case)
-    case.id, case.path, case.tag = saved.id, saved.path, saved.tag
-    case.action_index = saved.action
-    case.start, case.is_cancelled = saved.start, False
-    case.earned, case.is_by_default = saved.default, saved.default is not None
-    case.block = saved.block
     if saved.default is not None:
         check_reward(saved.default)
-    case.state_index = saved.path[-1][1] if saved.path else saved.start
-    case.subset = learner.lattice.subset_of(case.state_index)  # raises if there is no such state
     if not -1 <= saved.action < len(learner.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")
     if not all(0 <= chance <= 1 for chance in saved.propensity or ()):
         raise FileError(f"case {saved.id} has chances that are not from 0 to 1")
-    case._chances = None if saved.propensity is None else tuple(saved.propensity)
-    case._desk = learner
-    case._policy = None if saved.policy is None else policies[saved.policy]
-    case._looks = ()
-    if case._policy is not None:
-        case._looks = case._policy.looks_in_case(case.state_index, case.tag)
-    case.wanted = learner.lattice.names_of(case._looks)
-    case._lattice = at_prices(learner.lattice, saved.prices, saved.on_file)
-    return case
+    return Case.resumed(
+        saved.id,
+        learner,
+        at_prices(learner.lattice, saved.prices, saved.on_file),
+        None if saved.policy is None else policies[saved.policy],
+        start=saved.start,
+        path=saved.path,
+        tag=saved.tag,
+        action=saved.action,
+        earned=saved.default,
+        is_by_default=saved.default is not None,
+        block=saved.block,
+        chances=None if saved.propensity is None else tuple(saved.propensity),
+    )
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:

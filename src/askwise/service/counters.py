@@ -9,7 +9,7 @@ each block of cases.
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -21,7 +21,7 @@ from askwise.learners.base import BaseLearner
 from askwise.service.blocks import block_of
 from askwise.service.ledger.contract import Increment
 from askwise.service.records import Status
-from askwise.statistics import BY_ROW, PAID_UNIT, UNIT, Statistics
+from askwise.statistics import BY_ROW, Statistics
 
 SMALL = 4096
 """Up to so many states it is faster to have a row for every one than to look rows up."""
@@ -37,7 +37,8 @@ DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
 BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited")
 """What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
-_IN_BLOCK = {what: place for place, what in enumerate(BLOCKWISE)}
+_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED = range(len(DAILY))
+_BLOCK_ACTED, _BLOCK_REWARDED, _BLOCK_REWARD, _BLOCK_SPEND, _BLOCK_AWAITED = range(len(BLOCKWISE))
 
 
 class Counting:
@@ -47,7 +48,6 @@ class Counting:
         self.learner = learner
         """Never plans and never opens a case; it knows how to count."""
         self.lock = threading.RLock()
-        self.kept: Counter[tuple[str, int, int]] = Counter()
         self.begin()
 
     def begin(self) -> None:
@@ -57,11 +57,23 @@ class Counting:
         learner._rule.begin()
         for array in learner.tallies().values():
             array[...] = 0
-        self.kept.clear()
+        self._days: dict[int, list[int]] = defaultdict(lambda: [0] * len(DAILY))
+        self._blocks: dict[int, list[int]] = defaultdict(lambda: [0] * len(BLOCKWISE))
+        self._statuses = [0] * len(Status)
+        self.bought = [0] * learner.lattice.buyable
+        """How often each observation was."""
 
     def increments(self) -> list[Increment]:
         """All that was counted since, in the order of their keys."""
-        found = [Increment(*key, amount) for key, amount in self.kept.items() if amount]
+        found = [
+            Increment(kind, cell, place, amount)
+            for kind, rows in (("day", self._days), ("block", self._blocks))
+            for cell, amounts in rows.items()
+            for place, amount in enumerate(amounts)
+            if amount
+        ]
+        for kind, amounts in (("status", self._statuses), ("bought", self.bought)):
+            found += [Increment(kind, k, 0, amount) for k, amount in enumerate(amounts) if amount]
         statistics = self.learner.statistics
         if statistics.cases:
             found.append(Increment("cases", 0, 0, statistics.cases))
@@ -93,34 +105,42 @@ class Counting:
 
     # --- what people ask for ---------------------------------------------------------------------
 
-    def happened(self, at: int, case: int, what: str, amount: int = 1) -> None:
-        """One of `DAILY`."""
-        self.kept["day", at // DAY, DAILY.index(what)] += amount
-        place = _IN_BLOCK.get(what)
-        if place is not None:
-            self.kept["block", block_of(case), place] += amount
-
-    def moved(self, case: int, before: Status | None, after: Status) -> None:
-        """A case has another status."""
-        if before is not after:
-            self.kept["status", int(after), 0] += 1
-            if before is not None:
-                self.kept["status", int(before), 0] -= 1
-            if Status.ACTED in (before, after):
-                more = 1 if after is Status.ACTED else -1
-                self.kept["block", block_of(case), _IN_BLOCK["awaited"]] += more
-
-    def bought(self, observation: int) -> None:
-        """One more was bought."""
-        self.kept["bought", observation, 0] += 1
-
-    def spent(self, at: int, case: int, before: float, after: float) -> None:
-        """The cost of a case went up."""
-        self.happened(at, case, "spend", round(after / PAID_UNIT) - round(before / PAID_UNIT))
-
-    def earned(self, at: int, case: int, before: float | None, after: float) -> None:
-        """The reward of a case is known, or another."""
-        self.happened(at, case, "reward", round(after / UNIT) - round((before or 0.0) / UNIT))
+    def stepped(
+        self,
+        at: int,
+        case: int,
+        before: Status | None,
+        after: Status,
+        *,
+        spent: int = 0,
+        earned: int = 0,
+    ) -> None:
+        """A case was there and is here, and spent and earned so much more meanwhile."""
+        day, block = self._days[at // DAY], self._blocks[block_of(case)]
+        if spent:
+            day[_SPEND] += spent
+            block[_BLOCK_SPEND] += spent
+        if earned:
+            day[_REWARD] += earned
+            block[_BLOCK_REWARD] += earned
+        if before is after:
+            return
+        self._statuses[after] += 1
+        if before is None:
+            day[_OPENED] += 1
+        else:
+            self._statuses[before] -= 1
+        if after is Status.ACTED:
+            day[_ACTED] += 1
+            block[_BLOCK_ACTED] += 1
+            block[_BLOCK_AWAITED] += 1
+        elif before is Status.ACTED:
+            block[_BLOCK_AWAITED] -= 1
+        if after is Status.CANCELLED:
+            day[_CANCELLED] += 1
+        elif before is Status.ACTED:
+            day[_REWARDED] += 1
+            block[_BLOCK_REWARDED] += 1
 
 
 def _cells(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:

@@ -1,13 +1,15 @@
 """What happens to a case when a request comes: the library decides, and says what to count.
 
-A desk belongs to one project in one process. It keeps no case: records come in and go out, and what
+A desk belongs to one project in one process. Cases come in and go out as they are stored, and what
 was counted meanwhile is read from `counting`. The same steps taken again, from the events alone,
-give the same records, answers and counters.
+give the same cases, answers and counters. Cases that were just stored are kept at hand, and used
+again if the ledger still has them just so.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +20,7 @@ from askwise.learners.base import BaseLearner
 from askwise.policy import Policy
 from askwise.service.counters import Counting
 from askwise.service.errors import Refusal
-from askwise.service.ledger.contract import Project
+from askwise.service.ledger.contract import Project, StoredCase
 from askwise.service.messages import (
     Cancelling,
     CaseAnswer,
@@ -27,8 +29,8 @@ from askwise.service.messages import (
     Rewarding,
 )
 from askwise.service.policies import Planned, learner_of
-from askwise.service.records import CaseRecord, Status, case_of, record_of
-from askwise.statistics import MOST_PAID, PAID_UNIT
+from askwise.service.records import KeptCase, Status, restored, resumed
+from askwise.statistics import MOST_PAID, PAID_UNIT, UNIT
 
 Request = Opening | Observing | Rewarding | Cancelling
 
@@ -38,6 +40,9 @@ KINDS: dict[type[Request], str] = {
     Rewarding: "reward",
     Cancelling: "cancel",
 }
+MOST_HELD = 10_000
+"""Cases at hand."""
+
 BODIES = {kind: body for body, kind in KINDS.items()}
 
 _encode = msgspec.json.Encoder().encode
@@ -46,7 +51,7 @@ _encode = msgspec.json.Encoder().encode
 class Step(NamedTuple):
     """A case after a request, and the answer to that."""
 
-    record: CaseRecord
+    case: StoredCase
     status: int
     answer: bytes
 
@@ -61,10 +66,14 @@ class Desk:
         self.lattice = learner.lattice
         self._is_tagged = type(learner).tag is not BaseLearner.tag
         self._seed = project.seed.to_bytes(8, "little")
+        self._held: dict[int, tuple[bytes, KeptCase]] = {}
+        """Cases as they were when they were stored as these bytes."""
+        self._version = 0
+        """Of the policy that those follow."""
 
     def open(self, number: int, planned: Planned, body: Opening, at: int) -> Step:
         """A new case under this policy."""
-        learner, counting = planned.learner, self.counting
+        learner = planned.learner
         try:
             start = subset = 0
             if body.known is not None or self.lattice.has_given:
@@ -73,30 +82,20 @@ class Desk:
         except (CaseError, OverflowError) as error:
             raise Refusal(422, str(error), "#/known") from None
         policy = _policy(planned, start, subset)
-        case = Case(number, policy, counting, self.tag(number), start, subset)
-        record = record_of(case, planned.version, at, learner, 0.0)
-        counting.happened(at, number, "opened")
-        counting.moved(number, None, record.status)
-        if case.action_index >= 0:
-            counting.happened(at, number, "acted")
-        return Step(record, 201, _answer(case, record))
+        case = Case(number, policy, self.counting, self.tag(number), start, subset)
+        kept = KeptCase(case, planned.version, learner.lattice, at)
+        self.counting.stepped(at, number, None, kept.status)
+        return self._answered(kept, 201, has_acted=case.action_index >= 0)
 
     def observe(
-        self,
-        number: int,
-        record: CaseRecord,
-        planned: Planned,
-        body: Observing,
-        at: int,
-        paid_before: dict[tuple[int, int], int],
+        self, kept: KeptCase, body: Observing, at: int, paid_before: dict[tuple[int, int], int]
     ) -> Step:
         """What was bought showed something."""
-        before = record.status
-        if before != Status.OBSERVING:
-            raise Refusal(409, f"case {number} wants nothing more: it {_is(before)}")
+        case, counting = kept.case, self.counting
+        if kept.status != Status.OBSERVING:
+            raise Refusal(409, f"case {case.id} wants nothing more: it {_is(kept.status)}")
         if body.paid:
             self._check_paid(body.paid, paid_before)
-        case, counting = self._case(number, record, planned), self.counting
         looks = len(case.path)
         try:
             case.observe(body.values, paid=body.paid)
@@ -104,50 +103,54 @@ class Desk:
             pointer = "#/paid" if str(error).startswith("paid") else "#/values"
             raise Refusal(422, str(error), pointer) from None
         for i, _ in case.path[looks:]:
-            counting.bought(i)
-        cost = case.cost
-        counting.spent(at, number, record.spent, cost)
-        if case.action_index >= 0:
-            counting.happened(at, number, "acted")
-        return self._stepped(case, record, planned, before, cost)
+            counting.bought[i] += 1
+        spent, kept.spent = kept.spent, case.cost
+        before = kept.moved()
+        more = round(kept.spent / PAID_UNIT) - round(spent / PAID_UNIT)
+        counting.stepped(at, case.id, before, kept.status, spent=more)
+        return self._answered(kept, has_acted=case.action_index >= 0)
 
-    def reward(
-        self, number: int, record: CaseRecord, planned: Planned, body: Rewarding, at: int
-    ) -> Step:
+    def reward(self, kept: KeptCase, body: Rewarding, at: int) -> Step:
         """How well it went, now or much later."""
-        before, earned = record.status, record.reward
+        case, status, earned = kept.case, kept.status, kept.case.earned
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
-        if before in (Status.OBSERVING, Status.CANCELLED):
-            raise Refusal(409, f"case {number} {_is(before)}: there is nothing to reward")
-        if before == Status.REWARDED and not body.default and not body.replaces:
+        if status in (Status.OBSERVING, Status.CANCELLED):
+            raise Refusal(409, f"case {case.id} {_is(status)}: there is nothing to reward")
+        if status == Status.REWARDED and not body.default and not body.replaces:
             raise Refusal(
-                409, f"case {number} has its reward already; replaces: true corrects it", "#/reward"
+                409,
+                f"case {case.id} has its reward already; replaces: true corrects it",
+                "#/reward",
             )
-        case, counting = self._case(number, record, planned), self.counting
         if body.default:
             case.reward_by_default(body.reward)
         else:
             case.reward(body.reward, replaces=body.replaces)
-        if case.earned is not None and case.earned != earned:
-            counting.earned(at, number, earned, case.earned)
-        if earned is None:
-            counting.happened(at, number, "rewarded")
-        return self._stepped(case, record, planned, before, record.spent)
+        assert case.earned is not None
+        more = round(case.earned / UNIT) - round((earned or 0.0) / UNIT)
+        self.counting.stepped(at, case.id, kept.moved(), kept.status, earned=more)
+        return self._answered(kept)
 
-    def cancel(self, number: int, record: CaseRecord, planned: Planned, at: int) -> Step:
+    def cancel(self, kept: KeptCase, at: int) -> Step:
         """The case is abandoned."""
-        before = record.status
-        if before not in (Status.OBSERVING, Status.ACTED):
-            raise Refusal(409, f"case {number} {_is(before)} already")
-        case = self._case(number, record, planned)
+        case = kept.case
+        if kept.status not in (Status.OBSERVING, Status.ACTED):
+            raise Refusal(409, f"case {case.id} {_is(kept.status)} already")
         case.cancel()
-        self.counting.happened(at, number, "cancelled")
-        return self._stepped(case, record, planned, before, record.spent)
+        self.counting.stepped(at, case.id, kept.moved(), kept.status)
+        return self._answered(kept)
 
-    def case(self, number: int, record: CaseRecord, planned: Planned) -> Case:
-        """The case as it stands, to be read."""
-        return self._case(number, record, planned)
+    def take(self, stored: StoredCase, version: Callable[[int], Planned]) -> KeptCase:
+        """The case that was stored like this, to go on with: whoever takes it may change it."""
+        held = self._held.pop(stored.id, None)
+        if held is not None and held[0] == stored.data:
+            return held[1]
+        record = restored(stored)
+        planned, start = version(record.version), record.start
+        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+        policy = _policy(planned, start, subset)
+        return resumed(stored.id, record, planned.learner.lattice, policy, self.counting)
 
     def tag(self, number: int) -> int:
         """What decides what a case tries: drawn once for ever, by its number."""
@@ -156,18 +159,23 @@ class Desk:
         drawn = hashlib.blake2b(number.to_bytes(8, "little"), digest_size=8, key=self._seed)
         return int.from_bytes(drawn.digest(), "little") >> 2
 
-    def _case(self, number: int, record: CaseRecord, planned: Planned) -> Case:
-        start = record.start
-        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        policy = _policy(planned, start, subset)
-        return case_of(number, record, planned.learner, policy, self.counting)
+    def _answered(self, kept: KeptCase, status: int = 200, *, has_acted: bool = False) -> Step:
+        case = kept.case
+        # once, when it acts: later the case may come from the ledger, which does not have them
+        chances = case.propensity if has_acted else None
+        answer = CaseAnswer(case.id, case.wanted, case.action, kept.spent, kept.version, chances)
+        stored = kept.stored()
+        if kept.status in (Status.OBSERVING, Status.ACTED):
+            self._hold(stored, kept)
+        return Step(stored, status, _encode(answer))
 
-    def _stepped(
-        self, case: Case, old: CaseRecord, planned: Planned, before: Status, spent: float
-    ) -> Step:
-        record = record_of(case, planned.version, old.opened, planned.learner, spent)
-        self.counting.moved(case.id, before, record.status)
-        return Step(record, 200, _answer(case, record))
+    def _hold(self, stored: StoredCase, kept: KeptCase) -> None:
+        """Have it at hand; only cases of the newest policy, so that older ones can be let go."""
+        if kept.version > self._version or len(self._held) >= MOST_HELD:
+            self._held.clear()
+            self._version = max(kept.version, self._version)
+        if kept.version == self._version:
+            self._held[stored.id] = (stored.data, kept)
 
     def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
         """All that was ever paid must fit: the library sees only what this group paid."""
@@ -201,12 +209,3 @@ def _is(status: Status) -> str:
         Status.REWARDED: "has its reward",
         Status.CANCELLED: "is cancelled",
     }[status]
-
-
-def _answer(case: Case, record: CaseRecord) -> bytes:
-    # the property would take a lock; a case that is cancelled while it looks names no action
-    chances = None if case.action_index < 0 else case._chances
-    if callable(chances):
-        chances = chances()
-    answer = (case.id, case.wanted, case.action, record.spent, record.version, chances)
-    return _encode(CaseAnswer(*answer))

@@ -22,7 +22,7 @@ from askwise.service.messages import (
     Summary,
 )
 from askwise.service.policies import Versions
-from askwise.service.records import Status, restored
+from askwise.service.records import Status
 from askwise.statistics import PAID_UNIT, UNIT
 
 PAGE = 1000
@@ -47,21 +47,20 @@ def project_answer(project: Project) -> ProjectAnswer:
 
 def case_story(desk: Desk, versions: Versions, case: StoredCase) -> CaseStory:
     """A case as it stands, and how it came there."""
-    record = restored(case)
-    planned = versions.version(desk.project.id, record.version)
-    found = desk.case(case.id, record, planned)
+    kept = desk.take(case, lambda version: versions.version(desk.project.id, version))
+    found = kept.case
     return CaseStory(
         case=case.id,
-        status=record.status.name.lower(),
+        status=kept.status.name.lower(),
         wanted=found.wanted,
         action=found.action,
-        cost=record.spent,
-        policy_version=record.version,
+        cost=kept.spent,
+        policy_version=kept.version,
         known=found.state,
-        path=desk.lattice.names_of(tuple(i for i, _ in record.path)),
-        reward=record.reward,
-        by_default=record.by_default,
-        opened=timestamp(record.opened),
+        path=desk.lattice.names_of(tuple(i for i, _ in found.path)),
+        reward=found.earned,
+        by_default=found.is_by_default,
+        opened=timestamp(kept.opened),
     )
 
 

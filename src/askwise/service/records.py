@@ -6,8 +6,8 @@ from enum import IntEnum
 
 import msgspec
 
-from askwise.cases import Case
-from askwise.learners.base import BaseLearner
+from askwise.cases import Case, Desk
+from askwise.lattice import Lattice
 from askwise.learners.saved_policies import at_prices, own_prices
 from askwise.policy import Policy
 from askwise.service.ledger.contract import StoredCase
@@ -44,75 +44,88 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     looks: tuple[int, ...] = ()
     """What it wants now."""
 
-    @property
-    def status(self) -> Status:
-        """Where it is in its life."""
-        if self.cancelled:
-            return Status.CANCELLED
-        if self.reward is not None:
-            return Status.DEFAULTED if self.by_default else Status.REWARDED
-        return Status.OBSERVING if self.action < 0 else Status.ACTED
-
-    @property
-    def state(self) -> int:
-        """What is known, as an integer of the lattice."""
-        return self.path[-1][1] if self.path else self.start
-
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(CaseRecord).decode
 
 
-def stored(number: int, record: CaseRecord) -> StoredCase:
-    """As the ledger keeps it."""
-    return StoredCase(number, record.status, _encode(record))
+class KeptCase:
+    """A case of a project: the library's, and what the service keeps beside it."""
+
+    __slots__ = ("case", "opened", "spent", "status", "usual", "version")
+
+    def __init__(
+        self, case: Case, version: int, usual: Lattice, opened: int, spent: float = 0.0
+    ) -> None:
+        self.case = case
+        self.version = version
+        """Of the policy that it follows."""
+        self.usual = usual
+        """With the prices that were planned with."""
+        self.opened = opened
+        """When, in microseconds."""
+        self.spent = spent
+        self.status = _status(case)
+
+    def moved(self) -> Status:
+        """Note where the case is now; returns where it was."""
+        before, self.status = self.status, _status(self.case)
+        return before
+
+    def stored(self) -> StoredCase:
+        """As the ledger keeps it."""
+        case = self.case
+        prices: dict[str, float] = {}
+        on_file: list[int] = []
+        if case.lattice is not self.usual:
+            prices, on_file = own_prices(case.lattice, self.usual)
+        record = CaseRecord(
+            self.version,
+            case.tag,
+            case.start,
+            self.opened,
+            case.path,
+            case.action_index,
+            case.earned,
+            case.is_by_default,
+            case.is_cancelled,
+            prices,
+            on_file,
+            self.spent,
+            case.looks,
+        )
+        return StoredCase(case.id, self.status, _encode(record))
 
 
 def restored(case: StoredCase) -> CaseRecord:
-    """As it was stored."""
+    """What was stored."""
     return _decode(case.data)
 
 
-def record_of(
-    case: Case, version: int, opened: int, learner: BaseLearner, spent: float
-) -> CaseRecord:
-    """What to keep of a case."""
-    usual = case.lattice is learner.lattice
-    prices, on_file = ({}, []) if usual else own_prices(case.lattice, learner.lattice)
-    return CaseRecord(
-        version,
-        case.tag,
-        case.start,
-        opened,
-        case.path,
-        case.action_index,
-        case.earned,
-        case.is_by_default,
-        case.is_cancelled,
-        prices,
-        on_file,
-        spent,
-        case._looks,
-    )
-
-
-def case_of(
-    number: int, record: CaseRecord, learner: BaseLearner, policy: Policy, desk: object
-) -> Case:
+def resumed(
+    number: int, record: CaseRecord, usual: Lattice, policy: Policy, desk: Desk
+) -> KeptCase:
     """The case that goes on from where it was; it follows that policy unless it has acted."""
-    lattice = learner.lattice
-    case = object.__new__(Case)  # its constructor would open, and count, another case
-    case.id, case.path, case.tag, case.start = number, record.path, record.tag, record.start
-    case.action_index, case.earned = record.action, record.reward
-    case.is_by_default, case.is_cancelled, case.block = record.by_default, record.cancelled, 0
-    case.state_index = record.state
-    case.subset = lattice.subset_of(case.state_index)
-    case._desk = desk  # type: ignore[assignment]
-    case._policy = policy if record.looks else None
-    case._looks = record.looks
-    case._chances = None  # those of a case that has acted are in the answer that said so
-    case.wanted = lattice.names_of(record.looks)
-    if record.prices or record.on_file:
-        lattice = at_prices(lattice, record.prices, record.on_file)
-    case._lattice = lattice
-    return case
+    case = Case.resumed(
+        number,
+        desk,
+        at_prices(usual, record.prices, record.on_file),
+        policy if record.looks else None,
+        start=record.start,
+        path=record.path,
+        tag=record.tag,
+        looks=record.looks,
+        action=record.action,
+        earned=record.reward,
+        is_by_default=record.by_default,
+        is_cancelled=record.cancelled,
+    )
+    return KeptCase(case, record.version, usual, record.opened, record.spent)
+
+
+def _status(case: Case) -> Status:
+    if case.is_cancelled:
+        return Status.CANCELLED
+    if case.earned is not None:
+        return Status.DEFAULTED if case.is_by_default else Status.REWARDED
+    return Status.OBSERVING if case.action_index < 0 else Status.ACTED

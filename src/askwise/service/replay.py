@@ -19,7 +19,6 @@ from askwise.service.ledger.contract import Event, Increment, Ledger, StoredCase
 from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
 from askwise.service.policies import Planned, Versions
 from askwise.service.readings import pages_of_events
-from askwise.service.records import restored, stored
 
 MOST_SHOWN = 20
 """Differences that are shown; the others are only counted."""
@@ -60,7 +59,7 @@ class Replay:
             self.differences.append(
                 f"event {event.seq}: answered {event.answer!r}, taken again {step.answer!r}"
             )
-        self.cases[event.case] = stored(event.case, step.record)
+        self.cases[event.case] = step.case
 
     def _step(self, event: Event) -> Step:
         if event.kind not in BODIES:
@@ -72,13 +71,12 @@ class Replay:
             return desk.open(number, self._planned(version), body, at)
         if number not in self.cases:
             raise LedgerError(f"there is no case {number}")
-        record = restored(self.cases[number])
-        planned = self._planned(record.version)
+        kept = desk.take(self.cases[number], self._planned)
         if isinstance(body, Observing):
-            return desk.observe(number, record, planned, body, at, self._paid)
+            return desk.observe(kept, body, at, self._paid)
         if isinstance(body, Rewarding):
-            return desk.reward(number, record, planned, body, at)
-        return desk.cancel(number, record, planned, at)
+            return desk.reward(kept, body, at)
+        return desk.cancel(kept, at)
 
 
 class Verdict(NamedTuple):

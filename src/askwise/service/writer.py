@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -33,7 +34,6 @@ from askwise.service.ledger.contract import (
 from askwise.service.logs import log, log_failure
 from askwise.service.messages import Observing, Opening, Rewarding
 from askwise.service.policies import Versions
-from askwise.service.records import CaseRecord, restored, stored
 
 MOST_WAITING = 10_000
 """Requests; beyond, the answer is 503."""
@@ -89,7 +89,7 @@ class _Sheet:
         self.desk = desk
         self.head = head
         self.answered: dict[str, Event] = {}
-        self.records: dict[int, CaseRecord] = {}
+        self.cases: dict[int, StoredCase] = {}
         self.paid: dict[tuple[int, int], int] = {}
         self.events: list[Event] = []
         self.touched: dict[int, StoredCase] = {}
@@ -218,8 +218,7 @@ class Writer:
             project, operations = desk.project.id, wanted[name]
             sheet.answered = writing.answered(project, [o.key for o in operations])
             numbers = {o.case for o in operations if o.case and o.key not in sheet.answered}
-            found = writing.cases(project, sorted(numbers))
-            sheet.records = {number: restored(case) for number, case in found.items()}
+            sheet.cases = writing.cases(project, sorted(numbers))
             if any(isinstance(o.body, Observing) and o.body.paid for o in operations):
                 sheet.paid = writing.amounts(project, "paid_sums")
         return sheets
@@ -236,8 +235,7 @@ class Writer:
         sheet.head = Head(event.seq, opened, head.version)
         sheet.events.append(event)
         sheet.answered[job.key] = event
-        sheet.records[number] = step.record
-        sheet.touched[number] = stored(number, step.record)
+        sheet.cases[number] = sheet.touched[number] = step.case
         return Answer(step.status, step.answer)
 
     def _step(self, job: Operation, sheet: _Sheet, number: int, at: int) -> Step:
@@ -245,15 +243,15 @@ class Writer:
         if isinstance(body, Opening):
             planned = self._versions.newest(project, sheet.head.version)
             return desk.open(number, planned, body, at)
-        record = sheet.records.get(number)
-        if record is None:
+        stored = sheet.cases.get(number)
+        if stored is None:
             raise Refusal(404, f"there is no case {number} in {job.project!r}", "path:case")
-        planned = self._versions.version(project, record.version)
+        kept = desk.take(stored, partial(self._versions.version, project))
         if isinstance(body, Observing):
-            return desk.observe(number, record, planned, body, at, sheet.paid)
+            return desk.observe(kept, body, at, sheet.paid)
         if isinstance(body, Rewarding):
-            return desk.reward(number, record, planned, body, at)
-        return desk.cancel(number, record, planned, at)
+            return desk.reward(kept, body, at)
+        return desk.cancel(kept, at)
 
     def _create(self, job: Creation, writing: Writing, at: int) -> Answer:
         head = writing.lock([HOUSE])[HOUSE]
