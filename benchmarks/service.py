@@ -26,11 +26,12 @@ import msgspec
 
 import askwise as aw
 from askwise.service.errors import Refusal
+from askwise.service.groups import Job, Operation
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
 from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
 from askwise.service.policies import Versions
-from askwise.service.writer import Job, Operation, Writer
+from askwise.service.writer import Writer
 from service_server import PROJECT, postgres, serving
 
 PROBLEM = aw.environments.breast_cancer(cost=5.0).problem

@@ -14,12 +14,12 @@ import pytest
 
 import askwise as aw
 from askwise.service.creating import creation_of
+from askwise.service.groups import Operation
 from askwise.service.ledger import open_ledger
 from askwise.service.messages import ChosenLearner, NewProject
 from askwise.service.server import listen, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
-from askwise.service.writer import Operation
 
 PROBLEM = aw.Problem(
     observations=[

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -44,6 +45,10 @@ def test_the_first_blocks_are_narrow():
     assert [len(cases_of(b)) for b in (0, 63, 64, 95, 96)] == [16, 16, 32, 32, 64]
 
 
+def desk_of(ledger, project):
+    return Desk(project, partial(Versions(ledger).version, project.id))
+
+
 def play(writer, rng, cases):
     """Cases of all kinds, and what became of each, written down by hand."""
     book = {}
@@ -76,7 +81,7 @@ def test_blocks_and_awaited_cases_equal_a_book_kept_by_hand(tmp_path):
     create(writer)
     book = play(writer, np.random.default_rng(3), 60)
     project = ledger.project("clinic")
-    found = summary(ledger, Desk(project))
+    found = summary(ledger, desk_of(ledger, project))
     assert [b.first for b in found.blocks] == [1, 17, 33, 49]
     for block in found.blocks:
         rows = [book[n] for n in range(block.first, min(block.last, 60) + 1)]
@@ -175,7 +180,7 @@ def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp
         time.sleep(0.05)
     patients.stop()
     thread.join(60)
-    found = summary(ledger, Desk(ledger.project(PROJECT)))
+    found = summary(ledger, desk_of(ledger, ledger.project(PROJECT)))
     assert found.cases >= AWAITED
     assert found.statuses["rewarded"] == found.cases
     assert awaits() == 0

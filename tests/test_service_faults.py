@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from askwise.service.errors import Refusal
+from askwise.service.groups import Operation
 from askwise.service.ledger import open_ledger
 from askwise.service.messages import Opening
 from askwise.service.policies import Versions
 from askwise.service.portable import export_project
 from askwise.service.replay import verify
-from askwise.service.writer import Operation, Writer
+from askwise.service.writer import Writer
 from chaos.databases import Postgres
 from serving import PROBLEM, create, postgres_fixture, served  # noqa: F401
 

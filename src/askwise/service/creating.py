@@ -10,12 +10,12 @@ import msgspec
 from askwise.errors import AskwiseError, OptionError
 from askwise.learners.base import BaseLearner
 from askwise.service.errors import Refusal
+from askwise.service.groups import Creation
 from askwise.service.ledger.contract import Plan, Project
 from askwise.service.messages import ChosenLearner, Name, NewProject
 from askwise.service.policies import first_plan, new_learner
 from askwise.service.readings import project_answer
 from askwise.service.tokens import new_token
-from askwise.service.writer import Creation
 
 _encode = msgspec.json.Encoder().encode
 

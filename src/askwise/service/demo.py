@@ -13,6 +13,7 @@ import numpy as np
 from askwise.environments import Population, breast_cancer
 from askwise.service.creating import creation_of
 from askwise.service.errors import Refusal
+from askwise.service.groups import Answer, Job, Operation
 from askwise.service.house import House
 from askwise.service.messages import (
     CaseAnswer,
@@ -23,7 +24,6 @@ from askwise.service.messages import (
     Rewarding,
 )
 from askwise.service.settings import Settings
-from askwise.service.writer import Answer, Job, Operation
 
 PROJECT = "demo"
 COST = 5.0

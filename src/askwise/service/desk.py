@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
@@ -48,19 +47,17 @@ BODIES = {kind: body for body, kind in KINDS.items()}
 _encode = msgspec.json.Encoder().encode
 
 
-class Step(NamedTuple):
-    """A case after a request, and the answer to that."""
-
-    case: StoredCase
-    status: int
-    answer: bytes
+Step = tuple[StoredCase, int, bytes]
+"""A case after a request; the status and the body of the answer."""
 
 
 class Desk:
     """Takes the steps of a project's cases."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, planned: Callable[[int], Planned]) -> None:
         self.project = project
+        self._planned = planned
+        """The policy of a version."""
         learner = learner_of(project)
         self.counting = Counting(learner)
         self.lattice = learner.lattice
@@ -86,6 +83,20 @@ class Desk:
         kept = KeptCase(case, planned.version, learner.lattice, at)
         self.counting.stepped(at, number, None, kept.status)
         return self._answered(kept, 201, has_acted=case.action_index >= 0)
+
+    def step(
+        self,
+        kept: KeptCase,
+        body: Request,
+        at: int,
+        paid_before: dict[tuple[int, int], int],
+    ) -> Step:
+        """What the request does to a case."""
+        if isinstance(body, Observing):
+            return self.observe(kept, body, at, paid_before)
+        if isinstance(body, Rewarding):
+            return self.reward(kept, body, at)
+        return self.cancel(kept, at)
 
     def observe(
         self, kept: KeptCase, body: Observing, at: int, paid_before: dict[tuple[int, int], int]
@@ -141,13 +152,13 @@ class Desk:
         self.counting.stepped(at, case.id, kept.moved(), kept.status)
         return self._answered(kept)
 
-    def take(self, stored: StoredCase, version: Callable[[int], Planned]) -> KeptCase:
+    def take(self, stored: StoredCase) -> KeptCase:
         """The case that was stored like this, to go on with: whoever takes it may change it."""
         held = self._held.pop(stored.id, None)
         if held is not None and held[0] == stored.data:
             return held[1]
         record = restored(stored)
-        planned, start = version(record.version), record.start
+        planned, start = self._planned(record.version), record.start
         subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
         policy = _policy(planned, start, subset)
         return resumed(stored.id, record, planned.learner.lattice, policy, self.counting)
@@ -167,7 +178,7 @@ class Desk:
         stored = kept.stored()
         if kept.status in (Status.OBSERVING, Status.ACTED):
             self._hold(stored, kept)
-        return Step(stored, status, _encode(answer))
+        return stored, status, _encode(answer)
 
     def _hold(self, stored: StoredCase, kept: KeptCase) -> None:
         """Have it at hand; only cases of the newest policy, so that older ones can be let go."""

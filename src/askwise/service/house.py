@@ -7,6 +7,7 @@ versions, new and revoked tokens. A version is fetched and unpacked there, so th
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from askwise.errors import AskwiseError
 from askwise.service.desk import Desk
@@ -64,7 +65,8 @@ class House:
         """For reading only: the writer has desks of its own."""
         desk = self._desks.get(project.name)
         if desk is None:
-            desk = self._desks[project.name] = Desk(project)
+            find = partial(self.versions.version, project.id)
+            desk = self._desks[project.name] = Desk(project, find)
         return desk
 
     def look(self) -> None:
@@ -85,9 +87,10 @@ class House:
             try:
                 self.look()
                 self.is_ready = True
+                self.ledger.tend()
             except AskwiseError as error:
                 self.is_ready = False
-                log("error", "the ledger cannot be read", error=str(error))
+                log("error", "the ledger cannot be reached", error=str(error))
             except Exception as error:
                 self.is_ready = False
                 log_failure("the caretaker failed", error)

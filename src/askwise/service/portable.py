@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from askwise.errors import LedgerError
-from askwise.service.desk import Desk
 from askwise.service.ledger.contract import (
     HOUSE,
     Event,
@@ -157,7 +156,7 @@ class _Arrival:
         self._held: dict[int, Planned] = {}
         self._page: list[Event] = []
         self._head = Head(0, 0, project.version)
-        self._replay = Replay(Desk(project), self._planned)
+        self._replay = Replay(project, self._planned)
 
     def take_policy(self, line: _Policy) -> None:
         """One of its policies; with the first one the project begins."""

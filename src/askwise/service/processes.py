@@ -136,7 +136,6 @@ def main(role: str, number: str = "0") -> None:
         _on_end(patients.stop)
         patients.run()
         return
-    os.nice(5)  # requests go first
     ledger = open_ledger(settings.db)
     replanner = Replanner(ledger)
     _on_end(replanner.stop)

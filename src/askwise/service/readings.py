@@ -21,7 +21,6 @@ from askwise.service.messages import (
     ProjectAnswer,
     Summary,
 )
-from askwise.service.policies import Versions
 from askwise.service.records import Status
 from askwise.statistics import PAID_UNIT, UNIT
 
@@ -45,9 +44,9 @@ def project_answer(project: Project) -> ProjectAnswer:
     )
 
 
-def case_story(desk: Desk, versions: Versions, case: StoredCase) -> CaseStory:
+def case_story(desk: Desk, case: StoredCase) -> CaseStory:
     """A case as it stands, and how it came there."""
-    kept = desk.take(case, lambda version: versions.version(desk.project.id, version))
+    kept = desk.take(case)
     found = kept.case
     return CaseStory(
         case=case.id,

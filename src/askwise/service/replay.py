@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -15,8 +16,8 @@ import msgspec
 from askwise.errors import AskwiseError, LedgerError
 from askwise.service.desk import BODIES, Desk, Step
 from askwise.service.errors import Refusal
-from askwise.service.ledger.contract import Event, Increment, Ledger, StoredCase
-from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
+from askwise.service.ledger.contract import Event, Increment, Ledger, Project, StoredCase
+from askwise.service.messages import CaseAnswer, Opening
 from askwise.service.policies import Planned, Versions
 from askwise.service.readings import pages_of_events
 
@@ -27,8 +28,8 @@ MOST_SHOWN = 20
 class Replay:
     """Cases and counters, as event after event makes them."""
 
-    def __init__(self, desk: Desk, planned: Callable[[int], Planned]) -> None:
-        self._desk = desk
+    def __init__(self, project: Project, planned: Callable[[int], Planned]) -> None:
+        self._desk = Desk(project, planned)
         self._planned = planned
         self._paid: dict[tuple[int, int], int] = {}
         self.counters: Counter[tuple[str, int, int]] = Counter()
@@ -51,15 +52,15 @@ class Replay:
 
     def _take(self, event: Event) -> None:
         try:
-            step = self._step(event)
+            case, status, answer = self._step(event)
         except (Refusal, AskwiseError, msgspec.MsgspecError) as error:
             self.differences.append(f"event {event.seq}: refused when taken again: {error}")
             return
-        if (step.status, step.answer) != (event.status, event.answer):
+        if (status, answer) != (event.status, event.answer):
             self.differences.append(
-                f"event {event.seq}: answered {event.answer!r}, taken again {step.answer!r}"
+                f"event {event.seq}: answered {event.answer!r}, taken again {answer!r}"
             )
-        self.cases[event.case] = step.case
+        self.cases[event.case] = case
 
     def _step(self, event: Event) -> Step:
         if event.kind not in BODIES:
@@ -71,12 +72,7 @@ class Replay:
             return desk.open(number, self._planned(version), body, at)
         if number not in self.cases:
             raise LedgerError(f"there is no case {number}")
-        kept = desk.take(self.cases[number], self._planned)
-        if isinstance(body, Observing):
-            return desk.observe(kept, body, at, self._paid)
-        if isinstance(body, Rewarding):
-            return desk.reward(kept, body, at)
-        return desk.cancel(kept, at)
+        return desk.step(desk.take(self.cases[number]), body, at, self._paid)
 
 
 class Verdict(NamedTuple):
@@ -95,7 +91,7 @@ def verify(ledger: Ledger, name: str) -> Verdict:
         raise LedgerError(f"there is no project {name!r}")
     snapshot = ledger.snapshot(project.id)
     versions = Versions(ledger)
-    replay = Replay(Desk(project), lambda version: versions.version(project.id, version))
+    replay = Replay(project, partial(versions.version, project.id))
     taken = 0
     for page in pages_of_events(ledger, project._replace(seq=snapshot.seq), 0):
         replay.take(page)

@@ -15,6 +15,7 @@ import msgspec
 from askwise.service.creating import creation_of
 from askwise.service.desk import Request as CaseRequest
 from askwise.service.errors import Refusal
+from askwise.service.groups import Answer, Job, Operation, Result
 from askwise.service.house import House
 from askwise.service.http import Answering, Request, Response, refused
 from askwise.service.ledger.contract import Project, StoredCase, StoredToken
@@ -41,7 +42,6 @@ from askwise.service.readings import (
 )
 from askwise.service.reasons import Reasons
 from askwise.service.tokens import EVERYTHING
-from askwise.service.writer import Answer, Job, Operation, Result
 
 T = TypeVar("T")
 
@@ -148,7 +148,7 @@ class Routes:
         found = house.ledger.case(project.id, target.case)
         if found is None:
             raise Refusal(404, f"there is no case {target.case} in {project.name!r}", "path:case")
-        return _ok(case_story(house.desk(project), house.versions, found))
+        return _ok(case_story(house.desk(project), found))
 
     async def cases(self, request: Request, target: Target) -> Response:
         """The newest cases."""
@@ -171,8 +171,8 @@ class Routes:
         return self._stories(project, awaited(self.house.ledger, project.id, limit))
 
     def _stories(self, project: Project, cases: Sequence[StoredCase]) -> Response:
-        desk, versions = self.house.desk(project), self.house.versions
-        return _ok({"cases": [case_story(desk, versions, case) for case in cases]})
+        desk = self.house.desk(project)
+        return _ok({"cases": [case_story(desk, case) for case in cases]})
 
     # --- projects --------------------------------------------------------------------------------
 

@@ -120,11 +120,11 @@ class Snapshot(NamedTuple):
     counters: list[Increment]
 
 
-class Writing(Protocol):
-    """A transaction that changes things; nobody else writes in the projects it has locked."""
+class Reading(Protocol):
+    """A transaction that sees one moment."""
 
-    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
-        """Hold these projects until the end; unknown ones are left out."""
+    def head(self, project: int) -> Head:
+        """Where a project is."""
 
     def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
         """The events that have these keys already."""
@@ -134,6 +134,13 @@ class Writing(Protocol):
 
     def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
+
+
+class Writing(Reading, Protocol):
+    """A transaction that changes things; nobody else writes in the projects it has locked."""
+
+    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
+        """Hold these projects until the end; unknown ones are left out."""
 
     def append(
         self,
@@ -163,6 +170,9 @@ class Ledger(Protocol):
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
+
+    def reading(self) -> AbstractContextManager[Reading]:
+        """What the ledger has at one moment."""
 
     def writing(self) -> AbstractContextManager[Writing]:
         """One transaction: committed when the block ends, taken back if it raises."""
@@ -211,6 +221,9 @@ class Ledger(Protocol):
 
     def revoke_token(self, id: str, at: int) -> bool:
         """Whether there was such a token that was still good."""
+
+    def tend(self) -> None:
+        """Do what the database wants done now and then; called every fraction of a second."""
 
     def close(self) -> None:
         """Let go of the database."""

@@ -90,7 +90,7 @@ class PostgresLedger(SqlLedger):
             connection.execute("INSERT INTO askwise_schema VALUES (%s)", (NEWEST,))
 
     @contextmanager
-    def reading(self) -> Iterator[PostgresSession]:
+    def seeing(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""
         with self._clearly():
             connection = getattr(self._local, "connection", None)
@@ -117,6 +117,9 @@ class PostgresLedger(SqlLedger):
                 with suppress(psycopg.Error):
                     connection.close()
                 raise
+
+    def tend(self) -> None:
+        """The server does so itself."""
 
     def close(self) -> None:
         """Let go of the database."""

@@ -38,6 +38,10 @@ WAIT = 30_000
 
 CACHE = 256
 
+LONG, TOO_LONG = 1_000, 16_000
+"""Pages of the log: from LONG on `tend` copies them into the file, aside; from TOO_LONG on, since
+nobody did, whoever commits."""
+
 
 class SqliteSession:
     """A connection to the file."""
@@ -85,6 +89,8 @@ class SqliteLedger(SqlLedger):
         self._writer: SqliteSession | None = None
         self._local = threading.local()
         self._readers: list[SqliteSession] = []
+        self._log = 0
+        """Pages in the log."""
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
@@ -108,13 +114,10 @@ class SqliteLedger(SqlLedger):
                 connection.close()
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteSession]:
+    def seeing(self) -> Iterator[SqliteSession]:
         """A session whose queries all see one moment."""
         with _clearly(self.path):
-            session = getattr(self._local, "session", None)
-            if session is None:
-                session = self._local.session = SqliteSession(self.path)
-                self._readers.append(session)
+            session = self._reader()
             session.connection.execute("BEGIN")
             try:
                 yield session
@@ -126,9 +129,10 @@ class SqliteLedger(SqlLedger):
     def changing(self) -> Iterator[SqliteSession]:
         """A session that commits at the end, or takes all back."""
         with self._my_turn(), _clearly(self.path):
-            if self._writer is None:
-                self._writer = SqliteSession(self.path)
             session = self._writer
+            if session is None:
+                session = self._writer = SqliteSession(self.path)
+                session.connection.set_wal_hook(self._committed)
             session.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield session
@@ -142,6 +146,19 @@ class SqliteLedger(SqlLedger):
                     session.connection.close(True)
                 raise
 
+    def tend(self) -> None:
+        """Copy a long log into the file: most of it while others write, so that they hardly wait
+        for the rest; then the next commit begins the log anew.
+        """
+        if self._log < LONG:
+            return
+        with _clearly(self.path):
+            connection = self._reader().connection
+            connection.wal_checkpoint()
+            with self._my_turn():
+                connection.wal_checkpoint()
+            self._log = 0
+
     def close(self) -> None:
         """Let go of the file, of our own descriptor last."""
         with self._lock:
@@ -151,6 +168,19 @@ class SqliteLedger(SqlLedger):
                 session.connection.close(True)
             os.close(self._turn)
             self._turn = -1
+
+    def _committed(self, connection: apsw.Connection, _: str, pages: int) -> int:
+        self._log = pages
+        if pages >= TOO_LONG:
+            connection.wal_checkpoint()
+        return 0
+
+    def _reader(self) -> SqliteSession:
+        session: SqliteSession | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = SqliteSession(self.path)
+            self._readers.append(session)
+        return session
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
