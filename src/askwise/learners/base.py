@@ -375,7 +375,7 @@ class BaseLearner(ABC):
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
         for pair in self.way.count(self.statistics, case):
-            if self._rule.counted(pair, self.statistics) and self.doubles:
+            if self.doubles and self._rule.counted(pair, self.statistics):
                 self._over = True
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
@@ -391,7 +391,7 @@ class BaseLearner(ABC):
             if self.memory is not None:
                 case.block = self.memory.number
             self.statistics.count_reward(state, action, reward)
-            if self._rule.counted((state, action), self.statistics) and self.doubles:
+            if self.doubles and self._rule.counted((state, action), self.statistics):
                 self._over = True
         if not case.is_by_default:
             self.cases.pop(case.id, None)
@@ -400,7 +400,7 @@ class BaseLearner(ABC):
         """A case was abandoned: count the looks it took one by one, each a fair sample."""
         if case.action_index < 0:
             for pair in self.way.count_part(self.statistics, case):
-                if self._rule.counted(pair, self.statistics) and self.doubles:
+                if self.doubles and self._rule.counted(pair, self.statistics):
                     self._over = True
         self.looking.pop(case.id, None)
         self.cases.pop(case.id, None)

@@ -9,8 +9,8 @@ each block of cases.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -37,6 +37,9 @@ DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
 BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited")
 """What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
+_Move = tuple[int, int, Status | None, Status]
+"""On this day a case of this block went from one status to another."""
+
 _OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED = range(len(DAILY))
 _BLOCK_ACTED, _BLOCK_REWARDED, _BLOCK_REWARD, _BLOCK_SPEND, _BLOCK_AWAITED = range(len(BLOCKWISE))
 
@@ -57,23 +60,18 @@ class Counting:
         learner._rule.begin()
         for array in learner.tallies().values():
             array[...] = 0
-        self._days: dict[int, list[int]] = defaultdict(lambda: [0] * len(DAILY))
-        self._blocks: dict[int, list[int]] = defaultdict(lambda: [0] * len(BLOCKWISE))
-        self._statuses = [0] * len(Status)
+        self._moves: dict[_Move, list[int]] = defaultdict(lambda: [0, 0, 0])
+        """How many, and what they spent and earned."""
         self.bought = [0] * learner.lattice.buyable
         """How often each observation was."""
 
     def increments(self) -> list[Increment]:
         """All that was counted since, in the order of their keys."""
-        found = [
-            Increment(kind, cell, place, amount)
-            for kind, rows in (("day", self._days), ("block", self._blocks))
-            for cell, amounts in rows.items()
-            for place, amount in enumerate(amounts)
-            if amount
-        ]
-        for kind, amounts in (("status", self._statuses), ("bought", self.bought)):
-            found += [Increment(kind, k, 0, amount) for k, amount in enumerate(amounts) if amount]
+        kept: Counter[tuple[str, int, int]] = Counter()
+        for kind, cell, place, amount in self._moved():
+            kept[kind, cell, place] += amount
+        found = [Increment(*key, amount) for key, amount in kept.items() if amount]
+        found += [Increment("bought", i, 0, n) for i, n in enumerate(self.bought) if n]
         statistics = self.learner.statistics
         if statistics.cases:
             found.append(Increment("cases", 0, 0, statistics.cases))
@@ -116,31 +114,36 @@ class Counting:
         earned: int = 0,
     ) -> None:
         """A case was there and is here, and spent and earned so much more meanwhile."""
-        day, block = self._days[at // DAY], self._blocks[block_of(case)]
-        if spent:
-            day[_SPEND] += spent
-            block[_BLOCK_SPEND] += spent
-        if earned:
-            day[_REWARD] += earned
-            block[_BLOCK_REWARD] += earned
-        if before is after:
-            return
-        self._statuses[after] += 1
-        if before is None:
-            day[_OPENED] += 1
-        else:
-            self._statuses[before] -= 1
-        if after is Status.ACTED:
-            day[_ACTED] += 1
-            block[_BLOCK_ACTED] += 1
-            block[_BLOCK_AWAITED] += 1
-        elif before is Status.ACTED:
-            block[_BLOCK_AWAITED] -= 1
-        if after is Status.CANCELLED:
-            day[_CANCELLED] += 1
-        elif before is Status.ACTED:
-            day[_REWARDED] += 1
-            block[_BLOCK_REWARDED] += 1
+        move = self._moves[at // DAY, block_of(case), before, after]
+        move[0] += 1
+        move[1] += spent
+        move[2] += earned
+
+    def _moved(self) -> Iterator[Increment]:
+        """What those steps add up to."""
+        for (day, block, before, after), (count, spent, earned) in self._moves.items():
+            yield Increment("day", day, _SPEND, spent)
+            yield Increment("block", block, _BLOCK_SPEND, spent)
+            yield Increment("day", day, _REWARD, earned)
+            yield Increment("block", block, _BLOCK_REWARD, earned)
+            if before is after:
+                continue
+            yield Increment("status", int(after), 0, count)
+            if before is None:
+                yield Increment("day", day, _OPENED, count)
+            else:
+                yield Increment("status", int(before), 0, -count)
+            if after is Status.ACTED:
+                yield Increment("day", day, _ACTED, count)
+                yield Increment("block", block, _BLOCK_ACTED, count)
+                yield Increment("block", block, _BLOCK_AWAITED, count)
+            elif before is Status.ACTED:
+                yield Increment("block", block, _BLOCK_AWAITED, -count)
+            if after is Status.CANCELLED:
+                yield Increment("day", day, _CANCELLED, count)
+            elif before is Status.ACTED:
+                yield Increment("day", day, _REWARDED, count)
+                yield Increment("block", block, _BLOCK_REWARDED, count)
 
 
 def _cells(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:

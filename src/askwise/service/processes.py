@@ -7,6 +7,7 @@ process is gone, however that came, they notice, finish what they have accepted,
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -29,6 +30,10 @@ AGAIN = 0.5
 TURN = 0.0005
 """Seconds that a thread of a worker keeps the interpreter when another wants it. The default is ten
 times as long, and the loop would wait that long for the writer at every read and every write."""
+
+GARBAGE = (50_000, 20, 50)
+"""How rarely garbage is looked for. A worker makes thousands of small objects a request, none of
+them in circles, and holds many."""
 
 PATIENCE = 30.0
 """Seconds for the others to end by themselves."""
@@ -61,7 +66,7 @@ def serve(
         others.start()
         started(port)
 
-    sys.setswitchinterval(TURN)
+    _be_quick()
     try:
         run(work(settings, 0, listening, started=ready))
     finally:
@@ -126,7 +131,7 @@ def main(role: str, number: str = "0") -> None:
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     if role == "worker":
         _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
-        sys.setswitchinterval(TURN)
+        _be_quick()
         run(work(settings, int(number), listen(settings)))
         return
     if role == "demo":
@@ -141,6 +146,13 @@ def main(role: str, number: str = "0") -> None:
     _on_end(replanner.stop)
     replanner.run()
     ledger.close()
+
+
+def _be_quick() -> None:
+    """What this process is from now on is a worker."""
+    sys.setswitchinterval(TURN)
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
 
 
 def _on_end(stop: Callable[[], None]) -> None:

@@ -270,13 +270,15 @@ class Routes:
 
 
 def _operation(project: str, place: int, item: BatchItem) -> Operation:
-    bodies = [b for b in (item.open, item.observations, item.reward, item.cancel) if b is not None]
-    if len(bodies) != 1:
+    bodies = (item.open, item.observations, item.reward, item.cancel)
+    if bodies.count(None) != len(bodies) - 1:
         raise Refusal(422, "expected just one of open, observations, reward, cancel", f"#/{place}")
     if (item.open is None) == (item.case is None):
         what = "a new case has no number yet" if item.open else "the number of the case is missing"
         raise Refusal(422, what, f"#/{place}/case")
-    return Operation(project, item.key, item.case or 0, bodies[0])
+    body = item.open or item.observations or item.reward or item.cancel
+    assert body is not None
+    return Operation(project, item.key, item.case or 0, body)
 
 
 def _key(request: Request) -> str:
