@@ -9,7 +9,7 @@ again if the ledger still has them just so.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -63,8 +63,8 @@ class Desk:
         self.lattice = learner.lattice
         self._is_tagged = type(learner).tag is not BaseLearner.tag
         self._seed = project.seed.to_bytes(8, "little")
-        self._held: dict[int, tuple[bytes, KeptCase]] = {}
-        """Cases as they were when they were stored as these bytes."""
+        self._held: dict[int, tuple[StoredCase, KeptCase]] = {}
+        """Cases as they were when they were stored like this."""
         self._version = 0
         """Of the policy that those follow."""
 
@@ -152,10 +152,15 @@ class Desk:
         self.counting.stepped(at, case.id, kept.moved(), kept.status)
         return self._answered(kept)
 
+    def at_hand(self, numbers: Iterable[int]) -> dict[int, StoredCase]:
+        """Those of the cases that are at hand, as they were stored when they were seen last."""
+        held = self._held
+        return {number: held[number][0] for number in numbers if number in held}
+
     def take(self, stored: StoredCase) -> KeptCase:
         """The case that was stored like this, to go on with: whoever takes it may change it."""
         held = self._held.pop(stored.id, None)
-        if held is not None and held[0] == stored.data:
+        if held is not None and held[0] == stored:
             return held[1]
         record = restored(stored)
         planned, start = self._planned(record.version), record.start
@@ -186,7 +191,7 @@ class Desk:
             self._held.clear()
             self._version = max(kept.version, self._version)
         if kept.version == self._version:
-            self._held[stored.id] = (stored.data, kept)
+            self._held[stored.id] = (stored, kept)
 
     def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
         """All that was ever paid must fit: the library sees only what this group paid."""

@@ -1,10 +1,10 @@
 """A group of requests, decided and written as one transaction.
 
 What a request does to a case depends on that case alone. So whoever goes on with a case is decided
-before it is our turn to write, from what was in the ledger then; it holds if those cases, and the
-keys, are still as they were. Whoever begins a case is decided in our turn: the number of the case
-must be known. Where the ledger has changed, or the order within the group matters, all is decided
-in our turn, in the order it came.
+before it is our turn to write, from the case as we have it at hand; in our turn it is seen whether
+the ledger has it just so, and whether the keys are new. Whoever begins a case is decided in our
+turn: the number of the case must be known. Where the ledger has something else, or the order within
+the group matters, all is decided in our turn, in the order it came.
 
 Everything is decided in memory, and only what was decided is written; so a request that is refused
 has touched nothing, and the others do not notice.
@@ -27,7 +27,6 @@ from askwise.service.ledger.contract import (
     Ledger,
     Plan,
     Project,
-    Reading,
     StoredCase,
     StoredToken,
     Writing,
@@ -88,12 +87,11 @@ class _Sheet:
         self._at = at
         self._jobs: list[tuple[int, Operation]] = []
         """With their places in the group."""
-        self._seq = -1
-        """The newest event when it was looked."""
         self._is_ahead = False
         """Whether whoever goes on with a case was decided already."""
         self._answered: dict[str, Event] = {}
         self._found: dict[int, StoredCase] = {}
+        """As they are in the ledger; until it is our turn, as far as we know."""
         self._paid: dict[tuple[int, int], int] = {}
         self._decided: dict[int, _Decided] = {}
         """By their places."""
@@ -106,13 +104,16 @@ class _Sheet:
         """One more that is asked."""
         self._jobs.append((place, job))
 
-    def look(self, reading: Reading) -> None:
-        """See what the ledger has."""
-        self._seq = reading.head(self.project).seq
-        self._answered, self._found = self._search(reading)
+    def look(self, ledger: Ledger) -> None:
+        """Have the cases at hand that somebody goes on with."""
+        numbers = {job.case for _, job in self._jobs if job.case}
+        self._found = self.desk.at_hand(numbers)
+        missing = numbers.difference(self._found)
+        if missing:
+            self._found |= ledger.cases(self.project, sorted(missing))
 
     def foresee(self, results: list[Result | None]) -> None:
-        """Decide whoever goes on with a case, from what it had."""
+        """Decide whoever goes on with one of them, as though nobody else did meanwhile."""
         self._begin()
         self._is_ahead = self._can_be_ahead()
         if self._is_ahead:
@@ -120,14 +121,13 @@ class _Sheet:
 
     def write(self, head: Head, writing: Writing, results: list[Result | None]) -> None:
         """Decide the rest, and write all; now nobody else does."""
-        before = now = (self._answered, self._found)
-        if head.seq != self._seq:
-            now = self._search(writing)
-        left = self._jobs
-        if self._is_ahead and now == before:
+        left, before = self._jobs, self._found
+        self._answered = writing.answered(self.project, [job.key for _, job in left])
+        numbers = {job.case for _, job in left if job.case}
+        self._found = writing.cases(self.project, sorted(numbers))
+        if self._is_ahead and not self._answered and self._found == before:
             left = [(place, job) for place, job in left if not job.case]
         else:
-            self._answered, self._found = now
             self._begin()
             if self._are_prices_told():
                 self._paid = writing.amounts(self.project, "paid_sums")
@@ -138,12 +138,6 @@ class _Sheet:
             head = Head(events[-1].seq, opened, head.version)
             increments = self.desk.counting.increments()
             writing.append(self.project, head, events, list(self._touched.values()), increments)
-
-    def _search(self, reading: Reading) -> tuple[dict[str, Event], dict[int, StoredCase]]:
-        """What was answered before, and the cases that somebody goes on with."""
-        answered = reading.answered(self.project, [job.key for _, job in self._jobs])
-        numbers = {job.case for _, job in self._jobs if job.case}
-        return answered, reading.cases(self.project, sorted(numbers))
 
     def _begin(self) -> None:
         self._decided, self._places = {}, {}
@@ -238,12 +232,8 @@ class Group:
 
     def foresee(self, ledger: Ledger) -> None:
         """Decide what can be decided before it is our turn."""
-        if not self._sheets:
-            return
-        with ledger.reading() as reading:
-            for sheet in self._sheets.values():
-                sheet.look(reading)
         for sheet in self._sheets.values():
+            sheet.look(ledger)
             sheet.foresee(self._results)
 
     def write(self, writing: Writing) -> list[Result]:

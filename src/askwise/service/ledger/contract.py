@@ -120,11 +120,11 @@ class Snapshot(NamedTuple):
     counters: list[Increment]
 
 
-class Reading(Protocol):
-    """A transaction that sees one moment."""
+class Writing(Protocol):
+    """A transaction that changes things; nobody else writes in the projects it has locked."""
 
-    def head(self, project: int) -> Head:
-        """Where a project is."""
+    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
+        """Hold these projects until the end; unknown ones are left out."""
 
     def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
         """The events that have these keys already."""
@@ -134,13 +134,6 @@ class Reading(Protocol):
 
     def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
-
-
-class Writing(Reading, Protocol):
-    """A transaction that changes things; nobody else writes in the projects it has locked."""
-
-    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
-        """Hold these projects until the end; unknown ones are left out."""
 
     def append(
         self,
@@ -171,9 +164,6 @@ class Ledger(Protocol):
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
 
-    def reading(self) -> AbstractContextManager[Reading]:
-        """What the ledger has at one moment."""
-
     def writing(self) -> AbstractContextManager[Writing]:
         """One transaction: committed when the block ends, taken back if it raises."""
 
@@ -185,6 +175,9 @@ class Ledger(Protocol):
 
     def case(self, project: int, id: int) -> StoredCase | None:
         """One case."""
+
+    def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
+        """Those of the cases that exist."""
 
     def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
         """The newest cases with a number below `before`, the newest first."""

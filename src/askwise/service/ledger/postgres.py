@@ -90,7 +90,7 @@ class PostgresLedger(SqlLedger):
             connection.execute("INSERT INTO askwise_schema VALUES (%s)", (NEWEST,))
 
     @contextmanager
-    def seeing(self) -> Iterator[PostgresSession]:
+    def reading(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""
         with self._clearly():
             connection = getattr(self._local, "connection", None)

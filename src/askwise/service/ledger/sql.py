@@ -55,16 +55,23 @@ class Session(Protocol):
         """A statement, once for each row of values."""
 
 
-class SqlReading:
-    """`contract.Reading` in a session."""
+class SqlWriting:
+    """`contract.Writing` in a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def head(self, project: int) -> Head:
-        """Where a project is."""
-        sql = "SELECT seq, opened, version FROM projects WHERE id = ?"
-        return Head(*self._session.all(sql, project)[0])
+    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
+        """Hold these projects until the end, in one order, so that nobody waits in a circle."""
+        heads = {}
+        for project in sorted(set(projects)):
+            found = self._session.all(
+                f"SELECT seq, opened, version FROM projects WHERE id = ?{self._session.locking}",  # noqa: S608
+                project,
+            )
+            if found:
+                heads[project] = Head(*found[0])
+        return heads
 
     def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
         """The events that have these keys already."""
@@ -81,22 +88,6 @@ class SqlReading:
         sql = "SELECT cell, place, amount FROM counters WHERE project = ? AND kind = ?"
         found = self._session.all(sql, project, kind)
         return {(cell, place): amount for cell, place, amount in found}
-
-
-class SqlWriting(SqlReading):
-    """`contract.Writing` in a session."""
-
-    def lock(self, projects: Sequence[int]) -> dict[int, Head]:
-        """Hold these projects until the end, in one order, so that nobody waits in a circle."""
-        heads = {}
-        for project in sorted(set(projects)):
-            found = self._session.all(
-                f"SELECT seq, opened, version FROM projects WHERE id = ?{self._session.locking}",  # noqa: S608
-                project,
-            )
-            if found:
-                heads[project] = Head(*found[0])
-        return heads
 
     def append(
         self,
@@ -159,18 +150,12 @@ class SqlLedger(ABC):
     """`contract.Ledger`, but for connecting and for the schema."""
 
     @abstractmethod
-    def seeing(self) -> AbstractContextManager[Session]:
+    def reading(self) -> AbstractContextManager[Session]:
         """A session whose queries all see one moment."""
 
     @abstractmethod
     def changing(self) -> AbstractContextManager[Session]:
         """A session that commits at the end, or takes all back."""
-
-    @contextmanager
-    def reading(self) -> Iterator[SqlReading]:
-        """What the ledger has at one moment."""
-        with self.seeing() as session:
-            yield SqlReading(session)
 
     @contextmanager
     def writing(self) -> Iterator[SqlWriting]:
@@ -194,6 +179,11 @@ class SqlLedger(ABC):
         sql = "SELECT id, status, data FROM cases WHERE project = ? AND id = ?"
         found = self._all(sql, project, id)
         return StoredCase(*found[0]) if found else None
+
+    def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
+        """Those of the cases that exist."""
+        with self.reading() as session:
+            return SqlWriting(session).cases(project, ids)
 
     def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
         """The newest cases with a number below `before`, the newest first."""
@@ -219,12 +209,12 @@ class SqlLedger(ABC):
 
     def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
-        with self.reading() as reading:
-            return reading.amounts(project, kind)
+        with self.reading() as session:
+            return SqlWriting(session).amounts(project, kind)
 
     def snapshot(self, project: int) -> Snapshot:
         """All counters of one moment."""
-        with self.seeing() as session:
+        with self.reading() as session:
             head = session.all("SELECT seq, opened, version FROM projects WHERE id = ?", project)
             rows = session.all(
                 "SELECT kind, cell, place, amount FROM counters WHERE project = ? "
@@ -291,5 +281,5 @@ class SqlLedger(ABC):
             return bool(good)
 
     def _all(self, sql: str, *values: Any) -> list[Row]:
-        with self.seeing() as session:
+        with self.reading() as session:
             return session.all(sql, *values)

@@ -114,7 +114,7 @@ class SqliteLedger(SqlLedger):
                 connection.close()
 
     @contextmanager
-    def seeing(self) -> Iterator[SqliteSession]:
+    def reading(self) -> Iterator[SqliteSession]:
         """A session whose queries all see one moment."""
         with _clearly(self.path):
             session = self._reader()
