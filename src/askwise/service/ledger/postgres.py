@@ -52,11 +52,17 @@ class PostgresSession:
         sql: Any = f"SELECT {columns} FROM {table} WHERE project = %s AND {key} = ANY(%s)"  # noqa: S608
         return self.connection.execute(sql, (project, list(keys)), prepare=True).fetchall()
 
-    def many(self, sql: str, rows: Sequence[Row]) -> None:
-        """A statement, once for each row of values, without waiting in between."""
+    def change(self, sql: str, *values: Any) -> None:
+        """A statement that has no rows."""
+        self.connection.execute(_statement(sql), values, prepare=True)
+
+    def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
+        """Many new rows, without waiting in between."""
         if rows:
+            places = ", ".join(["%s"] * len(rows[0]))
+            sql: Any = f"INSERT INTO {table} VALUES ({places}){then}"  # noqa: S608
             with self.connection.cursor() as cursor:
-                cursor.executemany(_statement(sql), rows)
+                cursor.executemany(sql, rows)
 
 
 class PostgresLedger(SqlLedger):

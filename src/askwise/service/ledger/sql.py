@@ -28,13 +28,10 @@ Row = tuple[Any, ...]
 EVENT = "seq, key, kind, case_id, body, status, answer, at"
 PROJECT = ", ".join(Project._fields)
 ADD = (
-    "INSERT INTO counters VALUES (?, ?, ?, ?, ?) ON CONFLICT (project, kind, cell, place) "
+    " ON CONFLICT (project, kind, cell, place) "
     "DO UPDATE SET amount = counters.amount + excluded.amount"
 )
-PUT_CASE = (
-    "INSERT INTO cases VALUES (?, ?, ?, ?) ON CONFLICT (project, id) "
-    "DO UPDATE SET status = excluded.status, data = excluded.data"
-)
+REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 
 
 class Session(Protocol):
@@ -51,8 +48,11 @@ class Session(Protocol):
     ) -> list[Row]:
         """The rows of a project that have one of the keys in the column `key`."""
 
-    def many(self, sql: str, rows: Sequence[Row]) -> None:
-        """A statement, once for each row of values."""
+    def change(self, sql: str, *values: Any) -> None:
+        """A statement that has no rows."""
+
+    def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
+        """Many new rows; `then` says what becomes of one that is there already."""
 
 
 class SqlWriting:
@@ -98,17 +98,12 @@ class SqlWriting:
         increments: Sequence[Increment],
     ) -> None:
         """Write the events, put the cases in place of what was, add to the counters."""
-        many = self._session.many
-        many(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(project, *event) for event in events],
-        )
-        many(PUT_CASE, [(project, *case) for case in cases])
-        many(ADD, [(project, *increment) for increment in increments])
-        many(
-            "UPDATE projects SET seq = ?, opened = ? WHERE id = ?",
-            [(head.seq, head.opened, project)],
-        )
+        insert = self._session.insert
+        insert("events", [(project, *event) for event in events])
+        insert("cases", [(project, *case) for case in cases], REPLACE)
+        insert("counters", [(project, *increment) for increment in increments], ADD)
+        sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
+        self._session.change(sql, head.seq, head.opened, project)
 
     def create(self, project: Project, plan: Plan) -> int | None:
         """A new project with its first policy: its number; None if the name is taken."""
@@ -116,18 +111,17 @@ class SqlWriting:
         if session.all("SELECT 1 FROM projects WHERE name = ?", project.name):
             return None
         number = int(session.all("SELECT max(id) + 1 FROM projects")[0][0])
-        places = ", ".join("?" * len(Project._fields))
-        session.many(f"INSERT INTO projects VALUES ({places})", [project._replace(id=number)])  # noqa: S608
+        session.insert("projects", [project._replace(id=number)])
         self.add_plan(number, plan)
         return number
 
     def add_plan(self, project: int, plan: Plan) -> None:
         """A policy of an imported project, as it was."""
-        self._session.many("INSERT INTO policies VALUES (?, ?, ?, ?, ?, ?)", [(project, *plan)])
+        self._session.insert("policies", [(project, *plan)])
 
     def add_token(self, token: StoredToken) -> None:
         """One more."""
-        self._session.many("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", [token])
+        self._session.insert("tokens", [token])
 
     def publish(self, project: int, plan: Plan) -> bool:
         """Make the plan current if the version before it still is, and its lease is the newest."""
@@ -138,10 +132,10 @@ class SqlWriting:
         if head is None or head.version != plan.version - 1 or lease[0][0] != plan.fence:
             return False
         self.add_plan(project, plan)
-        self._session.many(
+        self._session.change(
             "UPDATE projects SET version = ?, watermark = ?, planned = ?, failure = '' "
             "WHERE id = ?",
-            [(plan.version, plan.watermark, plan.at, project)],
+            *(plan.version, plan.watermark, plan.at, project),
         )
         return True
 
@@ -244,7 +238,7 @@ class SqlLedger(ABC):
     def plan_failed(self, project: int, failure: str) -> None:
         """Say why no new policy came."""
         with self.changing() as session:
-            session.many("UPDATE projects SET failure = ? WHERE id = ?", [(failure, project)])
+            session.change("UPDATE projects SET failure = ? WHERE id = ?", failure, project)
 
     def lease(self, holder: str, now: int, until: int) -> Lease:
         """Take or keep the right to plan, if it is free; returns whose it is."""
@@ -257,9 +251,9 @@ class SqlLedger(ABC):
                 lease = Lease(holder, lease.fence + 1, until)
             else:
                 return lease
-            session.many(
+            session.change(
                 "UPDATE leases SET holder = ?, fence = ?, expires = ? WHERE name = 'replanner'",
-                [lease],
+                *lease,
             )
             return lease
 
@@ -277,7 +271,7 @@ class SqlLedger(ABC):
         """Whether there was such a token that was still good."""
         with self.changing() as session:
             good = session.all("SELECT 1 FROM tokens WHERE id = ? AND revoked = 0", id)
-            session.many("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", [(at, id)])
+            session.change("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", at, id)
             return bool(good)
 
     def _all(self, sql: str, *values: Any) -> list[Row]:

@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ WAIT = 30_000
 """Milliseconds to wait for somebody who writes without taking turns, such as a backup."""
 
 CACHE = 256
+
+TOGETHER = (256, 32, 4, 1)
+"""Rows of one statement: as many as there are kinds of statements to keep prepared."""
 
 LONG, TOO_LONG = 1_000, 16_000
 """Pages of the log: from LONG on `tend` copies them into the file, aside; from TOO_LONG on, since
@@ -71,10 +75,24 @@ class SqliteSession:
         )
         return self.connection.execute(sql, (_list(keys), project)).fetchall()
 
-    def many(self, sql: str, rows: Sequence[Row]) -> None:
-        """A statement, once for each row of values."""
-        if rows:
-            self.connection.executemany(sql, rows)
+    def change(self, sql: str, *values: Any) -> None:
+        """A statement that has no rows."""
+        self.connection.execute(sql, values)
+
+    def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
+        """Many new rows, a few hundred with each statement.
+
+        A statement gives up the interpreter while it runs. One for each row would have to get it
+        back so often that, with another thread at work, it took twenty times as long.
+        """
+        done = 0
+        for together in TOGETHER:
+            while len(rows) - done >= together:
+                part = rows[done : done + together]
+                places = f"({', '.join('?' * len(part[0]))})"
+                sql = f"INSERT INTO {table} VALUES {', '.join([places] * together)}{then}"  # noqa: S608
+                self.connection.execute(sql, list(chain.from_iterable(part)))
+                done += together
 
 
 class SqliteLedger(SqlLedger):
