@@ -23,7 +23,7 @@ from askwise.service.policies import Versions
 MOST_WAITING = 10_000
 """Requests; beyond, the answer is 503."""
 
-MOST_TOGETHER = 512
+MOST_TOGETHER = 2_000
 """Requests in a group; a batch is not torn apart."""
 
 Deliver = Callable[[list[Result]], None]
