@@ -47,17 +47,16 @@ ONE, TWO, BATCHED, REPLANNING, RESTART = (
     "seconds to restart",
 )
 PLANS_WITHOUT_PAUSE = """
-import os, sys
+import sys
 from askwise.service import replanner
 from askwise.service.ledger import open_ledger
-os.nice(5)  # as the server's own replanner is
 replanner.AT_LATEST, replanner.LOOKS_EVERY = 0, 0.01
 planner = replanner.Replanner(open_ledger(sys.argv[1]))
 planner._holder = "benchmark"
 planner.run()
 """
 HOLDER = "benchmark"
-TURNS = 3
+TURNS = 5
 
 
 class Sizes(NamedTuple):
@@ -100,7 +99,7 @@ def throughput(name: str, db: str, workers: int, sizes: Sizes, token: str) -> tu
         if not server.client.projects():
             server.client.create_project(PROJECT, PROBLEM)
         single = server.load(VALUES, sizes.seconds)
-        batched = server.load(VALUES, sizes.seconds, batch=1000, connections=2 * workers)
+        batched = server.load(VALUES, sizes.seconds, batch=1000, connections=4 * workers)
     said(f"{name}, {workers} worker{'s' if workers > 1 else ''}", single)
     said("  in batches of 1,000", batched)
     rate, p99 = single["rate"], single["p99"]

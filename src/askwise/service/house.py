@@ -7,6 +7,7 @@ versions, new and revoked tokens. A version is fetched and unpacked there, so th
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 
 from askwise.errors import AskwiseError
@@ -22,6 +23,11 @@ from askwise.service.tokens import TokenBook
 from askwise.service.writer import Writer
 
 LOOKS_EVERY = 0.25
+"""Seconds."""
+
+ADOPTS_EVERY = 1.0
+"""Seconds between two policies of a project that are taken up: unpacking one takes milliseconds of
+the interpreter, and requests want it too."""
 
 
 class House:
@@ -38,6 +44,8 @@ class House:
         """As they were a moment ago."""
         self.is_ready = False
         self._desks: dict[str, Desk] = {}
+        self._adopted: dict[int, tuple[int, float]] = {}
+        """The version of each project that cases follow, and since when."""
         self._closing = threading.Event()
         self._caretaker = threading.Thread(target=self._take_care, name="caretaker", daemon=True)
 
@@ -74,13 +82,19 @@ class House:
         self.tokens.renew()
         projects = self.ledger.projects()
         for project in projects:
-            planned = self.versions.prepare(project.id, project.version)
-            before = self.projects.get(project.name)
-            if before is None:
-                planned.policy.looks_in_case(0, 1)  # so that the kernels are loaded
-            elif before.version != project.version:
-                log("info", "policy", project=project.name, version=project.version)
+            self._adopt(project)
             self.projects[project.name] = project
+
+    def _adopt(self, project: Project) -> None:
+        """Have cases follow the project's newest policy from now on."""
+        version, since = self._adopted.get(project.id, (0, -ADOPTS_EVERY))
+        now = time.monotonic()
+        if version == project.version or now - since < ADOPTS_EVERY:
+            return
+        planned = self.versions.prepare(project.id, project.version)
+        planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
+        self._adopted[project.id] = (project.version, now)
+        log("info", "policy", project=project.name, version=project.version)
 
     def _take_care(self) -> None:
         while True:

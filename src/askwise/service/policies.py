@@ -77,12 +77,11 @@ def learner_of(project: Project) -> BaseLearner:
     return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
 
 
-def next_plan(blob: bytes, now: Snapshot, first: bytes) -> bytes:
-    """The version after this one, planned with the counters of now.
+def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
+    """The version after the learner's, planned with the counters of now; the learner is of it then.
 
     A project may have begun with what a learner knew: that is in its first version, and stays.
     """
-    learner, start = from_blob(blob), from_blob(first)
     fill(learner, now.counters)
     learner.statistics += start.statistics
     tallies = learner.tallies()

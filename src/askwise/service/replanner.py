@@ -11,12 +11,14 @@ import os
 import secrets
 import threading
 import time
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
 from askwise.errors import AskwiseError, LedgerError
+from askwise.learners.base import BaseLearner
 from askwise.service.ledger.contract import Lease, Ledger, Plan, Project
 from askwise.service.logs import log, log_failure
-from askwise.service.policies import next_plan
+from askwise.service.policies import from_blob, next_plan
 
 LEASE = 10_000_000
 """Microseconds that a lease is good for; it is renewed every third of that."""
@@ -30,6 +32,9 @@ SHARE = 100
 AT_LATEST = 5_000_000
 """or anything is, after so many microseconds."""
 
+MOST_HELD = 16
+"""Projects whose learners are kept at hand."""
+
 
 class Replanner:
     """Keeps the policies of all projects up to date."""
@@ -39,6 +44,8 @@ class Replanner:
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._failed: dict[int, int] = {}
         """When a project's plan failed last."""
+        self._held: OrderedDict[int, tuple[int, BaseLearner, BaseLearner]] = OrderedDict()
+        """Of some projects the newest version that was planned here, its learner, and the first."""
         self._stop = threading.Event()
         self._thinker = ThreadPoolExecutor(1, "thinker", initializer=_stand_back)
 
@@ -70,10 +77,8 @@ class Replanner:
         began = time.perf_counter()
         try:
             now = self._ledger.snapshot(project.id)
-            first, before = (self._ledger.plan(project.id, v) for v in (1, now.version))
-            if first is None or before is None:
-                raise LedgerError(f"there is no policy of version {now.version}")
-            blob = self._thinker.submit(next_plan, before.blob, now, first.blob).result()
+            learner, first = self._learners(project.id, now.version)
+            blob = self._thinker.submit(next_plan, learner, now, first).result()
         except Exception as error:
             self._say_failed(project, error)
             return False
@@ -81,10 +86,28 @@ class Replanner:
         with self._ledger.writing() as writing:
             is_ours = writing.publish(project.id, plan)
         self._failed.pop(project.id, None)
+        if is_ours:
+            self._held[project.id] = (plan.version, learner, first)
+            while len(self._held) > MOST_HELD:
+                self._held.popitem(last=False)
         seconds = round(time.perf_counter() - began, 3)
         what = "planned" if is_ours else "a plan came too late"
         log("info", what, project=project.name, version=plan.version, seconds=seconds)
         return is_ours
+
+    def _learners(self, project: int, version: int) -> tuple[BaseLearner, BaseLearner]:
+        """The learner of a version, which may be changed, and that of the first.
+
+        Unpacking them takes longer than most plans: those that were planned just here are kept.
+        """
+        held, learner, first = self._held.pop(project, (0, None, None))
+        if held == version and learner is not None and first is not None:
+            return learner, first
+        newest, oldest = self._ledger.plan(project, version), self._ledger.plan(project, 1)
+        if newest is None or oldest is None:
+            raise LedgerError(f"there is no policy of version {version}")
+        unpacked = self._thinker.map(from_blob, (newest.blob, oldest.blob))
+        return next(unpacked), next(unpacked)
 
     def _is_due(self, project: Project) -> bool:
         new = project.seq - project.watermark
