@@ -94,7 +94,7 @@ class KeptCase:
             self.spent,
             case.looks,
         )
-        return StoredCase(case.id, self.status, _encode(record))
+        return StoredCase(case.id, int(self.status), _encode(record))
 
 
 def restored(case: StoredCase) -> CaseRecord:
