@@ -51,6 +51,9 @@ class Session(Protocol):
     def change(self, sql: str, *values: Any) -> None:
         """A statement that has no rows."""
 
+    def together(self, rows: int) -> AbstractContextManager[Any]:
+        """What is changed in the block, with inserts of so many rows, may be sent at once."""
+
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
         """Many new rows; `then` says what becomes of one that is there already."""
 
@@ -98,12 +101,13 @@ class SqlWriting:
         increments: Sequence[Increment],
     ) -> None:
         """Write the events, put the cases in place of what was, add to the counters."""
-        insert = self._session.insert
-        insert("events", [(project, *event) for event in events])
-        insert("cases", [(project, *case) for case in cases], REPLACE)
-        insert("counters", [(project, *increment) for increment in increments], ADD)
-        sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
-        self._session.change(sql, head.seq, head.opened, project)
+        session, insert = self._session, self._session.insert
+        with session.together(len(events)):
+            insert("events", [(project, *event) for event in events])
+            insert("cases", [(project, *case) for case in cases], REPLACE)
+            insert("counters", [(project, *increment) for increment in increments], ADD)
+            sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
+            session.change(sql, head.seq, head.opened, project)
 
     def create(self, project: Project, plan: Plan) -> int | None:
         """A new project with its first policy: its number; None if the name is taken."""

@@ -12,7 +12,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,10 @@ class SqliteSession:
     def change(self, sql: str, *values: Any) -> None:
         """A statement that has no rows."""
         self.connection.execute(sql, values)
+
+    def together(self, rows: int) -> AbstractContextManager[None]:
+        """There is nobody to wait for."""
+        return nullcontext()
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
         """Many new rows, a few hundred with each statement.
