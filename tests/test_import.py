@@ -1,10 +1,9 @@
+import os
 import subprocess
 import sys
 
 
 def run(code, **environment):
-    import os
-
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -63,3 +62,37 @@ print(out[1])
     for path in left_over:  # by another version, with things in it that no longer exist
         path.write_bytes(path.read_bytes()[:-20])
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.5\n"
+
+
+def test_a_served_policy_is_followed_without_numba(tmp_path):
+    """A worker answers at once after it was started: nothing is compiled or loaded from a cache."""
+    code = """
+import sys
+from askwise.service.house import House
+from askwise.service.settings import Settings
+from serving import ask, create, decoded
+from askwise.service.messages import Observing, Opening, Rewarding
+
+def play(house):
+    case = decoded(ask(house.writer, Opening()))
+    while case["wanted"]:
+        seen = {name: "low" if name == "mammogram" else "neg" for name in case["wanted"]}
+        case = decoded(ask(house.writer, Observing(seen), case["case"]))
+    ask(house.writer, Rewarding(1.0), case["case"])
+
+house = House(Settings(db=sys.argv[1]))
+if sys.argv[2] == "first":
+    create(house.writer)  # plans, which needs Numba
+else:
+    house.look()
+for _ in range(20):
+    play(house)
+if sys.argv[2] == "again":
+    assert "numba" not in sys.modules
+house.ledger.close()
+"""
+    where = str(tmp_path / "ledger.db")
+    for time in ("first", "again"):
+        path = os.pathsep.join(sys.path)
+        command = [sys.executable, "-c", code, where, time]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path})

@@ -26,7 +26,7 @@ from askwise.service.ledger.contract import (
     StoredToken,
 )
 from askwise.service.messages import Cancelling, Observing, Opening, Rewarding
-from askwise.service.policies import Versions, learner_of
+from askwise.service.policies import Versions, from_blob, learner_of, next_plan
 from askwise.service.portable import export_project, import_project
 from askwise.service.replanner import Replanner
 from askwise.service.replay import verify
@@ -416,3 +416,67 @@ def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
 
 def test_the_same_problem_is_kept():
     assert msgspec.json.decode(msgspec.json.encode(PROBLEM), type=aw.Problem) == PROBLEM
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 31, 200, 256, 257, 700])
+def test_any_number_of_rows_is_written(ledger, rows):
+    project = new_project(ledger)
+    events = [event(k + 1, case=k + 1) for k in range(rows)]
+    cases = [StoredCase(k + 1, 1, b"\x00\xff\\\t\n%d" % k) for k in range(rows)]
+    more = [Increment("visits", k, 0, 2) for k in range(rows)]
+    with ledger.writing() as writing:
+        writing.lock([project])
+        writing.append(project, Head(rows, rows, 1), events, cases, more)
+        writing.append(project, Head(rows, rows, 1), [], cases[::2], more[::3])
+    assert ledger.events(project, 0, 1000) == events
+    found = ledger.cases(project, list(range(1, rows + 9)))
+    assert found == {case.id: case for case in cases}
+    amounts = {(k, 0): 2 + 2 * (k % 3 == 0) for k in range(rows)}
+    assert ledger.amounts(project, "visits") == amounts
+
+
+def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeypatch):
+    where = tmp_path / "ledger.db"
+    monkeypatch.setattr("askwise.service.ledger.sqlite.LONG", 20)
+    ledger = open_ledger(str(where))
+    project = new_project(ledger)
+    log = where.with_name("ledger.db-wal")
+    for seq in range(1, 400):
+        append(ledger, project, seq)
+        if seq % 10 == 0:
+            ledger.tend()
+    assert log.stat().st_size < 150 * 4200  # begun anew again and again
+    assert [e.seq for e in ledger.events(project, 0, 1000)] == list(range(1, 400))
+    ledger.close()
+
+
+def test_whoever_commits_copies_a_log_that_nobody_tends(tmp_path, monkeypatch):
+    where = tmp_path / "ledger.db"
+    monkeypatch.setattr("askwise.service.ledger.sqlite.TOO_LONG", 50)
+    ledger = open_ledger(str(where))
+    project = new_project(ledger)
+    for seq in range(1, 200):
+        append(ledger, project, seq)
+    assert where.with_name("ledger.db-wal").stat().st_size < 100 * 4200
+    ledger.close()
+
+
+def test_a_replanner_that_keeps_its_learner_plans_as_one_that_begins_anew(tmp_path):
+    ledger = open_ledger(str(tmp_path / "ledger.db"))
+    versions = Versions(ledger)
+    writer, replanner = Writer(ledger, versions), Replanner(ledger)
+    create(writer)
+    learner, rng = learner_of(ledger.project("clinic")), np.random.default_rng(1)
+    for version in range(1, 5):
+        play(writer, versions, learner, rng, 5)
+        anew, first = (from_blob(ledger.plan(1, v).blob) for v in (version, 1))
+        next_plan(anew, ledger.snapshot(1), first)
+        assert replanner.step() == 1
+        kept = from_blob(ledger.plan(1, version + 1).blob)
+        assert kept.statistics == anew.statistics
+        assert kept.rng.bit_generator.state == anew.rng.bit_generator.state
+        for name in ("following", "actions", "values"):
+            assert np.array_equal(getattr(kept.policy, name), getattr(anew.policy, name))
+        for mine, other in zip(kept.policy.tries, anew.policy.tries, strict=True):
+            assert np.array_equal(mine, other)
+    ledger.close()

@@ -29,7 +29,7 @@ LOOKS_EVERY = 0.25
 SHARE = 100
 """A plan is made when this part of all events is new,"""
 
-AT_LATEST = 5_000_000
+AT_LATEST = 60_000_000
 """or anything is, after so many microseconds."""
 
 MOST_HELD = 16
