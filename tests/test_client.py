@@ -56,6 +56,10 @@ def test_a_case_from_the_door_to_its_reward(server):
         other = client.open("clinic", {"mri": "neg"})
         assert other.wanted == ("mammogram",)
         client.cancel("clinic", other.case)
+        assert [c.case for c in client.cases("clinic", limit=2)] == [other.case, case.case]
+        assert [c.case for c in client.cases("clinic", before=other.case, limit=1)] == [case.case]
+        assert client.awaited("clinic") == []
+        assert (client.token().scope, client.token().project) == ("admin", None)
         summary = client.summary("clinic")
         assert summary.gain == 99.0
         assert client.policy("clinic").policy_version == 1

@@ -605,3 +605,32 @@ def test_a_restart_goes_on_with_every_case(tmp_path):
     ledger = open_ledger(path)
     assert verify(ledger, "clinic").differences == []
     ledger.close()
+
+
+def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatch):
+    """A set is chosen anew for a case with something on file: no other request waits for that."""
+    from askwise.learners.learner import Learner
+
+    threads, real = [], Learner.plan_from
+
+    def plans(self, *arguments):
+        threads.append(threading.current_thread().name)
+        return real(self, *arguments)
+
+    monkeypatch.setattr(Learner, "plan_from", plans)
+    with served(str(tmp_path / "ledger.db")) as server:
+        chosen = {"name": "learner", "options": {"plan": "simultaneous"}}
+        body = {"name": "sets", "problem": as_json(PROBLEM), "learner": chosen}
+        assert post(server, "/v1/projects", body).status_code == 201
+        while 'askwise_cases{project="sets"}' not in get(server, "/metrics").text:
+            time.sleep(0.01)
+        opened = post(server, "/v1/projects/sets/cases", {"known": {"mri": "neg"}})
+        assert opened.status_code == 201
+        items = [
+            {"key": "a", "open": {"known": {"mammogram": "low"}}},
+            {"key": "b", "open": {"known": {"mri": "purple"}}},
+        ]
+        answers = post(server, "/v1/projects/sets/batch", items).json()
+        assert [item["status"] for item in answers] == [201, 422]
+    assert len(threads) == 2
+    assert all(name.startswith("reader") for name in threads), threads

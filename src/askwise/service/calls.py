@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -26,9 +27,10 @@ from askwise.service.messages import (
     Rewarding,
     Seen,
     Summary,
+    TokenAnswer,
     WorthAnswer,
 )
-from askwise.service.openapi import BatchAnswer, Projects
+from askwise.service.openapi import BatchAnswer, Cases, Projects
 
 T = TypeVar("T")
 
@@ -69,8 +71,11 @@ class Call(Generic[T]):
 
 
 def new_key() -> str:
-    """An idempotency key that nobody else has."""
-    return secrets.token_hex(16)
+    """An idempotency key that nobody else has.
+
+    It begins with the time, so that keys of one hour are near each other in the ledger's index.
+    """
+    return f"{time.time_ns() // 1000:014x}-{secrets.token_hex(12)}"
 
 
 def wait_before(attempt: int, retry_after: str | None) -> float:
@@ -126,6 +131,22 @@ def cancel(name: str, case: int) -> Call[CaseAnswer]:
 def case_story(name: str, case: int) -> Call[CaseStory]:
     """GET /v1/projects/P/cases/C."""
     return Call("GET", _path(name, "cases", case), CaseStory)
+
+
+def cases(name: str, before: int | None, limit: int) -> Call[Cases]:
+    """GET /v1/projects/P/cases."""
+    query = f"limit={limit}" if before is None else f"limit={limit}&before={before}"
+    return Call("GET", f"{_path(name, 'cases')}?{query}", Cases)
+
+
+def awaited(name: str, limit: int) -> Call[Cases]:
+    """GET /v1/projects/P/awaited."""
+    return Call("GET", f"{_path(name, 'awaited')}?limit={limit}", Cases)
+
+
+def token() -> Call[TokenAnswer]:
+    """GET /v1/token."""
+    return Call("GET", "/v1/token", TokenAnswer)
 
 
 def batch(name: str, items: Sequence[BatchItem]) -> Call[list[BatchAnswer]]:

@@ -27,6 +27,7 @@ from askwise.service.messages import (
     ProjectAnswer,
     Seen,
     Summary,
+    TokenAnswer,
     WorthAnswer,
 )
 from askwise.service.openapi import BatchAnswer
@@ -124,6 +125,18 @@ class Client:
     def case(self, project: str, case: int) -> CaseStory:
         """A case as it stands."""
         return self._do(calls.case_story(project, case))
+
+    def cases(self, project: str, *, before: int | None = None, limit: int = 50) -> list[CaseStory]:
+        """The newest cases; those with a number below `before`."""
+        return (self._do(calls.cases(project, before, limit))).cases
+
+    def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
+        """The cases that wait longest for their reward."""
+        return (self._do(calls.awaited(project, limit))).cases
+
+    def token(self) -> TokenAnswer:
+        """What its token may do."""
+        return self._do(calls.token())
 
     def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
         """Many requests at once; each item has a key of its own."""
@@ -249,6 +262,20 @@ class AsyncClient:
     async def case(self, project: str, case: int) -> CaseStory:
         """A case as it stands."""
         return await self._do(calls.case_story(project, case))
+
+    async def cases(
+        self, project: str, *, before: int | None = None, limit: int = 50
+    ) -> list[CaseStory]:
+        """The newest cases; those with a number below `before`."""
+        return (await self._do(calls.cases(project, before, limit))).cases
+
+    async def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
+        """The cases that wait longest for their reward."""
+        return (await self._do(calls.awaited(project, limit))).cases
+
+    async def token(self) -> TokenAnswer:
+        """What its token may do."""
+        return await self._do(calls.token())
 
     async def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
         """Many requests at once; each item has a key of its own."""

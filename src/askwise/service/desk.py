@@ -63,24 +63,23 @@ class Desk:
         self.lattice = learner.lattice
         self._is_tagged = type(learner).tag is not BaseLearner.tag
         self._seed = project.seed.to_bytes(8, "little")
+        self.plans_for_files = learner.way.name == "simultaneous" or bool(learner.problem.panels)
+        """Whether a case that begins with something on file may need a policy of its own."""
         self._held: dict[int, tuple[StoredCase, KeptCase]] = {}
         """Cases as they were when they were stored like this."""
         self._version = 0
         """Of the policy that those follow."""
 
+    def prepare(self, planned: Planned, body: Opening) -> None:
+        """Plan for a case that will be opened, so that `open` finds its policy."""
+        _policy(planned, *self._start(body))
+
     def open(self, number: int, planned: Planned, body: Opening, at: int) -> Step:
         """A new case under this policy."""
-        learner = planned.learner
-        try:
-            start = subset = 0
-            if body.known is not None or self.lattice.has_given:
-                start = learner.lattice.index(body.known or {})
-                subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        except (CaseError, OverflowError) as error:
-            raise Refusal(422, str(error), "#/known") from None
+        start, subset = self._start(body)
         policy = _policy(planned, start, subset)
         case = Case(number, policy, self.counting, self.tag(number), start, subset)
-        kept = KeptCase(case, planned.version, learner.lattice, at)
+        kept = KeptCase(case, planned.version, planned.learner.lattice, at)
         self.counting.stepped(at, number, None, kept.status)
         return self._answered(kept, 201, has_acted=case.action_index >= 0)
 
@@ -174,6 +173,16 @@ class Desk:
             return 0
         drawn = hashlib.blake2b(number.to_bytes(8, "little"), digest_size=8, key=self._seed)
         return int.from_bytes(drawn.digest(), "little") >> 2
+
+    def _start(self, body: Opening) -> tuple[int, int]:
+        """The state that a case begins in, and of which subset it is."""
+        if body.known is None and not self.lattice.has_given:
+            return 0, 0
+        try:
+            start = self.lattice.index(body.known or {})
+        except (CaseError, OverflowError) as error:
+            raise Refusal(422, str(error), "#/known") from None
+        return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
 
     def _answered(self, kept: KeptCase, status: int = 200, *, has_acted: bool = False) -> Step:
         case = kept.case

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from askwise.errors import AskwiseError
@@ -16,6 +18,7 @@ from askwise.service.errors import Refusal
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Project
 from askwise.service.logs import log, log_failure
+from askwise.service.messages import Opening
 from askwise.service.metrics import Metrics
 from askwise.service.policies import Versions
 from askwise.service.settings import Settings
@@ -43,7 +46,7 @@ class House:
         self.projects: dict[str, Project] = {}
         """As they were a moment ago."""
         self.is_ready = False
-        self._desks: dict[str, Desk] = {}
+        self.desks: dict[str, Desk] = {}
         self._adopted: dict[int, tuple[int, float]] = {}
         """The version of each project that cases follow, and since when."""
         self._closing = threading.Event()
@@ -71,11 +74,19 @@ class House:
 
     def desk(self, project: Project) -> Desk:
         """For reading only: the writer has desks of its own."""
-        desk = self._desks.get(project.name)
+        desk = self.desks.get(project.name)
         if desk is None:
             find = partial(self.versions.version, project.id)
-            desk = self._desks[project.name] = Desk(project, find)
+            desk = self.desks[project.name] = Desk(project, find)
         return desk
+
+    def prepare(self, desk: Desk, openings: Sequence[Opening]) -> None:
+        """Plan for cases that will be opened with something on file."""
+        project = desk.project
+        planned = self.versions.newest(project.id, project.version)
+        for opening in openings:
+            with suppress(Refusal):  # whoever opens it is told
+                desk.prepare(planned, opening)
 
     def look(self) -> None:
         """Learn what other processes did."""
@@ -91,6 +102,7 @@ class House:
         now = time.monotonic()
         if version == project.version or now - since < ADOPTS_EVERY:
             return
+        self.desk(project)
         planned = self.versions.prepare(project.id, project.version)
         planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
         self._adopted[project.id] = (project.version, now)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from askwise.service.creating import creation_of
+from askwise.service.desk import Desk
 from askwise.service.desk import Request as CaseRequest
 from askwise.service.errors import Refusal
 from askwise.service.groups import Answer, Job, Operation, Result
@@ -102,7 +103,7 @@ class Routes:
 
     def _write_one(self, request: Request, target: Target, body: CaseRequest) -> Answering:
         job = Operation(target.project, _key(request), target.case, body)
-        return self._write([job], _one)
+        return self._decide([job], _one)
 
     def batch(self, request: Request, target: Target) -> Answering:
         """Many of those, each with its own key."""
@@ -111,7 +112,24 @@ class Routes:
         if not 1 <= len(items) <= most:
             raise Refusal(422, f"a batch has 1 to {most:,} items, got {len(items):,}", "#")
         jobs = [_operation(target.project, k, item) for k, item in enumerate(items)]
-        return self._write(jobs, _several)
+        return self._decide(jobs, _several)
+
+    def _decide(
+        self, jobs: list[Operation], render: Callable[[list[Result]], Response]
+    ) -> Answering:
+        """Have them written; first, aside, what must be planned for them alone is planned."""
+        desk = self.house.desks.get(jobs[0].project)
+        if desk is None or not desk.plans_for_files:
+            return self._write(jobs, render)
+        return self._plan_and_write(desk, jobs, render)
+
+    async def _plan_and_write(
+        self, desk: Desk, jobs: list[Operation], render: Callable[[list[Result]], Response]
+    ) -> Response:
+        openings = [job.body for job in jobs if isinstance(job.body, Opening) and job.body.known]
+        if openings:
+            await self._aside(self.house.prepare, desk, openings)
+        return await self._write(jobs, render)
 
     def _write(
         self, jobs: Sequence[Job], render: Callable[[list[Result]], Response]
