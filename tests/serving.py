@@ -88,7 +88,7 @@ class Served:
         self.token, kept = new_token("admin")
         ledger.add_token(kept)
         ledger.close()
-        self._settings = Settings(db=db, port=0, **settings)
+        self._settings = Settings(**({"db": db, "port": 0} | settings))
         self._socket = listen(self._settings)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -2,8 +2,10 @@
 
 import itertools
 import re
+import time
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import msgspec
@@ -315,6 +317,48 @@ def test_without_tokens_there_is_nothing_to_sign_in_to(browser, tmp_path):
         page.goto(server.url)
         page.get_by_role("button", name="Create the project").wait_for()
         assert not page.get_by_role("button", name="Sign out").is_visible()
+        page.close()
+
+
+def test_by_day_there_is_a_point_for_every_day(open_page, server, ask, monkeypatch):
+    create(ask, "days")
+    days = []
+    for ago in (2, 1, 0):
+        now = time.time_ns() - ago * 86_400 * 10**9
+        days.append(time.strftime("%Y-%m-%d", time.gmtime(now // 10**9)))
+        monkeypatch.setattr("askwise.service.groups.time", SimpleNamespace(time_ns=lambda t=now: t))
+        decide(ask, "days", 6)
+    monkeypatch.undo()
+    found = ask("/projects/days/summary")["days"]
+    assert [day["day"] for day in found] == days
+    page = open_page("/#/p/days", server.token)
+    page.get_by_label("Draw by").select_option("day")
+    chart = page.get_by_role("group", name="Gain of a case")
+    chart.focus()
+    for key, day in (("Home", found[0]), ("ArrowRight", found[1]), ("End", found[2])):
+        page.keyboard.press(key)
+        read = page.locator(".read-out").first.inner_text()
+        gain, spent = day["gain"] / 6, day["spend"] / 6
+        said = f"{day['day']}: gain {gain:.1f}, spent {spent:.1f} a case".replace("-", "−")
+        assert read.replace("-", "−") == said
+
+
+def test_it_finds_back_to_a_server_that_was_away(browser, tmp_path):
+    db = str(tmp_path / "ledger.db")
+    with served(db, authenticates=False) as server, httpx.Client(base_url=server.url) as http:
+        port = server.port
+        problem = msgspec.to_builtins(PROBLEM)
+        head = {"idempotency-key": "one"}
+        http.post("/v1/projects", json={"name": "away", "problem": problem}, headers=head)
+        page = browser.new_page()
+        page.goto(f"{server.url}/#/p/away")
+        page.locator("#pulse", has_text="live").wait_for()
+    page.locator("#pulse.lost", has_text="trying to reach the server").wait_for()
+    with served(db, authenticates=False, port=port) as server:
+        page.locator("#pulse:not(.lost)", has_text="live").wait_for()
+        with httpx.Client(base_url=server.url) as http:
+            http.post("/v1/projects/away/cases", json={}, headers={"idempotency-key": "two"})
+        page.get_by_role("button", name="Follow case 1", exact=True).wait_for()
         page.close()
 
 
