@@ -288,8 +288,8 @@ class Routes:
 
 
 def _operation(project: str, place: int, item: BatchItem) -> Operation:
-    bodies = (item.open, item.observations, item.reward, item.cancel)
-    if bodies.count(None) != len(bodies) - 1:
+    missing = (item.open is None) + (item.observations is None)
+    if missing + (item.reward is None) + (item.cancel is None) != 3:
         raise Refusal(422, "expected just one of open, observations, reward, cancel", f"#/{place}")
     if (item.open is None) == (item.case is None):
         what = "a new case has no number yet" if item.open else "the number of the case is missing"

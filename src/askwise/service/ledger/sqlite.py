@@ -200,7 +200,8 @@ class SqliteLedger(SqlLedger):
     def _committed(self, connection: apsw.Connection, _: str, pages: int) -> int:
         self._log = pages
         if pages >= TOO_LONG:
-            connection.wal_checkpoint()
+            with suppress(apsw.Error):  # it is committed, whatever becomes of this
+                connection.wal_checkpoint()
         return 0
 
     def _reader(self) -> SqliteSession:
