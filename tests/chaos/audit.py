@@ -77,6 +77,7 @@ def compare(record: Record, events: Events) -> list[str]:
             wrong.append(f"{key} was acknowledged and is lost: {reply}")
         elif (event.status, bytes(event.answer)) != reply:
             wrong.append(f"{key} was answered {reply}, but {bytes(event.answer)!r} is written")
+    refused = record.refused - record.unclear
     for key, event in events.items():
         order = record.sent.get(key)
         if order is None:
@@ -85,7 +86,7 @@ def compare(record: Record, events: Events) -> list[str]:
             wrong.append(f"{key} is written as {event.kind} of case {event.case}, sent: {order}")
         elif msgspec.json.decode(event.body) != order.body:
             wrong.append(f"{key} is written with another body: {bytes(event.body)!r}")
-        elif key in record.refused - record.unclear:
+        elif key in refused:
             wrong.append(f"{key} was refused, but is there")
     return wrong
 
