@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from askwise.errors import LedgerError
+from askwise.service.deciding import Target
 from askwise.service.errors import Refusal
 from askwise.service.house import House
 from askwise.service.http import Answering, Request, Response, refused, segments
@@ -18,7 +19,7 @@ from askwise.service.ledger.contract import StoredToken
 from askwise.service.logs import log, log_failure
 from askwise.service.metrics import KIND
 from askwise.service.openapi import CALLS, document
-from askwise.service.routes import Routes, Target
+from askwise.service.routes import Routes
 from askwise.service.tokens import EVERYTHING, check_scope
 
 CSP = (
