@@ -157,6 +157,18 @@ class BaseLearner(ABC):
         """The next case opens under a plan that is made from nothing but the counters."""
         self._over = True
 
+    @property
+    def opened(self) -> int:
+        """How many cases it has opened."""
+        return self._opened
+
+    def count_anew(self, statistics: Statistics, opened: int) -> None:
+        """Go on with these counters, after so many cases; the next plan is made from them alone."""
+        self.statistics = statistics
+        self._opened = opened
+        self._rule.begin()
+        self._forget_plan()
+
     def resume(self, policy: Policy) -> None:
         """Go on with this policy, in a learner that was loaded."""
         self._policy = policy
@@ -217,7 +229,7 @@ class BaseLearner(ABC):
                 self._end_blocks()
             policy = self._policy_of_the_round()
             if own is not None or subset:
-                policy = self._own_policy(policy, own or self.lattice, start, subset)
+                policy = self.own_policy(policy, own or self.lattice, start, subset)
             number = self._opened + 1
             case = Case(number, policy, self, self.tag, start, subset)
             self._count_opened(1)
@@ -226,7 +238,7 @@ class BaseLearner(ABC):
                 self.looking[number] = case
             return case
 
-    def _own_policy(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
+    def own_policy(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
         """The policy of the round, or one for other prices, or for what is on file."""
         panels = lattice.tariff.panels_of
         filed = tuple(i for i in self.lattice.members(subset) if panels(i))

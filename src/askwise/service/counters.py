@@ -56,8 +56,8 @@ class Counting:
     def begin(self) -> None:
         """Count from 0."""
         learner = self.learner
-        learner.statistics = Statistics(learner.lattice, sparse=learner.lattice.size > SMALL)
-        learner._rule.begin()
+        is_sparse = learner.lattice.size > SMALL
+        learner.count_anew(Statistics(learner.lattice, sparse=is_sparse), 0)
         for array in learner.tallies().values():
             array[...] = 0
         self._moves: dict[_Move, list[int]] = defaultdict(lambda: [0, 0, 0])

@@ -223,7 +223,7 @@ def _policy(planned: Planned, start: int, subset: int) -> Policy:
         return planned.policy
     learner = planned.learner
     with learner.lock:
-        return learner._own_policy(planned.policy, learner.lattice, start, subset)
+        return learner.own_policy(planned.policy, learner.lattice, start, subset)
 
 
 def _is(status: Status) -> str:

@@ -88,8 +88,7 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
     for name, array in start.tallies().items():
         tallies[name][...] += array
     learner.restored()
-    learner._opened = now.opened + start._opened
-    learner._forget_plan()
+    learner.count_anew(learner.statistics, now.opened + start.opened)
     learner.replan()
     return to_blob(learner)
 
