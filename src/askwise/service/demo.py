@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ import msgspec
 import numpy as np
 
 from askwise.environments import Population, breast_cancer
+from askwise.service.calls import new_key
 from askwise.service.creating import creation_of
 from askwise.service.errors import Refusal
 from askwise.service.groups import Answer, Job, Operation
@@ -59,7 +59,7 @@ class Patients:
         """One patient after the other."""
         if self._house.ledger.project(PROJECT) is None:
             body = NewProject(PROJECT, self._model.problem, ChosenLearner())
-            self._ask([creation_of(secrets.token_hex(16), body)[1]])
+            self._ask([creation_of(new_key(), body)[1]])
         rng = np.random.default_rng()
         self._house.look()
         is_rush = self._house.projects[PROJECT].opened < AT_ONCE
@@ -105,7 +105,7 @@ class Patients:
             self._results.popleft()
 
     def _step(self, steps: list[tuple[int, Opening | Observing | Rewarding]]) -> list[CaseAnswer]:
-        jobs = [Operation(PROJECT, secrets.token_hex(16), case, body) for case, body in steps]
+        jobs = [Operation(PROJECT, new_key(), case, body) for case, body in steps]
         answers = self._ask(jobs) if jobs else []
         return [msgspec.json.decode(answer.body, type=CaseAnswer) for answer in answers]
 

@@ -32,6 +32,9 @@ ADOPTS_EVERY = 1.0
 """Seconds between two policies of a project that are taken up: unpacking one takes milliseconds of
 the interpreter, and requests want it too."""
 
+YOUNG = 10_000
+"""Events up to which a project takes up every policy at once: it learns fastest then."""
+
 
 class House:
     """Everything behind the routes."""
@@ -100,7 +103,9 @@ class House:
         """Have cases follow the project's newest policy from now on."""
         version, since = self._adopted.get(project.id, (0, -ADOPTS_EVERY))
         now = time.monotonic()
-        if version == project.version or now - since < ADOPTS_EVERY:
+        if version == project.version:
+            return
+        if project.seq > YOUNG and now - since < ADOPTS_EVERY:
             return
         self.desk(project)
         planned = self.versions.prepare(project.id, project.version)
