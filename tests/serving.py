@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import secrets
 import socket
 import threading
@@ -17,6 +18,7 @@ from askwise.service.creating import creation_of
 from askwise.service.groups import Operation
 from askwise.service.ledger import open_ledger
 from askwise.service.messages import ChosenLearner, NewProject
+from askwise.service.rehearsing import rehearse
 from askwise.service.server import listen, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
@@ -80,10 +82,15 @@ def decoded(result):
     return msgspec.json.decode(result.body)
 
 
+rehearse_once = functools.cache(rehearse)
+"""A server in a thread has no rehearsal beside it, and requests in tests do not wait for ever."""
+
+
 class Served:
     """A server in a thread of this process."""
 
     def __init__(self, db, **settings):
+        rehearse_once()
         ledger = open_ledger(db)
         self.token, kept = new_token("admin")
         ledger.add_token(kept)

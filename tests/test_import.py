@@ -96,3 +96,22 @@ house.ledger.close()
         path = os.pathsep.join(sys.path)
         command = [sys.executable, "-c", code, where, time]
         subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path})
+
+
+def test_after_a_rehearsal_no_request_waits_for_the_compiler():
+    code = """
+from askwise.environments import breast_cancer
+from askwise.service.creating import creation_of
+from askwise.service.messages import ChosenLearner, NewProject
+from askwise.service.policies import Planned, from_blob
+from askwise.service.reasons import policy_tree, worth
+
+additive = ChosenLearner("learner", {"model": "additive"})
+for chosen in (ChosenLearner(), additive, ChosenLearner("seq-oos"), ChosenLearner("sim-oos")):
+    body = NewProject("clinic", breast_cancer().problem, chosen)
+    learner = from_blob(creation_of("key", body)[1].plan.blob)
+    planned = Planned(1, learner, learner.policy)
+    policy_tree(planned), worth(planned)
+"""
+    run("from askwise.service.rehearsing import rehearse; rehearse()")
+    assert run(code).stderr == ""

@@ -12,7 +12,7 @@ acts as the tree says with what the tree asked for, but now and then at random.
 from typing import NamedTuple
 
 from askwise._kernels.counting import count_reward
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child, start_of, union_of
 from askwise._kernels.rows import insert
 from askwise._kernels.trying import any_unknown, uniform
@@ -65,7 +65,7 @@ def kind_of(tree: Tree, tag: int) -> int:
     return PAIR_FIRST if luck < 0.5 * tree.explore else SINGLES_LAST
 
 
-@bare
+@inner
 def is_known(layout: Layout, subset: int, i: int) -> bool:
     """Whether i is a member of the subset, or given."""
     known = i >= len(layout.radices)

@@ -144,16 +144,19 @@ def residuals(data: Data, effects: Effects, out: Floats) -> None:
     actions = data.counts.shape[1]
     mean = np.empty(actions)
     for row in range(rows):
-        mean[:] = effects.base
+        for a in range(actions):
+            mean[a] = effects.base[a]
         for j in range(m):
             i = data.seen[row, j]
             if i < 0:
                 break
-            mean += effects.main[i, data.value[row, j]]
+            for a in range(actions):
+                mean[a] += effects.main[i, data.value[row, j], a]
             for k in range(j):
                 slot = effects.slot[data.seen[row, k], i]
                 if slot >= 0:
-                    mean += effects.pair[slot, data.value[row, k], data.value[row, j]]
+                    for a in range(actions):
+                        mean[a] += effects.pair[slot, data.value[row, k], data.value[row, j], a]
         for a in range(actions):
             out[row, a] = data.sums[row, a] - data.counts[row, a] * mean[a]
 

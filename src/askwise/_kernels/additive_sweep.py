@@ -32,9 +32,11 @@ def chance(log_odds: float) -> float:
 
 @jit
 def draw_base(
-    rng: np.random.Generator, data: Data, belief: Belief, residual: Floats, base: Floats
+    rng: np.random.Generator, data: Data, belief: Belief, effects: Effects, residual: Floats
 ) -> None:
     """The intercept of each action; a priori ½, give or take ½."""
+    base = effects.base
+    residuals(data, effects, residual)
     for a in range(len(base)):
         count = 0.0
         total = 0.0
@@ -53,10 +55,11 @@ def sweep_mains(
     belief: Belief,
     effects: Effects,
     inside: Integers,
+    order: Integers,
     residual: Floats,
     out_odds: Floats,
 ) -> None:
-    """Draw which observations are in, and their effects.
+    """Draw which observations are in, and their effects, one after the other in this order.
 
     `out_odds` are the log odds that each is in, given the others.
     """
@@ -66,10 +69,8 @@ def sweep_mains(
     factor = np.empty((actions, values, values))
     mean = np.empty((actions, values))
     residuals(data, effects, residual)
-    draw_base(rng, data, belief, residual, effects.base)
-    residuals(data, effects, residual)
     tally_mains(data, residual, counts, sums)
-    for i in rng.permutation(size):
+    for i in order:
         without = sums[i] + counts[i] * effects.main[i]
         basis = belief.features[i]
         columns = belief.columns[i]
@@ -151,7 +152,9 @@ def sweep_pairs(
                 continue
             if enters:
                 draw_effects(rng, basis, columns, factor, mean, drawn)
-                effects.pair[slot] = drawn.reshape(values, values, actions)
+                for cell in range(values * values):
+                    for a in range(actions):
+                        effects.pair[slot, cell // values, cell % values, a] = drawn[cell, a]
                 effects.slot[i, j] = slot
                 owner[slot] = i * size + j
             else:

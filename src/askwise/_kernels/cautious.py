@@ -2,7 +2,7 @@
 
 import math
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child
 from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
@@ -12,7 +12,7 @@ from askwise.prices import Tariff
 from askwise.rows import Counters
 
 
-@bare
+@inner
 def seen(counters: Counters, row: int, slot: int, by_visits: bool) -> int:
     """How often a look led there: N(ψ') of sets that were bought, or N(ψ, i, ψ') of paths."""
     return counters.visits[row] if by_visits else counters.transitions[row, slot]

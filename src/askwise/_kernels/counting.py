@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import context_of, contexts_of, subset_at
 from askwise._kernels.rows import insert
 from askwise._typing import Integers
@@ -27,7 +27,7 @@ def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> in
     )
 
 
-@bare
+@inner
 def count_substates(
     layout: Layout,
     rows: Rows,
@@ -67,7 +67,7 @@ def count_substates(
     return row
 
 
-@bare
+@inner
 def count_reward(counters: Counters, row: int, action: int, reward: float, unit: float) -> None:
     """N(a, ψ) += 1 and Σr(a, ψ) += r."""
     counters.action_counts[row, action] += 1

@@ -1,4 +1,8 @@
-"""The one decorator for kernels: compiled on first use, cached on disk, free of the GIL."""
+"""The decorators of kernels: compiled on first use, cached on disk, free of the GIL.
+
+What a kernel says decides how long the first use takes. `a[:] = b` of two arrays comes with the
+message for shapes that differ, and takes Numba seconds: kernels copy in loops.
+"""
 
 import contextlib
 import hashlib
@@ -27,6 +31,15 @@ def bare(function: F) -> F:
     does little takes several times as long as what it does.
     """
     return _compiled(function, _nrt=False)
+
+
+def inner(function: F) -> F:
+    """`bare` for a kernel that only kernels call.
+
+    It has no entry for Python, which with dozens of arrays to unpack would take longer to compile
+    than the kernel. A call from Python would end the process: a test looks that there is none.
+    """
+    return _compiled(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def _compiled(function: F, **more: bool) -> F:

@@ -40,8 +40,9 @@ def project(
             if 0 <= place[i] < few:
                 subset, first, stride, _ = child(layout, subset, state, place[i])
                 state = first + data.value[row, j] * stride
-        out_counts[state] += data.counts[row]
-        out_sums[state] += data.sums[row]
+        for a in range(data.counts.shape[1]):
+            out_counts[state, a] += data.counts[row, a]
+            out_sums[state, a] += data.sums[row, a]
 
 
 @jit
@@ -83,7 +84,8 @@ def maximise(
     free = np.empty(len(p), np.int64)
     expected = np.empty(len(p))
     for _ in range(steps):
-        expected[:] = prior
+        for cell in range(len(p)):
+            expected[cell] = prior[cell]
         # where nothing is given the empty state says nothing
         for subset in range(0 if contexts_of(layout) > 1 else 1, len(layout.sizes)):
             first = layout.offsets[subset]
@@ -100,7 +102,9 @@ def maximise(
                     share = visits[state] / total
                     for c in range(count):
                         expected[base + free[c]] += share * p[base + free[c]]
-        p[:] = expected / expected.sum()
+        whole = expected.sum()
+        for cell in range(len(p)):
+            p[cell] = expected[cell] / whole
 
 
 @jit
@@ -132,4 +136,5 @@ def marginalise(
             for k in range(len(total)):
                 total[k] += p[cell] * columns[cell, k]
         out_p[row] = mass
-        out[row] = total / mass
+        for k in range(len(total)):
+            out[row, k] = total[k] / mass

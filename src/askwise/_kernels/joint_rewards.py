@@ -126,7 +126,9 @@ def posterior(
     for action in range(counts.shape[1]):
         factor = out_factor[action]
         mean = out_mean[action]
-        factor[:] = inverse_prior
+        for i in range(len(factor)):
+            for j in range(len(factor)):
+                factor[i, j] = inverse_prior[i, j]
         mean[:] = 0.0
         add_evidence(
             order, offsets, p, within, counts[:, action], sums[:, action], unit, factor, mean

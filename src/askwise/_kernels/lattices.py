@@ -1,11 +1,11 @@
 """Walking the lattice by arithmetic."""
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._typing import Choices, Integers
 from askwise.layout import Layout
 
 
-@bare
+@inner
 def subset_at(layout: Layout, state: int) -> int:
     """The subset whose states contain this one."""
     low = 0
@@ -19,13 +19,13 @@ def subset_at(layout: Layout, state: int) -> int:
     return low
 
 
-@bare
+@inner
 def contexts_of(layout: Layout) -> int:
     """In how many states a case can begin."""
     return (len(layout.parcels) - 1) // len(layout.sizes)
 
 
-@bare
+@inner
 def start_of(layout: Layout, values: Choices, t: int) -> int:
     """The state in which case t begins: what is given there. Given values stand last."""
     state = 0
@@ -35,7 +35,7 @@ def start_of(layout: Layout, values: Choices, t: int) -> int:
     return state
 
 
-@bare
+@inner
 def context_of(layout: Layout, subset: int, state: int) -> int:
     """The context of a state of that subset."""
     contexts = contexts_of(layout)
@@ -46,7 +46,7 @@ def context_of(layout: Layout, subset: int, state: int) -> int:
     return (state - layout.offsets[subset]) // states
 
 
-@bare
+@inner
 def union_of(
     layout: Layout,
     subset: int,
@@ -69,7 +69,7 @@ def union_of(
     return union - layout.binomials[last - i, size + 1 - slot], slot
 
 
-@bare
+@inner
 def child(
     layout: Layout,
     subset: int,
@@ -85,7 +85,7 @@ def child(
     return union, first, stride, slot
 
 
-@bare
+@inner
 def parent(
     layout: Layout,
     subset: int,

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from askwise._kernels.jit import bare, jit
+from askwise._kernels.jit import bare, inner, jit
 from askwise._typing import Choices, Floats, Integers, Weights
 
 FEW = 8
@@ -50,7 +50,7 @@ def optimistic_rewards(
             out_action[state] = choice
 
 
-@bare
+@inner
 def optimistic_reward(
     counts: Integers, sums: Integers, state: int, unit: float, width: float
 ) -> tuple[float, int]:
@@ -120,8 +120,9 @@ def optimistic_means(
     `value[x, lane]` and `weight[x, lane]` are what outcome x of that look is worth and its weight;
     the values are turned into deficits. `best`, `total` and `kept` are room to work in.
     """
-    best[:lanes] = value[0, :lanes]
-    total[:lanes] = weight[0, :lanes]
+    for lane in range(lanes):
+        best[lane] = value[0, lane]
+        total[lane] = weight[0, lane]
     for x in range(1, outcomes):
         for lane in range(lanes):
             best[lane] = max(best[lane], value[x, lane])

@@ -81,7 +81,8 @@ def sequential(
     mean = np.empty(LANES)
     cost = np.empty(LANES)
     row = np.empty(layout.radices.max() if len(layout.radices) > 0 else 0)
-    out_value[:] = stop
+    for state in range(len(stop)):
+        out_value[state] = stop[state]
     out_next[:] = -1
     for subset in range(layout.levels[m] - 1, -1, -1):
         here = layout.offsets[subset]

@@ -1,6 +1,6 @@
 """Finding a state's row, and giving one out."""
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._typing import Integers
 from askwise.rows import Rows
 
@@ -12,7 +12,7 @@ SHIFT = 16
 """The middle bits of the product depend on all the bits of the state."""
 
 
-@bare
+@inner
 def home(rows: Rows, state: int) -> int:
     """Where in the table the search for a state begins."""
     return (state % PRIME * MULTIPLIER >> SHIFT) & (len(rows.table) - 1)

@@ -7,14 +7,14 @@ the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here:
 """
 
 from askwise._kernels.counting import count_reward, count_set
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.layout import Layout
 from askwise.rows import Counters
 
 
-@bare
+@inner
 def count_in_round(
     state: int, now: int, round: int, began: Integers, nu: Integers, stamp: Integers
 ) -> bool:

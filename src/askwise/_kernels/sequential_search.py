@@ -7,7 +7,7 @@ bound beats the best that was found, and what it is worth comes from its outcome
 same way. What is found, and every choice on the way, is what the full plan has.
 """
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import inner
 from askwise._kernels.lattices import child, contexts_of
 from askwise._kernels.optimism import optimistic_reward
 from askwise._kernels.prices import price
@@ -19,7 +19,7 @@ from askwise.layout import Layout
 from askwise.rows import Counters
 
 
-@bare
+@inner
 def begin_state(
     layout: Layout, counters: Counters, tables: Tables, terms: Terms, row: int, level: int
 ) -> bool:
@@ -34,7 +34,7 @@ def begin_state(
     return reward == 1.0 or level == layout.members.shape[1]
 
 
-@bare
+@inner
 def next_look(
     layout: Layout,
     tables: Tables,
@@ -65,7 +65,7 @@ def next_look(
     return look
 
 
-@bare
+@inner
 def search_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
     """F̂, ĝ and ĥ of the states that cases begin in and of all that the policy can reach."""
     tables.searches[0] += 1
@@ -76,7 +76,7 @@ def search_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
             search_from(layout, counters, tables, terms, row)
 
 
-@bare
+@inner
 def search_from(
     layout: Layout, counters: Counters, tables: Tables, terms: Terms, start: int
 ) -> None:

@@ -15,7 +15,7 @@ its looks.
 import math
 from typing import NamedTuple
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import inner
 from askwise._kernels.lattices import child, parent, subset_at
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_reward
 from askwise._kernels.prices import price
@@ -72,7 +72,7 @@ class Tables(NamedTuple):
     """How many searches there were, as an array of one."""
 
 
-@bare
+@inner
 def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
@@ -82,7 +82,7 @@ def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> 
     tables.action[row] = action
 
 
-@bare
+@inner
 def remember_acted(tables: Tables, row: int) -> None:
     """An action was rewarded in this row's state, perhaps for the first time."""
     if tables.is_acted[row] == 0:
@@ -91,7 +91,7 @@ def remember_acted(tables: Tables, row: int) -> None:
         tables.acted_in[0] += 1
 
 
-@bare
+@inner
 def look_value(
     layout: Layout,
     counters: Counters,
@@ -114,7 +114,7 @@ def look_value(
     return mean_of_look(tables, terms, i, 0, outcomes, cost)
 
 
-@bare
+@inner
 def mean_of_look(
     tables: Tables, terms: Terms, i: int, level: int, outcomes: int, cost: float
 ) -> float:
@@ -139,7 +139,7 @@ def mean_of_look(
     return worth if refunded < 0 else min(worth, terms.beta)  # rounding must not make it more
 
 
-@bare
+@inner
 def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> int:
     """The subset of a row's state."""
     if tables.subset[row] < 0:
@@ -147,7 +147,7 @@ def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> i
     return tables.subset[row]
 
 
-@bare
+@inner
 def refresh_looks(
     layout: Layout,
     counters: Counters,
@@ -171,7 +171,7 @@ def refresh_looks(
             tables.cache[cache, i] = look_value(layout, counters, tables, terms, state, subset, i)
 
 
-@bare
+@inner
 def refresh_value(tables: Tables, terms: Terms, row: int, is_last: bool) -> bool:
     """F̂(ψ) and ĝ(ψ) from what is kept; whether F̂ has changed."""
     value = tables.stop[row]
@@ -188,7 +188,7 @@ def refresh_value(tables: Tables, terms: Terms, row: int, is_last: bool) -> bool
     return changed
 
 
-@bare
+@inner
 def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: int) -> None:
     """Note that the look, or (D) the action, of a row has changed."""
     place = tables.queued[level]
@@ -196,7 +196,7 @@ def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: i
     tables.queued[level] += 1
 
 
-@bare
+@inner
 def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
     """Work the queued changes into the plan, from the largest states down to the empty one."""
     observations = len(layout.radices)
@@ -237,7 +237,7 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
                     queue_change(layout, tables, level - 1, parent_row, looked_at)
 
 
-@bare
+@inner
 def refresh_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
     """Work the whole plan out again, for other radii."""
     m = layout.members.shape[1]

@@ -8,7 +8,7 @@ bound is not below the best that was found. The first of the best is what the fu
 
 import math
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import inner
 from askwise._kernels.optimism import optimistic_reward
 from askwise._kernels.simultaneous_updates import SetTables, collect_rows, mean_of_rows
 from askwise._kernels.terms import Terms
@@ -16,7 +16,7 @@ from askwise.layout import Layout
 from askwise.rows import Counters
 
 
-@bare
+@inner
 def exact_value(
     layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
 ) -> float:
@@ -34,14 +34,14 @@ def exact_value(
     return mean_of_rows(layout, counters, tables, terms, parcel, seen)
 
 
-@bare
+@inner
 def search_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Î and ĥ of its states, in every context."""
     for context in range(len(tables.best)):
         tables.best[context] = search_set(layout, counters, tables, terms, context)
 
 
-@bare
+@inner
 def search_set(
     layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context: int
 ) -> int:

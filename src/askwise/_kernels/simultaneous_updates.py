@@ -11,7 +11,7 @@ the order of their states, so that the sum has the same bits; all others are wor
 
 from typing import NamedTuple
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import inner
 from askwise._kernels.lattices import context_of, subset_at
 from askwise._kernels.optimism import FEW, optimistic_mean, optimistic_reward
 from askwise._kernels.prices import spent
@@ -64,7 +64,7 @@ class SetTables(NamedTuple):
     """V̂(I) at the exact t, where it was worked out."""
 
 
-@bare
+@inner
 def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
@@ -76,7 +76,7 @@ def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int
     tables.action[row] = action
 
 
-@bare
+@inner
 def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Put every row that was given out since the last time into the list of its parcel."""
     if not is_sparse(counters.rows):
@@ -101,13 +101,13 @@ def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: 
     tables.listed[0] = counters.rows.used[0]
 
 
-@bare
+@inner
 def refund_in(layout: Layout, terms: Terms, subset: int, state: int) -> float:
     """What is given back in a state."""
     return terms.cost[subset] - spent(layout, terms.tariff, subset, state)
 
 
-@bare
+@inner
 def most_refund_unseen(
     layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int, seen: int
 ) -> float:
@@ -146,7 +146,7 @@ def most_refund_unseen(
     return most
 
 
-@bare
+@inner
 def collect_rows(parcels: Integers, counters: Counters, tables: SetTables, parcel: int) -> int:
     """Put the rows of a parcel into `rows`; returns how many there are."""
     seen = 0
@@ -163,7 +163,7 @@ def collect_rows(parcels: Integers, counters: Counters, tables: SetTables, parce
     return seen
 
 
-@bare
+@inner
 def mean_of_rows(
     layout: Layout,
     counters: Counters,
@@ -190,7 +190,7 @@ def mean_of_rows(
     return min(mean + terms.slack, most) - cost
 
 
-@bare
+@inner
 def refresh_subset(
     layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
 ) -> None:
@@ -201,7 +201,7 @@ def refresh_subset(
     tables.value[parcel] = mean_of_rows(layout, counters, tables, terms, parcel, seen)
 
 
-@bare
+@inner
 def better(tables: SetTables, context: int, left: int, right: int) -> int:
     """The winner of two subsets in a context; −1 is nobody."""
     contexts = len(tables.best)
@@ -213,7 +213,7 @@ def better(tables: SetTables, context: int, left: int, right: int) -> int:
     return right
 
 
-@bare
+@inner
 def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Work the queued changes into the plan."""
     list_new_rows(layout, counters, tables, terms)
@@ -237,7 +237,7 @@ def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Te
     tables.queued[:] = 0
 
 
-@bare
+@inner
 def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
     """Work the whole plan out again, for other radii."""
     list_new_rows(layout, counters, tables, terms)
@@ -264,7 +264,7 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: T
     tables.queued[:] = 0
 
 
-@bare
+@inner
 def queue_subsets(layout: Layout, tables: SetTables, subset: int, context: int) -> None:
     """A case bought this subset in this context: every part of it was counted."""
     size = layout.sizes[subset]

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import inner
 from askwise._typing import Floats
 from askwise.prices import Tariff
 from askwise.radii import Schedule
@@ -48,7 +48,7 @@ class Terms(NamedTuple):
     """By how much every mean is raised, up to β: 0, unless they are bounds."""
 
 
-@bare
+@inner
 def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
     """`Schedule.at`, to the same bits."""
     schedule = setting.schedule
@@ -65,7 +65,7 @@ def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
     )
 
 
-@bare
+@inner
 def horizon_of(setting: Setting, t: int) -> int:
     """Until which case the tables hold that are made for case t."""
     if setting.is_exact:

@@ -7,7 +7,7 @@ same for cases that are played one by one.
 from askwise._kernels import choices
 from askwise._kernels.choices import ACTS, ANY, LOOKS, STOP, WHICH
 from askwise._kernels.counting import count_reward, count_set
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child, contexts_of, start_of
 from askwise._typing import Choices, Floats, Integers
 from askwise.layout import Layout
@@ -17,7 +17,7 @@ uniform = bare(choices.uniform)
 tried = bare(choices.tried)
 
 
-@bare
+@inner
 def any_unknown(layout: Layout, subset: int, luck: float) -> int:
     """An observation that the subset does not have, each as likely; there must be one."""
     size = layout.sizes[subset]
@@ -28,7 +28,7 @@ def any_unknown(layout: Layout, subset: int, luck: float) -> int:
     return chosen
 
 
-@bare
+@inner
 def look_of(
     layout: Layout,
     subset: int,
@@ -51,7 +51,7 @@ def look_of(
     return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
 
 
-@bare
+@inner
 def set_of(
     tag: int, context: int, sets: Integers, subsets: int, favourite: Integers, chance: Floats
 ) -> int:
@@ -64,7 +64,7 @@ def set_of(
     return subset
 
 
-@bare
+@inner
 def action_of(state: int, tag: int, actions: Choices, daring: Choices, dare: Floats) -> int:
     """What to do in a state: the policy's action, or sometimes the daring one."""
     if uniform(tag, 4 * state + ACTS) < dare[state]:

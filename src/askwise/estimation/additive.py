@@ -191,14 +191,16 @@ class AdditiveModel:
 
     def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened:
         """Sweep over everything, and shortlist what was drawn."""
-        from askwise._kernels.additive_sweep import sweep_mains, sweep_pairs
+        from askwise._kernels.additive_sweep import draw_base, sweep_mains, sweep_pairs
 
         data = self.data(statistics)
         belief = self.belief(data)
         size = len(self.inside)
         residual = np.empty_like(data.sums)
         odds, pair_evidence = np.empty(size), np.zeros((size, size))
-        sweep_mains(rng, data, belief, self.effects, self.inside, residual, odds)
+        draw_base(rng, data, belief, self.effects, residual)
+        order = rng.permutation(size)
+        sweep_mains(rng, data, belief, self.effects, self.inside, order, residual, odds)
         sweep_pairs(
             rng, data, belief, self.effects, self.inside, residual, self.owner, pair_evidence
         )

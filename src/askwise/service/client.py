@@ -53,7 +53,7 @@ class Client:
         url: str,
         token: str = "",
         *,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
         retries: int = 5,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
@@ -190,7 +190,7 @@ class AsyncClient:
         url: str,
         token: str = "",
         *,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
         retries: int = 5,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:

@@ -1,8 +1,9 @@
 """The processes of a server: this one serves too, and looks after the others.
 
-Others are the further workers, the replanner, and simulated patients if they were asked for. One
-that dies is started again. They read their settings from standard input and keep it open: when this
-process is gone, however that came, they notice, finish what they have accepted, and end.
+Others are the further workers, the replanner, a rehearsal that ends by itself, and simulated
+patients if they were asked for. One that dies is started again. They read their settings from
+standard input and keep it open: when this process is gone, however that came, they notice, finish
+what they have accepted, and end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import msgspec
 
 from askwise.service.ledger import open_ledger
 from askwise.service.logs import log
-from askwise.service.replanner import Replanner
+from askwise.service.replanner import Replanner, stand_back
 from askwise.service.server import listen, run, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
@@ -59,7 +60,7 @@ def serve(
     listening = listen(settings)
     port = listening.getsockname()[1]
     settings = msgspec.structs.replace(settings, port=port)
-    roles = [f"worker {k}" for k in range(1, settings.workers)] + ["replanner"]
+    roles = [*(f"worker {k}" for k in range(1, settings.workers)), "replanner", "rehearsal"]
     others = Others(settings, [*roles, "demo"] if demo else roles)
 
     def ready() -> None:
@@ -119,11 +120,15 @@ class Others:
     def _look_after(self) -> None:
         while not self._stop.wait(AGAIN):
             for role, process in list(self._running.items()):
-                if process.poll() is not None:
-                    log("error", "a process died", role=role, code=process.returncode)
-                    assert process.stdin is not None
-                    process.stdin.close()
-                    self._start(role)
+                if process.poll() is None:
+                    continue
+                assert process.stdin is not None
+                process.stdin.close()
+                if role == "rehearsal":
+                    del self._running[role]
+                    continue
+                log("error", "a process died", role=role, code=process.returncode)
+                self._start(role)
 
 
 def main(role: str, number: str = "0") -> None:
@@ -140,6 +145,13 @@ def main(role: str, number: str = "0") -> None:
         patients = Patients(settings)
         _on_end(patients.stop)
         patients.run()
+        return
+    if role == "rehearsal":
+        from askwise.service.rehearsing import rehearse
+
+        _on_end(lambda: os._exit(0))  # the compiler cannot be interrupted otherwise
+        stand_back()
+        rehearse()
         return
     ledger = open_ledger(settings.db)
     replanner = Replanner(ledger)

@@ -47,7 +47,7 @@ class Replanner:
         self._held: OrderedDict[int, tuple[int, BaseLearner, BaseLearner]] = OrderedDict()
         """Of some projects the newest version that was planned here, its learner, and the first."""
         self._stop = threading.Event()
-        self._thinker = ThreadPoolExecutor(1, "thinker", initializer=_stand_back)
+        self._thinker = ThreadPoolExecutor(1, "thinker", initializer=stand_back)
 
     def run(self) -> None:
         """Work until stopped."""
@@ -140,8 +140,8 @@ class Replanner:
                 log("error", "the lease could not be renewed", error=str(error))
 
 
-def _stand_back() -> None:
-    """Requests go first. Only the thread that thinks: whoever holds the ledger must not dawdle."""
+def stand_back() -> None:
+    """Requests go first. This thread only: whoever holds the ledger must not dawdle."""
     if hasattr(os, "SCHED_BATCH"):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     os.nice(10)
