@@ -37,6 +37,10 @@ EVERY = 0.2
 """Seconds between two patients, later on."""
 RUSH = 0.05
 
+NOT_PLANNED = 100
+"""Events, or a tenth of all, that the policy may not know of yet while patients rush in: whoever
+outruns the plans learns nothing from those before him."""
+
 AWAITED = 9
 """Cases whose result is not known yet."""
 
@@ -62,17 +66,20 @@ class Patients:
             self._ask([creation_of(new_key(), body)[1]])
         rng = np.random.default_rng()
         self._house.look()
-        is_rush = self._house.projects[PROJECT].opened < AT_ONCE
-        while not self._stop.wait(RUSH if is_rush else EVERY):
+        while not self._stop.wait(RUSH if self._is_rush() else EVERY):
             try:
                 self._house.look()
-                self._treat(TOGETHER if is_rush else 1, rng)
+                self._treat(TOGETHER if self._is_rush() else 1, rng)
                 self._reward(AWAITED)
-                is_rush = self._house.projects[PROJECT].opened < AT_ONCE
             except Refusal:
                 self._stop.wait(1.0)
         self._reward(0)  # nobody else knows the results
         self._house.ledger.close()
+
+    def _is_rush(self) -> bool:
+        project = self._house.projects[PROJECT]
+        new = project.seq - project.watermark
+        return project.opened < AT_ONCE and new <= max(NOT_PLANNED, project.seq // 10)
 
     def _treat(self, patients: int, rng: np.random.Generator) -> None:
         """New cases, from the door to their action."""
