@@ -1,6 +1,7 @@
 """The client: the same answers waiting or awaited; a request that is sent twice happens once."""
 
 import asyncio
+import math
 
 import httpx
 import pytest
@@ -44,9 +45,12 @@ class Lossy(httpx.HTTPTransport):
 
 def test_a_case_from_the_door_to_its_reward(server):
     with Client(server.url, server.token) as client:
+        assert client.project("clinic").problem == PROBLEM
         case = client.open("clinic")
         assert case.wanted == ("mammogram", "mri")
         case = client.observe("clinic", case.case, {"mammogram": "low", "mri": None})
+        with pytest.raises(ServiceError, match="from 0 to 1, got nan"):
+            client.reward("clinic", case.case, math.nan)
         assert (case.wanted, case.cost) == ((), 1.0)
         client.reward("clinic", case.case, 0.25, default=True)
         client.reward("clinic", case.case, 0.5)
@@ -127,10 +131,12 @@ def test_refusals_say_what_and_are_not_repeated(server):
 def test_a_server_that_is_not_there_is_one_clear_error():
     with (
         Client("http://127.0.0.1:9", "t", retries=1) as client,
-        pytest.raises(ServiceError, match="no answer after 2 attempts") as failed,
+        pytest.raises(ServiceError, match="no answer in 2 attempts: ConnectError") as failed,
     ):
         client.projects()
     assert failed.value.status == 0
+    with Client("127.0.0.1:9") as client, pytest.raises(ServiceError, match="in 1 attempts: Unsup"):
+        client.projects()
 
 
 def test_it_comes_again_when_told_to():

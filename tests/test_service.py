@@ -283,8 +283,29 @@ def test_a_project_is_created_once_and_its_token_shown_once(server):
     mine = first.json()["token"]
     assert post(server, "/v1/projects/second/cases", {}, token=mine).status_code == 201
     assert post(server, CASES, {}, token=mine).status_code == 403
-    assert get(server, "/v1/projects", token=mine).status_code == 403
-    assert post(server, "/v1/projects", body, token=mine).status_code == 403
+    seen = get(server, "/v1/projects", token=mine).json()["projects"]
+    assert [project["name"] for project in seen] == ["second"]
+    assert seen[0]["learner"] == {"name": "seq-oos", "options": {}}
+    assert "'second' only" in get(server, "/metrics", token=mine).json()["detail"]
+    assert "the scope admin" in post(server, "/v1/projects", body, token=mine).json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"reward": 2.0}, "#/reward"),
+        ({"reward": True}, "#/reward"),
+        ({"reword": 1.0}, "#/reword"),
+        ({"reward": 1.0, "a/b": 0}, "#/a~1b"),
+        ({}, "#/reward"),
+    ],
+)
+def test_a_refusal_names_the_field(server, body, pointer):
+    case = post(server, CASES, {}).json()["case"]
+    refused = post(server, f"{CASES}/{case}/reward", body)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == pointer
+    assert refused.json()["detail"].startswith(f"{pointer[2:]}: ")
 
 
 def test_who_has_no_token_gets_nothing(server):
@@ -307,7 +328,9 @@ def test_other_methods_are_refused(server, method, path):
 
 
 def test_other_hosts_kinds_and_arguments_are_refused(server):
-    assert get(server, "/healthz", host="evil.example").status_code == 421
+    refused = get(server, "/healthz", host="evil.example")
+    assert refused.status_code == 421
+    assert "'evil.example'; --allow-host adds one" in refused.json()["detail"]
     assert get(server, "/healthz", host=f"localhost:{server.port}").status_code == 200
     assert post(server, CASES, {}, content_type="text/plain").status_code == 415
     assert (
@@ -394,7 +417,8 @@ def test_the_document_names_every_call(server):
     document = get(server, "/openapi.json", token="none").json()
     assert document["openapi"].startswith("3.")
     calls = {(m.upper(), p) for p, methods in document["paths"].items() for m in methods}
-    assert len(calls) == 17
+    assert len(calls) == 20
+    assert ("GET", "/metrics") in calls
     assert ("POST", "/v1/projects/{project}/cases/{case}/reward") in calls
     text = json.dumps(document)
     for name in ("NewProject", "CaseAnswer", "ProblemDetails"):

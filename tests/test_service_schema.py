@@ -13,6 +13,7 @@ import pytest
 
 from askwise.service.ledger import open_ledger
 from askwise.service.messages import EventLine
+from askwise.service.metrics import KIND
 from askwise.service.replay import verify
 from serving import PROBLEM, served
 
@@ -161,6 +162,8 @@ def test_an_answer_is_what_was_asked_for_or_a_refusal(run):
         assert 200 <= request.status < 500, request
         exports = request.path[1:] == ["events"]
         good = "application/x-ndjson" if exports else "application/json"
+        if request.answer.startswith(b"# HELP"):
+            good = KIND
         assert request.kind == (good if request.status < 300 else "application/problem+json")
         if request.status >= 400:
             assert json.loads(request.answer)["status"] == request.status

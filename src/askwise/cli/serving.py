@@ -74,6 +74,8 @@ def verify(
 
     ledger = open_ledger(_existing(db))
     names = [p.name for p in ledger.projects()] if project is None else [project]
+    if not names:
+        say(f"{db} holds no projects")
     is_equal = True
     for name in names:
         verdict = compare(ledger, name)
@@ -215,5 +217,5 @@ def revoke_token(
 def _existing(db: str) -> str:
     """The database, which must be there: reading must not create one."""
     if "://" not in db and not Path(db).is_file():
-        raise FileNotFoundError(2, "there is no such ledger", db)
+        raise LedgerError(f"there is no ledger at {str(Path(db).absolute())!r}: --db says where")
     return db

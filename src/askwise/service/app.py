@@ -135,7 +135,8 @@ class App:
         name, _, port = host.rpartition(b":")
         bare = name if name and port.isdigit() else host
         if bare not in self._hosts:
-            raise Refusal(421, "this server does not answer to that host", "header:Host")
+            asked = f"this server does not answer to the host {bare.decode('latin-1')!r}"
+            raise Refusal(421, f"{asked}; --allow-host adds one", "header:Host")
 
     def _check_token(self, request: Request, scope: str, project: str) -> StoredToken:
         token = EVERYTHING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -119,6 +120,8 @@ def observe(
 
 def reward(name: str, case: int, amount: float, default: bool, replaces: bool) -> Call[CaseAnswer]:
     """POST /v1/projects/P/cases/C/reward."""
+    if not math.isfinite(amount):  # JSON has no such numbers
+        raise ServiceError(f"a reward must be a number from 0 to 1, got {amount!r}")
     body = Rewarding(amount, default, replaces)
     return Call("POST", _path(name, "cases", case, "reward"), CaseAnswer, body)
 

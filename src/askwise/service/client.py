@@ -34,12 +34,15 @@ from askwise.service.openapi import BatchAnswer
 
 T = TypeVar("T")
 
-_NO_ANSWER = "no answer after {attempts} attempts: {error}"
-
 
 def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
     headers = {"authorization": f"Bearer {token}"} if token else {}
     return {"base_url": url, "headers": headers, "timeout": timeout}
+
+
+def _no_answer(call: Call[Any], attempts: int, error: Exception) -> ServiceError:
+    text = f"{type(error).__name__} {error}".strip()
+    return ServiceError(f"{call.method} {call.path}: no answer in {attempts} attempts: {text}")
 
 
 class Client:
@@ -171,9 +174,8 @@ class Client:
                     call.method, call.path, content=call.content, headers=call.headers
                 )
             except httpx.TransportError as error:
-                if is_last:
-                    text = _NO_ANSWER.format(attempts=attempt + 1, error=error)
-                    raise ServiceError(f"{call.method} {call.path}: {text}") from error
+                if is_last or isinstance(error, httpx.UnsupportedProtocol):
+                    raise _no_answer(call, attempt + 1, error) from error
                 time.sleep(wait_before(attempt, None))
                 continue
             if response.status_code not in WORTH_RETRYING or is_last:
@@ -310,9 +312,8 @@ class AsyncClient:
                     call.method, call.path, content=call.content, headers=call.headers
                 )
             except httpx.TransportError as error:
-                if is_last:
-                    text = _NO_ANSWER.format(attempts=attempt + 1, error=error)
-                    raise ServiceError(f"{call.method} {call.path}: {text}") from error
+                if is_last or isinstance(error, httpx.UnsupportedProtocol):
+                    raise _no_answer(call, attempt + 1, error) from error
                 await asyncio.sleep(wait_before(attempt, None))
                 continue
             if response.status_code not in WORTH_RETRYING or is_last:

@@ -126,7 +126,8 @@ class Desk:
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
         if status in (Status.OBSERVING, Status.CANCELLED):
-            raise Refusal(409, f"case {case.id} {_is(status)}: there is nothing to reward")
+            wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
+            raise Refusal(409, f"case {case.id} {_is(status)}{wants}: there is nothing to reward")
         if status == Status.REWARDED and not body.default and not body.replaces:
             raise Refusal(
                 409,

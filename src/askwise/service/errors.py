@@ -11,6 +11,7 @@ import msgspec
 from askwise.service.messages import Flaw, ProblemDetails
 
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
+_FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
 
 
 class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure)
@@ -56,8 +57,12 @@ def malformed(error: Exception, within: str = "") -> Refusal:
     if not isinstance(error, msgspec.ValidationError):
         return Refusal(400, f"the body is not JSON: {text}")
     at = _AT.search(text)
-    pointer = within + (_pointer(at["path"]) if at else "")
-    return Refusal(422, text[: at.start()] if at else text, f"#{pointer}")
+    if at is not None:
+        text, within = text[: at.start()], within + _pointer(at["path"])
+    field = _FIELD.match(text)
+    if field is not None:
+        within += f"/{field['name'].replace('~', '~0').replace('/', '~1')}"
+    return Refusal(422, f"{within[1:]}: {text}" if within else text, f"#{within}")
 
 
 def _pointer(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -23,6 +24,21 @@ def log(level: str, what: str, **more: Any) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(msgspec.json.encode(line | more).decode() + "\n")
         sys.stderr.flush()
+
+
+class Lines(logging.Handler):
+    """What the library says, in the same lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        log(record.levelname.lower(), record.getMessage())
+
+
+def say_all_in_lines() -> None:
+    """From now on nothing else is written to standard error."""
+    logger = logging.getLogger("askwise")
+    logger.addHandler(Lines())
+    logger.propagate = False
 
 
 def log_failure(what: str, error: BaseException) -> None:

@@ -34,7 +34,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     pass
 
 
-class ChosenLearner(_Body):
+class ChosenLearner(_Body, omit_defaults=False):
     """A learner of the registry, by its name, and its options."""
 
     name: Annotated[str, Meta(examples=served())] = "learner"
@@ -118,7 +118,7 @@ class ProjectAnswer(msgspec.Struct):
     """A project as it stands."""
 
     name: str
-    problem: msgspec.Raw
+    problem: Problem
     learner: ChosenLearner
     created: str
     policy_version: int

@@ -70,7 +70,7 @@ class Call(NamedTuple):
 
 CALLS = (
     Call("GET", "/v1/token", "token", "", "What this token may do.", TokenAnswer),
-    Call("GET", "/v1/projects", "projects", "read", "List the projects.", Projects),
+    Call("GET", "/v1/projects", "projects", "", "The projects that this token is for.", Projects),
     Call(
         "POST",
         "/v1/projects",
@@ -173,6 +173,15 @@ CALLS = (
 )
 
 
+_STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
+WATCHING: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "/healthz": ("Whether it runs.", "application/json", _STATUS),
+    "/readyz": ("Whether it can decide: 503 if not.", "application/json", _STATUS),
+    "/metrics": ("For Prometheus; needs the scope read.", "text/plain", {"type": "string"}),
+}
+"""What whoever looks after the service asks: path, what it says, and how."""
+
+
 def document(*, authenticates: bool = True) -> dict[str, Any]:
     """The OpenAPI document; where tokens are switched off, it says so."""
     types = [call.answers for call in CALLS] + [c.body for c in CALLS if c.body is not None]
@@ -186,6 +195,8 @@ def document(*, authenticates: bool = True) -> dict[str, Any]:
     for k, call in enumerate(CALLS):
         body = next(bodies) if call.body is not None else None
         paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, body, answers[k])
+    for path, (says, kind, schema) in WATCHING.items():
+        paths[path] = {"get": _watching(path, says, kind, schema)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "askwise", "version": __version__},
@@ -196,6 +207,14 @@ def document(*, authenticates: bool = True) -> dict[str, Any]:
         },
         "security": [{"token": []}] if authenticates else [],
     }
+
+
+_REFUSED = {
+    "description": "Refused; nothing was changed.",
+    "content": {
+        "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
+    },
+}
 
 
 def _operation(call: Call, body: Any, answer: Any) -> dict[str, Any]:
@@ -221,7 +240,6 @@ def _operation(call: Call, body: Any, answer: Any) -> dict[str, Any]:
         parameters.append(
             {"name": "Idempotency-Key", "in": "header", "required": True, "schema": key}
         )
-    problem = {"$ref": "#/components/schemas/ProblemDetails"}
     operation = {
         "operationId": call.handler,
         "summary": call.says,
@@ -232,16 +250,25 @@ def _operation(call: Call, body: Any, answer: Any) -> dict[str, Any]:
                 "description": "As asked.",
                 "content": {call.kind: {"schema": _plain(answer)}},
             },
-            "default": {
-                "description": "Refused; nothing was changed.",
-                "content": {"application/problem+json": {"schema": problem}},
-            },
+            "default": _REFUSED,
         },
     }
     if body is not None:
         content = {"application/json": {"schema": _plain(body)}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
+
+
+def _watching(path: str, says: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    operation = {
+        "operationId": path[1:],
+        "summary": says,
+        "responses": {
+            "200": {"description": "As asked.", "content": {kind: {"schema": schema}}},
+            "default": _REFUSED,
+        },
+    }
+    return operation if path == "/metrics" else operation | {"security": []}
 
 
 def _plain(schema: Any) -> Any:

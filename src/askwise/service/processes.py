@@ -19,7 +19,7 @@ from collections.abc import Callable
 import msgspec
 
 from askwise.service.ledger import open_ledger
-from askwise.service.logs import log
+from askwise.service.logs import log, say_all_in_lines
 from askwise.service.replanner import Replanner, stand_back
 from askwise.service.server import listen, run, work
 from askwise.service.settings import Settings
@@ -41,10 +41,10 @@ PATIENCE = 30.0
 
 
 def first_token(db: str) -> str | None:
-    """A token for everything, if there is none at all yet; it cannot be shown again."""
+    """A token for everything, if there never was one; it cannot be shown again."""
     ledger = open_ledger(db)
     try:
-        if ledger.tokens():
+        if any(token.scope == "admin" and not token.project for token in ledger.tokens()):
             return None
         token, kept = new_token("admin")
         ledger.add_token(kept)
@@ -57,6 +57,7 @@ def serve(
     settings: Settings, *, demo: bool = False, started: Callable[[int], None] = lambda port: None
 ) -> None:
     """Serve until SIGTERM or SIGINT; `started` is told the port."""
+    say_all_in_lines()
     listening = listen(settings)
     port = listening.getsockname()[1]
     settings = msgspec.structs.replace(settings, port=port)
@@ -133,6 +134,7 @@ class Others:
 
 def main(role: str, number: str = "0") -> None:
     """One of the others."""
+    say_all_in_lines()
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     if role == "worker":
         _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -152,7 +154,7 @@ def main(role: str, number: str = "0") -> None:
         _on_end(lambda: os._exit(0))  # the compiler cannot be interrupted otherwise
         stand_back()
         rehearse()
-        return
+        os._exit(0)  # a thread still reads standard input
     ledger = open_ledger(settings.db)
     replanner = Replanner(ledger)
     _on_end(replanner.stop)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from askwise.problem import Problem
 from askwise.service.blocks import cases_of
 from askwise.service.counters import BLOCKWISE, DAILY, DAY
 from askwise.service.desk import Desk
@@ -32,7 +33,7 @@ def project_answer(project: Project) -> ProjectAnswer:
     """A project as it stands."""
     return ProjectAnswer(
         name=project.name,
-        problem=msgspec.Raw(project.problem),
+        problem=msgspec.json.decode(project.problem, type=Problem),
         learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
         created=timestamp(project.created),
         policy_version=project.version,

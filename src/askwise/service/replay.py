@@ -105,7 +105,9 @@ def verify(ledger: Ledger, name: str) -> Verdict:
     if len(replay.cases) != snapshot.opened:
         differences.append(f"{snapshot.opened} cases expected, found {len(replay.cases)}")
     differences += _compare_cases(ledger, project.id, snapshot.seq, replay.cases)
-    return Verdict(taken, len(replay.cases), len(snapshot.counters), differences)
+    return Verdict(
+        taken, len(replay.cases), sum(row.amount != 0 for row in snapshot.counters), differences
+    )
 
 
 def _compare(found: list[Increment], rebuilt: Counter[tuple[str, int, int]]) -> list[str]:

@@ -116,11 +116,13 @@ class Routes(Deciding):
         return one([result])
 
     async def projects(self, request: Request, target: Target) -> Response:
-        """All projects."""
+        """All projects that the token is for."""
         request.arguments()
-        return await self.aside(
-            lambda: _ok({"projects": [project_answer(p) for p in self.house.ledger.projects()]})
-        )
+        return await self.aside(self._projects, target.token.project)
+
+    def _projects(self, only: str) -> Response:
+        projects = [p for p in self.house.ledger.projects() if not only or p.name == only]
+        return _ok({"projects": [project_answer(p) for p in projects]})
 
     async def project(self, request: Request, target: Target) -> Response:
         """One project."""

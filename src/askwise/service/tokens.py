@@ -74,14 +74,15 @@ class TokenBook:
 
 def check_scope(token: StoredToken, scope: str, project: str) -> None:
     """Refuse what the token does not allow."""
-    if token.project and token.project != project:
-        raise Refusal(403, "this token is for another project", "header:Authorization")
     if SCOPES.index(token.scope) < SCOPES.index(scope):
         raise Refusal(
             403,
             f"this needs the scope {scope}, the token has {token.scope}",
             "header:Authorization",
         )
+    if token.project and token.project != project:
+        only = f"this token is for the project {token.project!r} only"
+        raise Refusal(403, only, "header:Authorization")
 
 
 EVERYTHING = StoredToken("", b"", "admin", "", 0, 0)
