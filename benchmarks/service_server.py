@@ -46,8 +46,11 @@ class Server:
     def others(self, role: str) -> list[int]:
         """The numbers of the server's other processes that have this role."""
         found = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        pids = [pid for children in found for pid in children.read_text().split()]
-        return [int(pid) for pid in pids if role in Path(f"/proc/{pid}/cmdline").read_text()]
+        roles = {}
+        for pid in [pid for children in found for pid in children.read_text().split()]:
+            with contextlib.suppress(OSError):  # it has just ended
+                roles[int(pid)] = Path(f"/proc/{pid}/cmdline").read_text()
+        return [pid for pid, command in roles.items() if role in command]
 
     def worked(self) -> float:
         """Seconds that its workers have had of the processors."""
@@ -60,7 +63,9 @@ class Server:
     def load(
         self, values: Values, seconds: float, *, batch: int = 0, connections: int = 64
     ) -> dict[str, Any]:
-        """What the load generator measured."""
+        """What the load generator measured, once the server has done what it does after a start."""
+        while self.others("rehearsal"):
+            time.sleep(0.1)
         command = [sys.executable, str(HERE / "service_load.py"), str(self.port), self.token]
         command += [PROJECT, "--values", msgspec.json.encode(values).decode()]
         command += ["--seconds", str(seconds), "--batch", str(batch)]
