@@ -66,6 +66,17 @@ def test_a_run_goes_on_where_the_learner_was():
     assert learner.statistics == once.statistics
 
 
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_rounds_of_a_given_length_are_as_long_in_a_run(kind):
+    class InPairs(kind):
+        round_length = 2
+
+    model = breast_cancer(cost=5.0)
+    learner = InPairs(model.problem)
+    run = aw.simulate(learner, Population(model), steps=2_000, rng=1)
+    assert max(np.bincount(run.round)) == 2  # shorter where a count doubled first
+
+
 def test_no_steps_are_no_cases():
     learner, run = run_of("seq-oos", steps=0)
     assert len(run) == len(run.gain) == len(run.observed) == 0

@@ -77,8 +77,11 @@ class OptimisticLearner(BaseLearner):
 
     @property
     def is_incremental(self) -> bool:
-        """Whether a planner keeps the plan up to date; else every round is planned in full."""
-        return self.way.is_incremental
+        """Whether a planner keeps the plan up to date; else every round is planned in full.
+
+        Its compiled loop knows only rounds that end when a count doubles.
+        """
+        return self.way.is_incremental and self.round_length is None
 
     def plan(self) -> Policy:
         """The policy that is best in the best of the plausible worlds."""
