@@ -461,6 +461,20 @@ def test_whoever_commits_copies_a_log_that_nobody_tends(tmp_path, monkeypatch):
     ledger.close()
 
 
+def test_a_replanner_that_may_not_stand_back_plans_all_the_same(tmp_path, monkeypatch):
+    def forbidden(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    ledger = open_ledger(str(tmp_path / "ledger.db"))
+    writer = Writer(ledger, Versions(ledger))
+    create(writer)
+    ask(writer, Opening())
+    monkeypatch.setattr("os.sched_setscheduler", forbidden)
+    monkeypatch.setattr("os.nice", forbidden)
+    assert Replanner(ledger).step() == 1
+    ledger.close()
+
+
 def test_a_replanner_that_keeps_its_learner_plans_as_one_that_begins_anew(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
     versions = Versions(ledger)

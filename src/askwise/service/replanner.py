@@ -7,6 +7,7 @@ plan that fails leaves the policy as it is, and the project says why.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import threading
@@ -142,9 +143,10 @@ class Replanner:
 
 def stand_back() -> None:
     """Requests go first. This thread only: whoever holds the ledger must not dawdle."""
-    if hasattr(os, "SCHED_BATCH"):
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    os.nice(10)
+    with contextlib.suppress(OSError):  # a sandbox may forbid it: then it thinks beside them
+        if hasattr(os, "SCHED_BATCH"):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        os.nice(10)
 
 
 def _now() -> int:
