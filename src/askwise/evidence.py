@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +24,10 @@ from askwise.statistics import UNIT, Statistics
 
 HAIR = 1e-12
 """Values closer than this part of β are ties: they may be sums in different orders."""
+
+
+CAUTION = 1.0
+"""How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
 
 
 class Chances(NamedTuple):
@@ -58,10 +62,12 @@ class Evidence(Protocol):
 class Beliefs:
     """A number for every state of a lattice: the truth, or the best guess of a model.
 
-    `variance(ψ, a)` is that of the mean reward, and `cases` is how many p rests on; both say
-    that all is known, if they are left out. Beliefs about a few observations of a larger problem
-    (`few`: their places in its lattice, and that) know nothing of the others. `averages_out`: the
-    mean of what an action earns after a look is what it earns before it, as it is in truth.
+    `variance` is that of the mean rewards, and `cases` is how many p rests on; both say that all is
+    known, if they are left out. Beliefs about a few observations of a larger problem (`few`: their
+    places in its lattice, and that) know nothing of the others.
+
+    What is best is asked of r̄ less `CAUTION` standard deviations: an action that was hardly tried
+    is not taken on hope, and a look after which everything would rest on little is not bought.
     """
 
     def __init__(
@@ -70,10 +76,9 @@ class Beliefs:
         probability: Floats,
         reward: Floats,
         *,
-        variance: Callable[[int, int], float] | None = None,
+        variance: Floats | None = None,
         cases: float = math.inf,
         few: tuple[Sequence[int], Lattice] | None = None,
-        averages_out: bool = True,
     ) -> None:
         self.lattice = lattice
         self.probability = probability
@@ -82,14 +87,17 @@ class Beliefs:
         """r̄(a, ψ) at [ψ, a]."""
         self.cases = cases
         self.few = few
-        self.averages_out = averages_out
-        self._variance = variance
+        self.variance = variance
+        """Of those, at [ψ, a]; None if they are known."""
 
     def estimates(self, *, slots: bool) -> Estimates:
         """As planners take it, without radii; p(ψ) stands once, or in every slot of a state."""
-        best: Floats = self.reward.max(axis=1)
+        reward = self.reward
+        if self.variance is not None:
+            reward = np.maximum(0.0, reward - CAUTION * np.sqrt(self.variance))
+        best: Floats = reward.max(axis=1)
         # The first action within a hair of the best: equals stay equal however they were summed.
-        action = (self.reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
+        action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
         weight = self.probability
         if slots:  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
@@ -125,7 +133,7 @@ class Beliefs:
     def earned(self, state: int, action: int) -> Earned | None:
         """r̄(a, ψ), as believed."""
         state = self._own(state)
-        variance = 0.0 if self._variance is None else self._variance(state, action)
+        variance = 0.0 if self.variance is None else self.variance.item(state, action)
         return Earned(self.reward.item(state, action), variance)
 
     def _own(self, state: int) -> int:
@@ -147,6 +155,12 @@ class Counted:
         self.statistics = statistics
         self.lattice = statistics.lattice
         self.by_visits = by_visits
+
+    def at(self, lattice: Lattice) -> Counted:
+        """The same counters at other prices."""
+        statistics = copy.copy(self.statistics)
+        statistics.lattice = lattice
+        return Counted(statistics, by_visits=self.by_visits)
 
     def contexts(self) -> Chances:
         """How often cases began in each context."""

@@ -56,6 +56,7 @@ class Policy(ABC):
         self.frequency = frequency
         """How often each context comes; None if there is one, or nothing is known of it."""
         self._source: Callable[[], Evidence] | None = None
+        self._is_recommended = False
         self.row_of = row_of
         self.actions = actions
         """h(ψ), indexed by row."""
@@ -67,6 +68,11 @@ class Policy(ABC):
         """Say what is known where it is used, so that its tree can say why; returns itself."""
         self._source = source
         return self
+
+    def recommended_by(self, evidence: Evidence) -> Self:
+        """It rests on this, and its value is the gain at the root of its tree; returns itself."""
+        self._is_recommended = True
+        return self.rests_on(lambda: evidence)
 
     @cached_property
     def evidence(self) -> Evidence | None:
@@ -84,7 +90,21 @@ class Policy(ABC):
 
     @property
     def value(self) -> float:
-        """The expected gain it was planned with: exact for an oracle, optimistic for a learner."""
+        """The expected gain: exact for an oracle, optimistic for the policy of a learner's round.
+
+        Of what is recommended it is the gain at the root of its tree.
+        """
+        gain = self._gain_at_root if self._is_recommended else None
+        return self.planned_value if gain is None else gain
+
+    @cached_property
+    def _gain_at_root(self) -> float | None:
+        reason = self.tree().root.reason
+        return None if reason is None else reason.gain
+
+    @property
+    def planned_value(self) -> float:
+        """The expected gain it was planned with."""
         contexts = range(self.lattice.contexts)
         if len(contexts) == 1:
             return self.value_from(START)

@@ -82,6 +82,8 @@ class Statistics:
         self.lattice = lattice
         self.cases = 0
         """Cases whose observations are counted; t − 1 when the next one opens."""
+        self.records = 0
+        """Of those, complete records: counted in every state, with the reward of every action."""
         self.is_sparse = sparse
         self.rows = _sparse_rows() if sparse else _dense_rows()
         """Which row is whose."""
@@ -367,7 +369,7 @@ class Statistics:
         if self.is_sparse:
             other += self
             return other
-        other.cases = self.cases
+        other.cases, other.records = self.cases, self.records
         for (_, mine), (_, theirs) in zip(self.arrays(), other.arrays(), strict=True):
             theirs[...] = mine
         return other
@@ -392,6 +394,7 @@ class Statistics:
         if most > MOST_CASES:
             raise StatisticsError(f"together {most:,} cases: at most {MOST_CASES:,} fit")
         self.cases += other.cases
+        self.records += other.records
         subset_visits, states, *counted = other._counted()
         self.give_rows(states)
         rows = self.rows_of(states)
@@ -416,6 +419,7 @@ class Statistics:
         self.paid_sums -= other.paid_sums
         if not only_rewards:
             self.cases -= other.cases
+            self.records -= other.records
             mine -= subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
             if not only_rewards or name in ("action_counts", "reward_sums"):
@@ -425,7 +429,7 @@ class Statistics:
         return (
             isinstance(other, Statistics)
             and self.lattice == other.lattice
-            and self.cases == other.cases
+            and (self.cases, self.records) == (other.cases, other.records)
             and all(
                 np.array_equal(mine, others)
                 for mine, others in zip(
@@ -454,6 +458,7 @@ class Statistics:
             "lattice": (lattice.problem, lattice.m),
             "sparse": self.is_sparse,
             "cases": self.cases,
+            "records": self.records,
             "states": self.states,
             "arrays": dict(self.arrays()),
         }
@@ -462,12 +467,16 @@ class Statistics:
         problem, m = state["lattice"]
         lattice = Lattice(problem, max_observations=m)
         self.__init__(lattice, sparse=state["sparse"])  # type: ignore[misc]
-        self.cases = state["cases"]
+        self.cases, self.records = state["cases"], state["records"]
         self.give_rows(state["states"][1:])
         for name, array in self.arrays():
             array[...] = state["arrays"][name]
 
     def __repr__(self) -> str:
+        if self.records:
+            whole = f"{self.records:,} complete records"
+            rest = self.cases - self.records
+            return f"<Statistics of {whole}{f' and {rest:,} cases' if rest else ''}>"
         rewards = int(self.action_counts.sum())
         return f"<Statistics of {self.cases:,} cases and {rewards:,} rewards>"
 

@@ -13,24 +13,23 @@ policies that are nowhere best: no search, no tolerance, some five plans for an 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from askwise._frames import framed
 from askwise._html import table
 from askwise.errors import OptionError
-from askwise.estimation.cautious import cautious_rewards
-from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
-from askwise.learners.plans import Sequential, Simultaneous, WayToBuy, row_finder
+from askwise.learners.plans import Sequential, Simultaneous, WayToBuy
+from askwise.learners.recommending import best_by, recommended
 from askwise.models import Model
 from askwise.oracle import best_set
-from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.policy import Policy, SimultaneousPolicy
 from askwise.trees.figures import Figures, share
 
 
@@ -43,6 +42,9 @@ class Knows(Protocol):
 
     def evidence(self) -> Evidence:
         """What is known."""
+
+    def recommend(self) -> Policy:
+        """What to buy and do by that."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +84,13 @@ class Piece(NamedTuple):
 class Worth:
     """The worth of every observation that can be bought. `print` it, or `worth["mri"]`."""
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: Market, policy: Policy | None = None) -> None:
         self._market = market
         self.problem = market.problem
         self.plan = market.plan
         """"sequential" or "simultaneous"."""
-        self.policy = market.best({}).policy
-        """The best one at today's prices."""
+        self.policy = market.today.policy if policy is None else policy
+        """What is recommended at today's prices."""
         self.rows = tuple(map(market.worth_of, market.names))
         """One for each observation, in the order of declaration."""
 
@@ -107,8 +109,8 @@ class Worth:
 
     @property
     def gain(self) -> float:
-        """Of a case, by the best policy at today's prices."""
-        return self.policy.value
+        """Of a case, by what is recommended at today's prices."""
+        return self._market.today.gain
 
     @property
     def blind_gain(self) -> float | None:
@@ -180,15 +182,22 @@ def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None)
         plan = "sequential" if way is None else way.name
     if plan not in ("sequential", "simultaneous"):
         raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
-    known: Any = source
     if isinstance(source, Model):
-        known = source.beliefs(Lattice(source.problem))
-    elif not isinstance(source, Beliefs | Counted):
-        if not hasattr(source, "evidence"):
-            kind = type(source).__name__
-            raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
-        known = source.evidence()
-    return Worth(Market(known, plan))
+        return Worth(Market(source.beliefs(Lattice(source.problem)), plan))
+    if isinstance(source, Beliefs | Counted):
+        return Worth(Market(source, plan))
+    if not hasattr(source, "evidence"):
+        kind = type(source).__name__
+        raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
+    if plan != source.way.name:
+        return Worth(Market(_known(source.evidence()), plan))
+    policy = source.recommend()
+    return Worth(Market(_known(policy.evidence), plan), policy)
+
+
+def _known(evidence: Evidence | None) -> Beliefs | Counted:
+    assert isinstance(evidence, Beliefs | Counted)
+    return evidence
 
 
 class Offer(NamedTuple):
@@ -215,11 +224,17 @@ class Line(NamedTuple):
 
 
 class Market:
-    """The best policies at all prices, if what is known is true."""
+    """The best policies at all prices, if what is known is true.
+
+    Policies are compared by what can be relied on, as when one is recommended; gains are told as
+    means. So all are moved by the same amount: what is recommended has the gain of its tree.
+    """
 
     def __init__(self, evidence: Beliefs | Counted, plan: str) -> None:
-        self.evidence = evidence
+        # a few of the observations of a whole are a problem of their own
+        self.evidence = evidence.alone() if isinstance(evidence, Beliefs) else evidence
         self.plan = plan
+        self.way: WayToBuy = Sequential() if plan == "sequential" else Simultaneous()
         self.lattice = evidence.lattice
         self.problem = self.lattice.problem
         self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
@@ -227,13 +242,11 @@ class Market:
         self._hair = 10 * HAIR * self.problem.reward_value
         self._without: dict[str, float] = {}
         self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
-        if isinstance(evidence, Counted):
-            statistics = evidence.statistics
-            radii = practical_radii(width=1.0).at(statistics.cases + 1)
-            known = cautious_rewards(statistics, radii, by_visits=evidence.by_visits)
-            self._cautious = known._replace(doubt=0.0)
-        else:  # a few of the observations of a whole are a problem of their own
-            self.evidence = evidence.alone()
+        self._shift = 0.0
+        policy = recommended(self.way, self.evidence)
+        self.today = self._offer(policy, policy.value)
+        """What is recommended."""
+        self._shift = self.today.gain - best_by(self.way, self.evidence, self.lattice).planned_value
         self._idle_cost = 0.0
         """Of what is left out because it is not believed to matter, but would be paid for."""
         if isinstance(evidence, Beliefs) and evidence.few is not None:
@@ -245,16 +258,19 @@ class Market:
         """The best policy at these prices; others are today's."""
         key = tuple(prices.items())
         if key not in self._offers:
-            policy = self._policy(self.lattice.priced(prices))
-            bought, paid = (
-                dict(zip(self.names, part, strict=True)) for part in shares(policy, self.evidence)
-            )
-            self._offers[key] = Offer(policy, policy.value, bought, paid)
+            policy = best_by(self.way, self.evidence, self.lattice.priced(prices))
+            self._offers[key] = self._offer(policy, policy.planned_value + self._shift)
         return self._offers[key]
+
+    def _offer(self, policy: Policy, gain: float) -> Offer:
+        bought, paid = (
+            dict(zip(self.names, part, strict=True)) for part in shares(policy, self.evidence)
+        )
+        return Offer(policy, gain, bought, paid)
 
     def worth_of(self, name: str) -> ObservationWorth:
         """What one observation is worth."""
-        now = self.best({})
+        now = self.today
         return ObservationWorth(
             name=name,
             price=self.prices[name],
@@ -268,32 +284,41 @@ class Market:
     def without(self, name: str) -> float:
         """V(∞)."""
         if name not in self._without:
-            self._without[name] = self._policy(self.lattice.without(name)).value
+            policy = best_by(self.way, self.evidence, self.lattice.without(name))
+            self._without[name] = policy.planned_value + self._shift
         return self._without[name]
 
     def blind_gain(self) -> float | None:
-        """The best action in each context, without looking."""
-        total = 0.0
+        """What would be done in each context without looking."""
+        total, act = 0.0, self.today.policy.act
         for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            actions = range(len(self.problem.actions))
-            earned = [self.evidence.earned(context, action) for action in actions]
-            means = [one.mean for one in earned if one is not None]
-            if part > 0 and not means:
+            earned = self.evidence.earned(context, act(context))
+            if part > 0 and earned is None:
                 return None
-            total += part * max(means, default=0.0)
+            total += 0.0 if earned is None else part * earned.mean
         return self.problem.reward_value * total
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
         if isinstance(self.evidence, Counted):
             return None
-        lattice = self.lattice
-        values = best_set(lattice, self.evidence).values
+        lattice, best = self.lattice, best_set(self.lattice, self.evidence)
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
         for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            total += part * max(values.item(lattice.parcel(s, context)) for s in full)
+            if part > 0:
+                worth = {s: best.values.item(lattice.parcel(s, context)) for s in full}
+                total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
         return total - self._idle_cost
+
+    def _gain_of_set(self, subset: int, context: int, best: SimultaneousPolicy) -> float:
+        """What the cases of a context gain that buy a set, in all cases."""
+        assert isinstance(self.evidence, Beliefs)
+        parcel = self.lattice.parcel(subset, context)
+        states = np.arange(*self.lattice.layout.parcels[parcel : parcel + 2])
+        earned = self.evidence.reward[states, best.actions[states]]
+        gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
+        return float(self.evidence.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> Line:
         """The line of the best policy at a price."""
@@ -342,20 +367,6 @@ class Market:
         else:
             yield from self._between(name, low, middle)
             yield from self._between(name, middle, high)
-
-    def _policy(self, lattice: Lattice) -> Policy:
-        evidence = self.evidence
-        if isinstance(evidence, Beliefs):
-            way: WayToBuy = Sequential() if self.plan == "sequential" else Simultaneous()
-            return way.best_policy(lattice, evidence)
-        statistics, known = copy.copy(evidence.statistics), self._cautious
-        statistics.lattice = lattice
-        views = (row_finder(statistics), statistics.frequency())
-        if self.plan == "sequential":
-            path = plan_seen_paths(statistics, known)
-            return SequentialPolicy(lattice, path.next, known.action, path.values, *views)
-        sets = plan_seen_sets(statistics, known)
-        return SimultaneousPolicy(lattice, sets.sets, known.action, sets.values, *views)
 
 
 def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float]]:

@@ -1,7 +1,5 @@
 """What can be relied on, from what was seen only; by row, from the largest states down."""
 
-import math
-
 from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child
 from askwise._kernels.prices import price
@@ -25,15 +23,10 @@ def average_upwards(
     order: Integers,
     subsets: Integers,
     by_visits: bool,
-    per_outcome: float,
     reward: Floats,
     room: Floats,
-    most: Floats,
 ) -> None:
-    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') − doubt ) over the looks taken.
-
-    The doubt is what it costs to move conf₂ / 2 of p̂ from the best outcome to one worth nothing.
-    """
+    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') ) over the looks taken."""
     m = layout.members.shape[1]
     actions = reward.shape[1]
     for row in order:
@@ -50,20 +43,15 @@ def average_upwards(
             total = 0
             for action in range(actions):
                 room[action] = 0.0
-                most[action] = 0.0
             for x in range(layout.radices[i]):
                 below = find(counters.rows, first + x * stride)
                 n = seen(counters, below, slot, by_visits)
                 total += n
                 for action in range(actions):
                     room[action] += n * reward[below, action]
-                    if n > 0:
-                        most[action] = max(most[action], reward[below, action])
             if total > 0:
-                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
                 for action in range(actions):
-                    mean = room[action] / total - moved * most[action]
-                    reward[row, action] = max(reward[row, action], mean)
+                    reward[row, action] = max(reward[row, action], room[action] / total)
 
 
 @bare
@@ -74,14 +62,10 @@ def plan_seen_paths(
     subsets: Integers,
     tariff: Tariff,
     stop: Floats,
-    per_outcome: float,
     out_value: Floats,
     out_next: Choices,
 ) -> None:
-    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − doubt − c_i ) over the looks taken.
-
-    The same doubt as in `average_upwards`: a look that changes nothing is worth nothing.
-    """
+    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − c_i ) over the looks taken."""
     m = layout.members.shape[1]
     for row in order:
         out_value[row] = stop[row]
@@ -99,7 +83,6 @@ def plan_seen_paths(
             cost = price(layout, tariff, subset, state, i)
             total = 0
             earned = 0.0
-            best = 0.0
             for x in range(layout.radices[i]):
                 below = find(counters.rows, first + x * stride)
                 n = counters.transitions[below, slot]
@@ -108,11 +91,8 @@ def plan_seen_paths(
                 if x == tariff.refunded[i]:
                     worth += cost
                 earned += n * worth
-                if n > 0:
-                    best = max(best, worth)
             if total > 0:
-                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
-                worth = earned / total - moved * best - cost
+                worth = earned / total - cost
                 if worth > out_value[row]:
                     out_value[row] = worth
                     out_next[row] = i

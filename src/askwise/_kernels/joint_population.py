@@ -47,16 +47,20 @@ def improve_population(
     digits: Integers,
     radices: Integers,
     seen: Integers,
+    whole: Floats,
     mass: float,
     floor: float,
     p: Floats,
 ) -> None:
-    """p(φ) ← (Σ_ψ n(ψ) p(φ | ψ) + mass · q(φ) + floor / F) / total, in place."""
+    """p(φ) ← (n(φ) + Σ_ψ n(ψ) p(φ | ψ) + mass · q(φ) + floor / F) / total, in place.
+
+    `whole` is n(φ), the cases in which everything was seen, `seen` is n(ψ), all others.
+    """
     cells = len(p)
     expected = np.empty(cells)
     product_of_marginals(digits, radices, p, expected)
     for cell in range(cells):
-        expected[cell] = mass * expected[cell] + floor / cells
+        expected[cell] = whole[cell] + mass * expected[cell] + floor / cells
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
         for state in range(offsets[subset], offsets[subset + 1]):

@@ -119,17 +119,23 @@ def posterior(
     counts: Integers,
     sums: Integers,
     unit: float,
+    known: Floats,
+    pull: Floats,
     out_factor: Floats,
     out_mean: Floats,
 ) -> None:
-    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹."""
+    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹.
+
+    `known` is N(φ) / v(φ) of complete records, `pull` that times (r̂(φ) − ½), both at [a, φ].
+    """
     for action in range(counts.shape[1]):
         factor = out_factor[action]
         mean = out_mean[action]
         for i in range(len(factor)):
             for j in range(len(factor)):
                 factor[i, j] = inverse_prior[i, j]
-        mean[:] = 0.0
+            factor[i, i] += known[action, i]
+            mean[i] = pull[action, i]
         add_evidence(
             order, offsets, p, within, counts[:, action], sums[:, action], unit, factor, mean
         )
@@ -154,6 +160,51 @@ def rewards_of_states(
                     cell = order[subset, place]
                     total += p[cell] * rewards[action, cell]
                 out[state, action] = min(1.0, max(0.0, total / within[state]))
+
+
+@jit
+def inverse_upper(factor: Floats, out: Floats) -> None:
+    """U⁻¹ of an upper triangular U."""
+    n = len(factor)
+    out[:] = 0.0
+    for k in range(n - 1, -1, -1):
+        row = out[k]
+        pivot = 1.0 / factor[k, k]
+        row[k] = pivot
+        for other in range(k + 1, n):
+            scale = -pivot * factor[k, other]
+            below = out[other]
+            for column in range(other, n):
+                row[column] += scale * below[column]
+
+
+@jit
+def variances_of_states(
+    order: Integers,
+    offsets: Integers,
+    p: Floats,
+    within: Floats,
+    inverse: Floats,
+    out: Floats,
+) -> None:
+    """‖U⁻ᵀ p(· | ψ)‖², the variance of r(ψ), of every state, for one action; `inverse` is U⁻¹."""
+    cells = len(p)
+    found = np.empty(cells)
+    for subset in range(len(offsets) - 1):
+        width = cells // (offsets[subset + 1] - offsets[subset])
+        for state in range(offsets[subset], offsets[subset + 1]):
+            first = (state - offsets[subset]) * width
+            found[:] = 0.0
+            for place in range(first, first + width):
+                cell = order[subset, place]
+                row = inverse[cell]
+                weight = p[cell]
+                for column in range(cell, cells):
+                    found[column] += weight * row[column]
+            total = 0.0
+            for column in range(cells):
+                total += found[column] * found[column]
+            out[state] = total / (within[state] * within[state])
 
 
 @jit

@@ -23,7 +23,9 @@ import numpy as np
 from askwise._typing import Floats, Integers
 from askwise.errors import StatisticsError
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.records import CompleteRecords
 from askwise.estimation.shortlist import Beliefs, Shortlist, SmallWorld, small_world
+from askwise.estimation.tabled import CountedRecords, Tabled, counted_records, joined, rows_of
 from askwise.lattice import Lattice
 from askwise.layout import count_states
 from askwise.problem import Panel, Problem
@@ -49,6 +51,10 @@ MOST_PAIRS = 24
 MOST_STATES = 8_000
 MOST_CELLS = 512
 """What a shortlist may have."""
+
+MOST_TABLED = 50_000
+MOST_SUBSETS = 1_500
+"""What a shortlist may have after complete records."""
 
 LIKELY = -3.0
 """Log odds from which an observation may be on the shortlist."""
@@ -112,7 +118,10 @@ class AdditiveModel:
             np.full((size, size), -1),
             np.zeros((MOST_PAIRS, values, values, actions)),
         )
+        self.records: CompleteRecords | None = None
+        """The complete records that it began with, if it did."""
         self._shortlists: dict[tuple[int, ...], Shortlist] = {}
+        self._counted: dict[tuple[int, ...], CountedRecords] = {}
 
     # --- what it keeps ---------------------------------------------------------------------------
 
@@ -149,6 +158,7 @@ class AdditiveModel:
         """Have the same states at other prices."""
         self.lattice = lattice
         self._shortlists.clear()
+        self._counted.clear()
 
     def apart(self) -> AdditiveModel:
         """The same model; what happens to one does not change the other."""
@@ -156,6 +166,7 @@ class AdditiveModel:
         other.inside, other.owner = self.inside.copy(), self.owner.copy()
         other.effects = type(self.effects)._make(array.copy() for array in self.effects)
         other._shortlists = {}
+        other._counted = dict(self._counted)
         return other
 
     @property
@@ -189,11 +200,35 @@ class AdditiveModel:
         sums: Floats = np.asarray(statistics.reward_sums[rows] * UNIT, np.float64)
         return Data(seen, value, counts, sums)
 
-    def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened:
+    def count_log(self, statistics: Statistics) -> None:
+        """Tally what a log shows of each observation by itself.
+
+        Of complete records that is everything. Of decisions it is what was looked at first, or at
+        once with others, which depended on nothing that had been seen.
+        """
+        lattice, tallies = self.lattice, self.tallies.marginal
+        if self.records is not None:
+            for i, digits in enumerate(self.records.digits.T):
+                np.add.at(tallies[i], digits, self.records.counts)
+        contexts = np.arange(lattice.contexts)
+        came = statistics.visits[statistics.rows_of(contexts)]
+        for j, stride in enumerate(lattice.layout.given.tolist()):
+            digit = contexts // stride % lattice.outcomes[lattice.buyable + j]
+            np.add.at(tallies[lattice.buyable + j], digit, came)
+        for i in range(lattice.buyable):
+            below = children_in(lattice, i)
+            rows = statistics.rows_of(below.ravel()).reshape(below.shape)
+            seen = statistics.visits[rows] + statistics.transitions[rows, 0]
+            if statistics.is_sparse:
+                seen = np.where(rows > 0, seen, 0)
+            tallies[i, : below.shape[1]] += seen.sum(axis=0)
+
+    def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened | Tabled:
         """Sweep over everything, and shortlist what was drawn."""
         from askwise._kernels.additive_sweep import draw_base, sweep_mains, sweep_pairs
 
-        data = self.data(statistics)
+        met = self.data(statistics)
+        data = met if self.records is None else joined(met, rows_of(self.records))
         belief = self.belief(data)
         size = len(self.inside)
         residual = np.empty_like(data.sums)
@@ -206,6 +241,11 @@ class AdditiveModel:
         )
         pair_odds = pair_evidence + belief.pair_odds[self.inside[:, None] + self.inside]
         few = self.shortlist(odds, pair_odds)
+        pairs = self._pairs_to_try(rng, pair_evidence, pair_odds)
+        if self.records is not None:
+            if few.observations not in self._counted:
+                self._counted = {few.observations: counted_records(self.records, few)}
+            return Tabled(met, few, self._counted[few.observations], pairs)
         chosen = np.array(few.observations)
         beliefs = Beliefs(
             [self.marginal(i) for i in few.observations],
@@ -214,12 +254,15 @@ class AdditiveModel:
             MAIN_SPREAD**2 * chance(odds[chosen]),
             PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        above = np.triu_indices(self.lattice.buyable, 1)  # the others are known anyway
-        if self.lattice.buyable > 1:
-            pairs = np.stack(above, axis=1)[pick(rng, pair_evidence[above], pair_odds[above])]
-        else:
-            pairs = np.zeros((1, 2), np.int64)
         return Screened(data, few, beliefs, pairs)
+
+    def _pairs_to_try(
+        self, rng: np.random.Generator, pair_evidence: Floats, pair_odds: Floats
+    ) -> Integers:
+        if self.lattice.buyable == 1:
+            return np.zeros((1, 2), np.int64)
+        above = np.triu_indices(self.lattice.buyable, 1)  # the others are known anyway
+        return np.stack(above, axis=1)[pick(rng, pair_evidence[above], pair_odds[above])]
 
     def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
         """The likeliest of what may matter, as far as its table stays small."""
@@ -229,7 +272,7 @@ class AdditiveModel:
         order = np.argsort(-strength, kind="stable").tolist()
         chosen = order[:1]
         for i in order[1:]:
-            if strength[i] <= LIKELY:
+            if strength[i] <= LIKELY and self.records is None:
                 break
             if self._is_small((*chosen, i)):
                 chosen.append(i)
@@ -239,7 +282,11 @@ class AdditiveModel:
         """Whether a shortlist of these has a small enough table."""
         bought = [self._radix(i) for i in chosen if i < self.lattice.buyable]
         contexts = math.prod(self._radix(i) for i in chosen if i >= self.lattice.buyable)
-        states = contexts * count_states(bought, min(self.lattice.m, len(bought)))
+        m = min(self.lattice.m, len(bought))
+        states = contexts * count_states(bought, m)
+        if self.records is not None:
+            subsets = sum(math.comb(len(bought), k) for k in range(m + 1))
+            return states <= MOST_TABLED and subsets <= MOST_SUBSETS
         return contexts * math.prod(bought) <= MOST_CELLS and states <= MOST_STATES
 
     def belief(self, data: Data) -> Belief:
@@ -292,6 +339,12 @@ class AdditiveModel:
             reward_value=problem.reward_value,
             panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
         )
+
+
+def children_in(lattice: Lattice, i: int) -> Integers:
+    """(contexts, outcomes): the states in which just one observation is known."""
+    contexts = range(lattice.contexts)
+    return np.array([list(lattice.children(g, i)) for g in contexts], np.int64)
 
 
 def chance(log_odds: Floats) -> Floats:

@@ -1,9 +1,8 @@
 """What can be relied on: the opposite of optimism, for those who want to deploy and not to learn.
 
-    r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̌(ψ' | ψ, i) r(a, ψ'),  0 )
+    r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̂(ψ' | ψ, i) r(a, ψ'),  0 )
 
-over the looks i that were ever taken in ψ, p̌ being p̂ with conf₂/2 moved from the best outcome to
-nothing: a look taken twice says little. An action never tried counts 0, so nothing is
+over the looks i that were ever taken in ψ. An action never tried counts 0, so nothing is
 recommended on hope. But what is known of an action after one more look is known before it too, as
 an average: without the second term a state that was only passed through would seem worthless, and a
 look that changes nothing would be recommended.
@@ -14,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._typing import Choices, Floats, Integers
-from askwise.radii import Radii
+from askwise.estimation.optimistic import practical_radii
 from askwise.statistics import Statistics
 
 
@@ -29,17 +28,16 @@ class Cautious(NamedTuple):
     """The subset of each row's state."""
     order: Integers
     """The rows from the largest states down."""
-    doubt: float
-    """conf₂² · n for one outcome: how much p̂ is doubted."""
 
 
-def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -> Cautious:
+def cautious_rewards(statistics: Statistics, *, by_visits: bool) -> Cautious:
     """The rewards that are exceeded with confidence.
 
     p̂ comes from N(ψ') if cases bought sets (`by_visits`), else from N(ψ, i, ψ').
     """
     from askwise._kernels.cautious import average_upwards
 
+    radii = practical_radii(width=1.0).at(statistics.cases + 1)
     layout, states = statistics.lattice.layout, statistics.states
     subsets = np.searchsorted(layout.offsets, states, side="right") - 1
     order = np.argsort(-layout.sizes[subsets], kind="stable")
@@ -48,18 +46,7 @@ def cautious_rewards(statistics: Statistics, radii: Radii, *, by_visits: bool) -
     mean = statistics.mean_rewards()[: len(states)]
     lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
-    room, most = np.empty((2, reward.shape[1]))
-    doubt = 0.0 if by_visits else radii.per_outcome  # cases that bought sets saw all parts of them
-    average_upwards(
-        layout,
-        statistics.counters,
-        order,
-        subsets,
-        by_visits,
-        doubt,
-        reward,
-        room,
-        most,
-    )
+    room = np.empty(reward.shape[1])
+    average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
     action = reward.argmax(axis=1).astype(np.int16)
-    return Cautious(reward.max(axis=1), action, subsets, order, doubt)
+    return Cautious(reward.max(axis=1), action, subsets, order)

@@ -17,6 +17,9 @@ Maximum likelihood from incomplete data via the EM algorithm, 1977).
 **Rewards.** For each action a Gaussian, with the prior of `anova.py` and one linear observation
 Σ_φ p(φ | ψ) r(a, φ) for each state acted in; `_kernels/joint_rewards.py` has the equations.
 
+**Complete records** (`take`) are cases whose full state is known: each counts once, in its own
+cell, for p and for the rewards of every action. So a log and live cases are one body of evidence.
+
 Imagined cases and the prior are fixed while counts grow: in the limit the counts alone decide.
 """
 
@@ -30,6 +33,7 @@ from askwise._typing import Floats, Integers
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import agreement, inverse_covariance
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.records import CompleteRecords
 from askwise.lattice import Lattice
 from askwise.problem import Problem
 from askwise.radii import Radii
@@ -72,12 +76,33 @@ class JointModel:
         self._inverse_prior = inverse_covariance(radices)[agreement(self._digits)]
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
+        self._whole = np.zeros(cells)
+        self._known, self._pull = np.zeros((2, actions, cells))
+
+    def take(self, records: CompleteRecords) -> None:
+        """Know complete records, in place of those it knew before."""
+        given = records.digits.shape[1] - self.lattice.buyable
+        digits = np.roll(records.digits.astype(np.int64), given, axis=1)
+        cell = np.ravel_multi_index(tuple(digits.T), tuple(self._radices))
+        cells, actions = len(self._whole), len(self._mean)
+        n: Floats = np.bincount(cell, records.counts, cells).astype(np.float64)
+        for action in range(actions):
+            total = np.bincount(cell, records.units[:, action] * UNIT, cells)
+            mean = (total + 1.0) / (n + 2.0)
+            self._known[action] = n / (mean * (1.0 - mean))
+            self._pull[action] = self._known[action] * (total / np.maximum(1.0, n) - 0.5)
+        self._whole = n
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
         """Go on from the last estimates with the counters of now."""
         from askwise._kernels.joint_population import improve_population
         from askwise._kernels.joint_rewards import posterior
 
+        if statistics.records:
+            raise StatisticsError(
+                "complete records that were counted in every state are not cases of their own: "
+                "aw.fit(...).learner() hands them over as they are"
+            )
         layout = self.lattice.layout
         seen = statistics.action_counts.sum(axis=1)
         for _ in range(steps):
@@ -87,6 +112,7 @@ class JointModel:
                 self._digits,
                 self._radices,
                 seen,
+                self._whole,
                 MASS,
                 FLOOR,
                 self.population,
@@ -101,6 +127,8 @@ class JointModel:
             statistics.action_counts,
             statistics.reward_sums,
             UNIT,
+            self._known,
+            self._pull,
             self._factor,
             self._mean,
         )
@@ -126,33 +154,35 @@ class JointModel:
         """E[r(a, ψ)] at [ψ, a]."""
         return self._of_states(0.5 + self._mean)
 
-    def variance(self, state: int, action: int) -> float:
-        """Of r(a, ψ): ‖U⁻ᵀ p(· | ψ)‖²."""
-        from askwise._kernels.joint_rewards import solve_lower
+    def variances(self) -> Floats:
+        """Of r(a, ψ), at [ψ, a]."""
+        from askwise._kernels.joint_rewards import inverse_upper, variances_of_states
 
-        subset = self.lattice.subset_of(state)
-        states = self.lattice.states(subset)
-        width = len(self.population) // len(states)
-        first = (state - states.start) * width
-        cells = self._order[subset, first : first + width]
-        x = np.zeros(len(self.population))
-        x[cells] = self.population[cells] / self.probability[state]
-        solve_lower(self._factor[action], x)
-        return float(x @ x)
+        found = np.empty((len(self._mean), self.lattice.size))
+        where = (self._order, self.lattice.layout.offsets, self.population, self.probability)
+        inverse = np.empty_like(self._factor[0])
+        for action, factor in enumerate(self._factor):
+            inverse_upper(factor, inverse)
+            variances_of_states(*where, inverse, found[action])
+        return np.ascontiguousarray(found.T)
 
     def draw(self, rng: np.random.Generator, spread: float, *, slots: bool) -> Estimates:
         """A world as the planners take it: a draw if the spread is 1, else so much nearer the mean.
 
         p(ψ) stands in every slot of a state, or once.
         """
+        reward = self.draw_rewards(rng, spread)
+        action = reward.argmax(axis=1).astype(np.int16)
+        return Estimates(reward.max(axis=1), action, self.weight(slots=slots), Radii())
+
+    def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
+        """r(a, ψ) of such a world, at [ψ, a]."""
         from askwise._kernels.joint_rewards import draw_rewards
 
         cells = np.empty_like(self._mean)
         noise = rng.standard_normal(self._mean.shape)
         draw_rewards(self._factor, self._mean, noise, spread, cells)
-        reward = self._of_states(cells)
-        action = reward.argmax(axis=1).astype(np.int16)
-        return Estimates(reward.max(axis=1), action, self.weight(slots=slots), Radii())
+        return self._of_states(cells)
 
     def weight(self, *, slots: bool) -> Floats:
         """p(ψ), once or in every slot: p(ψ' | ψ, i) is in proportion to it, from any parent."""

@@ -90,6 +90,8 @@ class SmallWorld(NamedTuple):
     """r(a, ψ) at [ψ, a]."""
     counts: Floats
     """N(a, ψ): the cases that its own rewards came from, at [ψ, a]."""
+    variance: Floats | None
+    """Of those rewards, at [ψ, a], if they are means; None of a draw."""
 
     @property
     def estimates(self) -> Estimates:
@@ -102,17 +104,10 @@ def small_world(
     few: Shortlist, beliefs: Beliefs, data: Data, rng: np.random.Generator, *, spread: float
 ) -> SmallWorld:
     """A world over the lattice of the few: a draw whose doubt is scaled by `spread`."""
-    from askwise._kernels.joint import marginalise, maximise, project
+    from askwise._kernels.joint import marginalise, maximise
 
     lattice, actions = few.lattice, data.counts.shape[1]
-    counts = np.empty((lattice.size, actions))
-    sums = np.empty((lattice.size, actions))
-    place = np.full(int(data.seen.max(initial=-1)) + 1, -1)
-    for j, i in enumerate(few.observations):
-        if i < len(place):
-            place[i] = j
-    project(lattice.layout, place, data, counts, sums)
-
+    counts, sums = projected(few, data)
     p = np.ones(1)
     given_first = [*beliefs.marginals[lattice.buyable :], *beliefs.marginals[: lattice.buyable]]
     for marginal in given_first:
@@ -133,7 +128,31 @@ def small_world(
     every = np.arange(lattice.size)
     marginalise(lattice.layout, few.strides, p, cells, every, weight, reward)
     reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
-    return SmallWorld(weight, reward, counts)
+    if spread > 0:
+        return SmallWorld(weight, reward, counts, None)
+    of_states = np.empty((lattice.size, len(variance)))
+    marginalise(lattice.layout, few.strides, p, features, every, weight, of_states)
+    doubt = np.empty_like(reward)
+    for a in range(actions):
+        precision = precision_of(expected, counts[met, a], beliefs.noise[a], variance)
+        doubt[:, a] = (of_states @ np.linalg.inv(precision) * of_states).sum(axis=1)
+    own = reward * (1 - reward) * counts
+    doubt = (OWN_CASES**2 * doubt + own) / (OWN_CASES + counts) ** 2
+    return SmallWorld(weight, reward, counts, doubt)
+
+
+def projected(few: Shortlist, data: Data) -> tuple[Floats, Floats]:
+    """N(a, ψ) and Σr(a, ψ) by what the rows know of the few."""
+    from askwise._kernels.joint import project
+
+    shape = (few.lattice.size, data.counts.shape[1])
+    counts, sums = np.empty(shape), np.empty(shape)
+    place = np.full(int(data.seen.max(initial=-1)) + 1, -1)
+    for j, i in enumerate(few.observations):
+        if i < len(place):
+            place[i] = j
+    project(few.lattice.layout, place, data, counts, sums)
+    return counts, sums
 
 
 def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:
@@ -170,10 +189,16 @@ def draw_weights(
     weights = np.empty((counts.shape[1], expected.shape[1]))
     for a, drawn in enumerate(weights):
         n = counts[:, a]
-        precision = (expected.T * (n / noise[a])) @ expected + np.diag(1.0 / variance)
+        precision = precision_of(expected, n, noise[a], variance)
         factor = np.linalg.cholesky(precision)
         target = expected.T @ ((sums[:, a] - 0.5 * n) / noise[a])
         noise_of_draw = factor @ rng.standard_normal(len(target))
         drawn[:] = np.linalg.solve(precision, target + spread * noise_of_draw)
     weights[:, 0] += 0.5
     return weights
+
+
+def precision_of(expected: Floats, counts: Floats, noise: float, variance: Floats) -> Floats:
+    """Λ of one action."""
+    precision: Floats = (expected.T * (counts / noise)) @ expected + np.diag(1.0 / variance)
+    return precision

@@ -8,6 +8,11 @@ of
 w being what the plan is worth more than acting blindly; their share of the cases follows from it.
 So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
 pays, there is more to be found and to pay for it with.
+
+**After a log** it first does what the log recommends. Logged decisions are cases like its own: its
+draws get their spread as its own cases add up, as in `learners/joint.py`. After complete records it
+goes on with the table of `estimation/tabled.py`, and does what that recommends. The allowance
+begins after the log's cases, and is no more than half a per cent of β a case.
 """
 
 from __future__ import annotations
@@ -18,15 +23,19 @@ from askwise._typing import Choices, Floats, Integers
 from askwise.cases import Case
 from askwise.estimation.additive import AdditiveModel, Screened
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.records import MOST_RECORDS, Log
+from askwise.estimation.tabled import Tabled
 from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.learners.believing import additive_beliefs
 from askwise.learners.budget import affordable_cases
 from askwise.learners.compact import TreePolicy, tree_policy
 from askwise.learners.plans import WayToBuy
+from askwise.learners.recommending import recommended
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.planning.compact import compact_tree, follow_sets, without_idle_looks
-from askwise.policy import Policy
+from askwise.planning.compact import compact_tree, follow_sets
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.radii import Radii
 from askwise.statistics import Statistics
 
 ALLOWANCE = 0.9
@@ -43,6 +52,12 @@ ROUNDS = 50
 
 SHORTEST = 10
 
+SETTLING = 20
+"""Sweeps over a log before the first plan."""
+
+MOST_LOST = 0.005
+"""What trying may cost a case after a log, in units of β."""
+
 
 class AdditiveMind:
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
@@ -54,7 +69,21 @@ class AdditiveMind:
         self.way = way
         self.explore_budget = explore_budget
         self.model = AdditiveModel(lattice)
-        self._world: tuple[Screened, Estimates] | None = None
+        self.log = Log()
+        self._world: tuple[Screened | Tabled, Estimates] | None = None
+
+    def know(self, log: Log) -> None:
+        """It begins with a log; complete records are not in the statistics."""
+        if log.records is not None:
+            log = log._replace(records=log.records.sample(MOST_RECORDS))
+        self.log, self.model.records = log, log.records
+
+    def start(self, statistics: Statistics) -> None:
+        """Let the estimates settle on what a log says."""
+        self.model.count_log(statistics)
+        rng = np.random.default_rng(0)
+        for _ in range(SETTLING):
+            self.model.screen(statistics, rng)
 
     # --- planning --------------------------------------------------------------------------------
 
@@ -62,7 +91,11 @@ class AdditiveMind:
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[TreePolicy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
-        screened = self.model.screen(statistics, rng)
+        is_first = opened == self.log.cases > 0
+        if is_first:  # do what is recommended, and let the estimates stand where they are
+            screened, _ = self._means(statistics)
+        else:
+            screened = self.model.screen(statistics, rng)
         length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
             mean = screened.world(rng, spread=0.0)
@@ -72,9 +105,13 @@ class AdditiveMind:
                 self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
-        near = screened.world(rng, spread=SPREAD)
+        own = 1.0 if not self.log.cases else ((opened - self.log.cases) / opened) ** 0.5
+        near = screened.world(rng, spread=SPREAD * own)
         self._world = screened, near
-        plan = self._policy(screened, near, self._follow(screened, near), 0.0)
+        if is_first or self.log.records is not None:
+            plan = self._recommended(screened, statistics)
+        else:
+            plan = self._policy(screened, near, self._follow(screened, near), 0.0)
         worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
         explore = self.share_of_trying(opened, length, worth)
         trying = plan.compact._replace(explore=explore)
@@ -112,33 +149,57 @@ class AdditiveMind:
         problem, tallies = self.lattice.problem, self.model.tallies
         beta = problem.reward_value
         roughly = ACTING_ROUGHLY * beta
-        until, earning = opened + length, min(MOST_OF_EARNINGS, 2 * worth)
-        allowed = beta * max(ALLOWANCE * until**0.5, earning * until ** (2 / 3))
+
+        def allowed(cases: int) -> float:
+            earning = min(MOST_OF_EARNINGS, 2 * worth)
+            return float(beta * max(ALLOWANCE * cases**0.5, earning * cases ** (2 / 3)))
+
         spent = self.model.spent + roughly * int(tallies.tried[-1])
+        left = allowed(opened + length) - spent
         a_case = problem.m * float(self.model.alone.mean()) + roughly
-        return float(np.clip((allowed - spent) / (a_case * length), 0.0, MOST_TRYING))
+        if self.log.cases:
+            # a case that tries a pair first may lose what the plan is worth, one that acts at
+            # random about that as well
+            a_case += max(0.0, worth) * beta
+            left = min(left - allowed(self.log.cases), MOST_LOST * beta * length)
+        return float(np.clip(left / (a_case * length), 0.0, MOST_TRYING))
 
     def recommend(self, statistics: Statistics) -> TreePolicy:
-        """The best policy by the means of what is believed, without tries; changes nothing."""
-        screened, mean = self._means(statistics)
-        following, mean = without_idle_looks(
-            screened.few.lattice, self._follow(screened, mean), mean
-        )
-        policy = self._policy(screened, mean, following, 0.0)
-        return policy.rests_on(lambda: additive_beliefs(self.lattice, screened, statistics.cases))
+        """The best policy by what can be relied on, without tries; changes nothing."""
+        return self._recommended(self._means(statistics)[0], statistics)
+
+    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> TreePolicy:
+        """What is recommended of the few, for the whole problem."""
+        known = additive_beliefs(self.lattice, screened, self.cases(statistics))
+        best = recommended(self.way, known.alone())
+        every = np.arange(known.lattice.size)
+        reward = known.reward[every, best.actions]
+        earned = Estimates(reward, best.actions, known.probability, Radii())
+        if isinstance(best, SequentialPolicy):
+            following = best.following
+        else:
+            assert isinstance(best, SimultaneousPolicy)
+            following = follow_sets(known.lattice, best.sets)
+        return self._policy(screened, earned, following, 0.0).recommended_by(known)
+
+    def cases(self, statistics: Statistics) -> int:
+        """All cases so far, and complete records."""
+        return statistics.cases + (0 if self.log.records is None else self.log.cases)
 
     def beliefs(self, statistics: Statistics) -> Beliefs:
         """What it believes, for those who want reasons; changes nothing."""
         screened, _ = self._means(statistics)
-        return additive_beliefs(self.lattice, screened, statistics.cases)
+        return additive_beliefs(self.lattice, screened, self.cases(statistics))
 
-    def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
+    def _means(self, statistics: Statistics) -> tuple[Screened | Tabled, Estimates]:
         """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
         return screened, screened.world(rng, spread=0.0)
 
-    def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> TreePolicy:
+    def _careful(
+        self, screened: Screened | Tabled, mean: Estimates, statistics: Statistics
+    ) -> TreePolicy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
@@ -147,7 +208,7 @@ class AdditiveMind:
         nothing = np.full(screened.few.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing, 0.0)
 
-    def _follow(self, screened: Screened, world: Estimates) -> Choices:
+    def _follow(self, screened: Screened | Tabled, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
         small = screened.few.lattice
         if self.way.name == "sequential":
@@ -157,7 +218,7 @@ class AdditiveMind:
 
     def _policy(
         self,
-        screened: Screened,
+        screened: Screened | Tabled,
         world: Estimates,
         following: Choices,
         explore: float,
@@ -216,7 +277,7 @@ class AdditiveMind:
         self.model.restored()
 
 
-def _blindly(screened: Screened, world: Estimates) -> float:
+def _blindly(screened: Screened | Tabled, world: Estimates) -> float:
     """The mean reward of the best action when nothing is looked at."""
     contexts = screened.few.lattice.contexts
     weight = world.weight[:contexts]

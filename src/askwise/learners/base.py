@@ -21,12 +21,13 @@ from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
 from askwise.errors import OptionError, StatisticsError
-from askwise.estimation.optimistic import practical_radii
-from askwise.evidence import Evidence
+from askwise.estimation.records import Log
+from askwise.evidence import Beliefs, Counted
 from askwise.lattice import Lattice
-from askwise.learners.believing import complete_beliefs, evidence_of, is_complete
+from askwise.learners.believing import evidence_of
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.plans import Batch, WayToBuy
+from askwise.learners.recommending import recommended
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
 from askwise.problem import Problem, Seen
@@ -180,22 +181,28 @@ class BaseLearner(ABC):
             return self.policy
 
     def recommend(self) -> Policy:
-        """The best policy by cautious estimates: what to deploy if learning were to stop now.
+        """What to deploy if learning were to stop now; changes nothing.
 
         `policy` is what the learner does, and it may be trying something out; this is what it has
-        learned. Its value is a cautious estimate of the gain. A learner that started from records
-        in which all is known recommends what is best by them. Changes nothing.
+        learned: the best policy by what can be relied on (`learners/recommending.py`). Its value is
+        the gain at the root of its tree. `aw.worth`, `aw.explain` and the service show this one.
         """
-        with self.lock:
-            if is_complete(self.statistics):
-                return self.way.best_policy(self.lattice, complete_beliefs(self.statistics))
-            return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+        return recommended(self.way, self.evidence())
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> Beliefs | Counted:
         """What is known of the population after all cases so far; changes nothing."""
         with self.lock:
             by_visits = self.way.name == "simultaneous"
             return evidence_of(self.statistics, by_visits=by_visits)
+
+    @property
+    def log(self) -> Log:
+        """The log that it began with, as far as that is not in the statistics."""
+        return Log()
+
+    def keep_log(self, log: Log) -> None:
+        """Begin with a log again, in a learner that was loaded."""
+        raise StatisticsError(f"{self.name} does not begin with a log")
 
     def merge(self, statistics: Statistics) -> None:
         """Learn from cases that were counted elsewhere; the next case opens under a new plan."""

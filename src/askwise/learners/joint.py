@@ -10,6 +10,11 @@ The second world is drawn wider and wider, like √log t. Bad luck with the firs
 action makes it look worse than it is; a draw of the same width for ever would hardly come back to
 it, and the learner would go on paying for a look, or taking an action, that only seems better. As
 such draws count for ever fewer cases, they cost little.
+
+**After a log** it first does what the log recommends, and explores as its own cases add up: of t
+cases n were the log's, and the world that is planned for has a share of √((t − n) / t) of its
+spread, and the rest of the caution with which policies are recommended. It tries things as seldom
+as it takes to lose no more than half a per cent of β a case by its own estimate.
 """
 
 from __future__ import annotations
@@ -23,12 +28,14 @@ from askwise._typing import Choices, Floats, Integers
 from askwise.cases import Case
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.joint import JointModel
-from askwise.estimation.optimistic import practical_radii
-from askwise.evidence import Beliefs
+from askwise.estimation.records import Log, weigh_states
+from askwise.evidence import CAUTION, Beliefs
 from askwise.lattice import Lattice
-from askwise.learners.believing import joint_beliefs
+from askwise.learners.believing import STEPS, beliefs_of, joint_beliefs
 from askwise.learners.budget import affordable_cases
+from askwise.learners.expecting import expected_gain
 from askwise.learners.plans import WayToBuy, set_policy_from
+from askwise.learners.recommending import recommended
 from askwise.learners.trying import Tries, TryingPolicy, no_tries, with_tries
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
@@ -49,6 +56,8 @@ DARING = 1.0
 """The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""
 SHARE = 100
 """A round is as long as this part of all cases before it."""
+MOST_LOST = 0.005
+"""What trying may cost a case after a log, in units of β, by what is believed."""
 
 
 class JointMind:
@@ -64,6 +73,20 @@ class JointMind:
         self._priceless = Lattice(_free_of_charge(lattice.problem))
         self.world: Floats = np.zeros(lattice.size)
         """The rewards of the world that the round is planned for."""
+        self.log = Log()
+        self._recorded: Floats = np.zeros(lattice.size)
+        """Complete records by state."""
+
+    def know(self, log: Log) -> None:
+        """It begins with a log; complete records are not in the statistics."""
+        self.log, records = log, log.records
+        if records is not None:
+            self.model.take(records)
+            self._recorded = weigh_states(self.lattice, records, records.counts.astype(np.float64))
+
+    def start(self, statistics: Statistics) -> None:
+        """Let the estimates settle on what a log says."""
+        self.model.update(statistics, STEPS)
 
     # --- planning --------------------------------------------------------------------------------
 
@@ -73,7 +96,8 @@ class JointMind:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
         self.model.update(statistics)
         slots = self.way.name == "sequential"
-        near = self.model.draw(rng, SPREAD, slots=slots)
+        doubt = np.sqrt(self.model.variances()) if self.log.cases else None
+        near = self._near(rng, opened, doubt)
         self.world[:] = near.reward
         wide = self.model.draw(rng, wide_spread(opened), slots=slots)
         length = max(1, opened // SHARE)
@@ -83,8 +107,39 @@ class JointMind:
             if affordable == 0:
                 return no_tries(self._careful_policy(statistics, near)), length
             length = min(length, affordable)
-        tries = self._tries(statistics, wide)
-        return with_tries(self.way.policy(self.lattice, near), tries), length
+        policy = self.way.policy(self.lattice, near)
+        if opened == self.log.cases > 0:
+            policy = self.recommend(statistics)
+        trying = with_tries(policy, self._tries(statistics, wide))
+        return (trying if doubt is None else self._affordable(trying, doubt)), length
+
+    def _near(self, rng: np.random.Generator, opened: int, doubt: Floats | None) -> Estimates:
+        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
+        slots = self.way.name == "sequential"
+        if doubt is None:
+            return self.model.draw(rng, SPREAD, slots=slots)
+        own = math.sqrt(max(0, opened - self.log.cases) / opened)
+        reward = self.model.draw_rewards(rng, SPREAD * own)
+        reward -= (1.0 - own) * CAUTION * doubt
+        np.maximum(reward, 0.0, out=reward)
+        action = reward.argmax(axis=1).astype(np.int16)
+        return Estimates(reward.max(axis=1), action, self.model.weight(slots=slots), Radii())
+
+    def _affordable(self, policy: TryingPolicy, doubt: Floats) -> TryingPolicy:
+        """The same policy, whose tries cost no more than they may, by what can be relied on.
+
+        By the means, what was hardly tried would seem to cost little.
+        """
+        relied = np.maximum(0.0, self.model.mean_rewards() - CAUTION * doubt)
+        believed = (self.model.probability, relied)
+        lost = expected_gain(no_tries(policy), *believed) - expected_gain(policy, *believed)
+        most = MOST_LOST * self.lattice.problem.reward_value
+        if lost <= most:
+            return policy
+        tries, part = policy.tries, most / lost
+        return with_tries(
+            policy, tries._replace(chance=part * tries.chance, dare=part * tries.dare)
+        )
 
     def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TryingPolicy:
         """The best policy of the world that the round is planned for, at these prices."""
@@ -108,19 +163,18 @@ class JointMind:
         return {}
 
     def recommend(self, statistics: Statistics) -> Policy:
-        """The best policy by cautious estimates among what was tried; changes nothing."""
-        radii = practical_radii(width=1.0).at(statistics.cases + 1)
-        return self.way.cautious_policy(statistics, radii)
+        """The best policy by what can be relied on; changes nothing."""
+        return recommended(self.way, self.beliefs(statistics))
 
     def beliefs(self, statistics: Statistics) -> Beliefs:
         """What it believes, for those who want reasons; changes nothing."""
-        return joint_beliefs(statistics)
+        return joint_beliefs(statistics, self.log)
 
     def _tries(self, statistics: Statistics, wide: Estimates) -> Tries:
         """What is most telling in the wide world whatever the price, and what is best there."""
-        acted = statistics.action_counts.sum(axis=1)
+        acted = statistics.action_counts.sum(axis=1) + self._recorded
         if self.way.name == "sequential":
-            came = statistics.transitions.sum(axis=1)
+            came = statistics.transitions.sum(axis=1) + self._recorded
             came[: self.lattice.contexts] = self._began(statistics)
             chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + came))
             full = self.lattice.layout.offsets[self.lattice.layout.levels[self.lattice.m]]
@@ -132,10 +186,12 @@ class JointMind:
         dare = np.minimum(1.0, DARING / np.sqrt(1 + acted))
         return Tries(favourite, chance, wide.action, dare)
 
-    def _began(self, statistics: Statistics) -> Integers:
+    def _began(self, statistics: Statistics) -> Floats:
         """How many cases began in each context."""
         contexts = self.lattice.contexts
-        return np.array([statistics.cases]) if contexts == 1 else statistics.visits[:contexts]
+        began = np.array([statistics.cases]) if contexts == 1 else statistics.visits[:contexts]
+        found: Floats = began + self._recorded[:contexts]
+        return found
 
     def _blind_gain(self) -> float:
         """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
@@ -145,7 +201,7 @@ class JointMind:
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
-        careful = self.recommend(statistics)
+        careful = self.way.best_policy(self.lattice, beliefs_of(self.model, statistics.cases))
         if careful.value > self._blind_gain():
             return careful
         if self.way.name == "simultaneous":

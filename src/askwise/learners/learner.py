@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
-from askwise.errors import OptionError
+from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.joint import MOST_CELLS, count_cells
+from askwise.estimation.records import CompleteRecords, Log
 from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.learners.additive import AdditiveMind
@@ -31,6 +32,14 @@ class Mind(Protocol):
     """What a learner believes, and what it does with it. The statistics are not its own."""
 
     name: str
+    log: Log
+    """What it began with."""
+
+    def know(self, log: Log) -> None:
+        """It begins with a log; complete records are not in the statistics."""
+
+    def start(self, statistics: Statistics) -> None:
+        """Let the estimates settle on what a log says."""
 
     def new_statistics(self) -> Statistics:
         """Counters that are all 0."""
@@ -159,6 +168,15 @@ class Learner(BaseLearner):
         self.mind: Mind = kind(self.lattice, self.way, self.explore_budget)
         return self.mind.new_statistics()
 
+    @property
+    def log(self) -> Log:
+        """The log that it began with: how many cases, and complete records as they are."""
+        return self.mind.log
+
+    def keep_log(self, log: Log) -> None:
+        """Begin with a log again, in a learner that was loaded."""
+        self.mind.know(log)
+
     def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What the model keeps beside the statistics, and the length of the round."""
         return {**self.mind.arrays(), "round_length": self._length}
@@ -207,11 +225,32 @@ class Learner(BaseLearner):
     def recommend(self) -> Policy:
         """What to deploy if learning were to stop now; changes nothing.
 
-        By the joint model it is the best policy by cautious estimates among what was tried, and its
-        value is a cautious estimate of the gain. By the additive one it is the best by the means.
+        It is the best policy by what can be relied on: mean rewards less one standard deviation.
+        Its value is the gain at the root of its tree.
         """
         with self.lock:
             return self.mind.recommend(self.statistics)
+
+    def begin_with(
+        self,
+        cases: int,
+        statistics: Statistics | None = None,
+        records: CompleteRecords | None = None,
+    ) -> None:
+        """Learn from a log of so many cases, before the first one: its decisions, or its records.
+
+        `fit.learner()` calls it. From its first case on the learner does what the log recommends,
+        and explores from there.
+        """
+        with self.lock:
+            if self._opened or self.statistics.cases:
+                raise StatisticsError("a learner that has opened cases cannot begin with a log")
+            if statistics is not None:
+                self.statistics += statistics
+            self._count_opened(cases)  # so that its rounds are a part of all cases before them
+            self.mind.know(Log(cases, records))
+            self.mind.start(self.statistics)
+            self._forget_plan()
 
     def evidence(self) -> Beliefs:
         """What it believes; changes nothing."""
@@ -251,5 +290,10 @@ class Learner(BaseLearner):
             start += cases
 
     def __repr__(self) -> str:
-        cases, rounds = f"{self.statistics.cases:,} cases", f"round {self.round:,}"
+        logged, records = self.mind.log
+        own = self.statistics.cases - (logged if records is None else 0)
+        cases, rounds = f"{own:,} cases", f"round {self.round:,}"
+        if logged:
+            kind = "logged decisions" if records is None else "complete records"
+            cases = f"{cases} after {logged:,} {kind}"
         return f"<Learner, {self.way.name}, {self.model_name} model: {cases}, {rounds}>"

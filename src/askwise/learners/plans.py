@@ -9,9 +9,8 @@ from askwise.cases import Case
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import Plan
-from askwise.evidence import Beliefs
+from askwise.evidence import Beliefs, Counted
 from askwise.lattice import Lattice
-from askwise.learners.believing import evidence_of
 from askwise.learners.rounds import Marks
 from askwise.oracle import best_path, best_set
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
@@ -22,7 +21,7 @@ from askwise.planning.incremental import (
     SimultaneousPlanner,
 )
 from askwise.policy import Policy, RowOf, SequentialPolicy, SimultaneousPolicy
-from askwise.radii import Radii, Schedule
+from askwise.radii import Schedule
 from askwise.statistics import UNIT, Statistics
 
 
@@ -45,7 +44,7 @@ class WayToBuy(Protocol):
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
 
-    def cautious_policy(self, statistics: Statistics, radii: Radii) -> Policy:
+    def cautious_policy(self, counted: Counted) -> Policy:
         """The best policy among what was tried, by cautious estimates."""
 
     def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
@@ -118,14 +117,14 @@ class Simultaneous:
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.sets, estimates.action, plan.values)
 
-    def cautious_policy(self, statistics: Statistics, radii: Radii) -> SimultaneousPolicy:
+    def cautious_policy(self, counted: Counted) -> SimultaneousPolicy:
         """The best of the sets that were bought."""
-        known = cautious_rewards(statistics, radii, by_visits=True)
+        statistics = counted.statistics
+        known = cautious_rewards(statistics, by_visits=counted.by_visits)
         plan = plan_seen_sets(statistics, known)
         tables = (plan.sets, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        policy = SimultaneousPolicy(statistics.lattice, *tables, *views)
-        return policy.rests_on(lambda: evidence_of(statistics, by_visits=True))
+        return SimultaneousPolicy(statistics.lattice, *tables, *views).rests_on(lambda: counted)
 
     def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
         """The best set."""
@@ -213,14 +212,14 @@ class Sequential:
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
 
-    def cautious_policy(self, statistics: Statistics, radii: Radii) -> SequentialPolicy:
+    def cautious_policy(self, counted: Counted) -> SequentialPolicy:
         """The best of the looks that were taken, in every state."""
-        known = cautious_rewards(statistics, radii, by_visits=False)
+        statistics = counted.statistics
+        known = cautious_rewards(statistics, by_visits=counted.by_visits)
         plan = plan_seen_paths(statistics, known)
         tables = (plan.next, known.action, plan.values)
         views = (row_finder(statistics), statistics.frequency())
-        policy = SequentialPolicy(statistics.lattice, *tables, *views)
-        return policy.rests_on(lambda: evidence_of(statistics, by_visits=False))
+        return SequentialPolicy(statistics.lattice, *tables, *views).rests_on(lambda: counted)
 
     def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
         """The best next look in every state."""

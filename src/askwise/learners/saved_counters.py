@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from askwise.errors import FileError
+from askwise.estimation.records import MOST_RECORDS, CompleteRecords, Log
 from askwise.learners.base import BaseLearner
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.saved_policies import Array, load_array
@@ -24,6 +25,8 @@ class SavedMemory(msgspec.Struct, forbid_unknown_fields=True):
     """The blocks of which it is kept what was known before them."""
     parts: list[tuple[int, int]]
     """The cases and the rows of what was known before those, and of each block."""
+    records: list[int] = []
+    """How many of those cases were complete records."""
 
 
 def arrays_of(statistics: Statistics) -> dict[str, Array]:
@@ -55,6 +58,49 @@ def restore_counters(
         raise FileError("rewards sum to more than their number")
 
 
+def restore_records(statistics: Statistics, records: int | None, *, forgets: bool) -> None:
+    """Say how many of the cases were complete records; files of before do not say.
+
+    Then there are as many rewards as can only come from such records, unless some were forgotten.
+    """
+    if records is None:
+        whole = statistics.action_counts.sum() > statistics.cases and not forgets
+        records = statistics.cases if whole else 0
+    if not 0 <= records <= statistics.cases:
+        raise FileError(f"{records} of {statistics.cases} cases are complete records")
+    statistics.records = records
+
+
+def arrays_of_log(log: Log) -> dict[str, Array]:
+    """The complete records that a learner keeps as they are."""
+    if log.records is None:
+        return {}
+    return {f"records.{name}": array for name, array in log.records._asdict().items()}
+
+
+def restore_log(archive: zipfile.ZipFile, learner: BaseLearner, cases: int, records: int) -> None:
+    """Begin with a log again, and see that it can be one."""
+    if not 0 <= records <= MOST_RECORDS or cases < 0:
+        raise FileError(f"a log of {cases} cases and {records} different complete records")
+    if not cases:
+        return
+    kept = None
+    if records:
+        lattice = learner.lattice
+        shape = (records, len(lattice.observations))
+        kept = CompleteRecords(
+            load_array(archive, "records.digits", shape, np.int16),
+            load_array(archive, "records.counts", (records,), np.int64),
+            load_array(archive, "records.units", (records, len(lattice.problem.actions)), np.int64),
+        )
+        if kept.digits.min() < 0 or (kept.digits >= lattice.outcomes).any():
+            raise FileError("a complete record has a value that there is not")
+        earned = kept.units * UNIT
+        if kept.counts.min() < 1 or earned.min() < 0 or (earned > kept.counts[:, None]).any():
+            raise FileError("complete records earned what cannot be")
+    learner.keep_log(Log(cases, kept))
+
+
 def _restore_rows(statistics: Statistics, states: Array) -> None:
     """Give out the rows again, in their order."""
     known = states[1:]
@@ -75,7 +121,9 @@ def describe_memory(memory: Memory | None) -> SavedMemory | None:
     if memory is None:
         return None
     parts = [(p.statistics.cases, p.statistics.visited) for p in parts_of(memory)]
-    return SavedMemory(memory.began, memory.number, memory.first, list(memory.pasts), parts)
+    records = [p.statistics.records for p in parts_of(memory)]
+    pasts = list(memory.pasts)
+    return SavedMemory(memory.began, memory.number, memory.first, pasts, parts, records)
 
 
 def restore_memory(
@@ -91,6 +139,8 @@ def restore_memory(
     for k, (cases, rows) in enumerate(saved.parts):
         statistics = learner.new_counters()
         restore_counters(archive, f"memory{k}.", statistics, cases, rows)
+        counted = saved.records[k] if k < len(saved.records) else 0
+        restore_records(statistics, counted, forgets=True)
         tallies = {
             name: load_array(archive, f"memory{k}.{name}", array.shape, array.dtype)
             for name, array in learner.tallies().items()

@@ -25,10 +25,13 @@ from askwise.learners.base import BaseLearner
 from askwise.learners.saved_counters import (
     SavedMemory,
     arrays_of,
+    arrays_of_log,
     describe_memory,
     parts_of,
     restore_counters,
+    restore_log,
     restore_memory,
+    restore_records,
 )
 from askwise.learners.saved_policies import (
     SavedPolicy,
@@ -85,6 +88,12 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     planned: bool
     cases: list[_Case]
     memory: SavedMemory | None
+    records_counted: int | None = None
+    """How many of the cases were complete records; older files do not say."""
+    logged: int = 0
+    """How many cases were a log's, with which it began,"""
+    records: int = 0
+    """and how many different complete records it keeps."""
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
@@ -119,8 +128,11 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         planned=learner._policy is not None,
         cases=cases,
         memory=describe_memory(learner.memory),
+        records_counted=learner.statistics.records,
+        logged=learner.log.cases,
+        records=learner.log.different,
     )
-    arrays = arrays_of(learner.statistics) | learner.extra_arrays()
+    arrays = arrays_of(learner.statistics) | learner.extra_arrays() | arrays_of_log(learner.log)
     for k, part in enumerate(parts_of(learner.memory)):
         tables = arrays_of(part.statistics) | part.tallies
         arrays |= {f"memory{k}.{name}": array for name, array in tables.items()}
@@ -180,8 +192,10 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
     restore_counters(archive, "", statistics, header.cases_counted, header.rows)
+    restore_records(statistics, header.records_counted, forgets=header.memory is not None)
     for name, array in learner.extra_arrays().items():
         array[...] = load_array(archive, name, array.shape, array.dtype)
+    restore_log(archive, learner, header.logged, header.records)
     learner.restored()
     restore_memory(archive, learner, header.memory)
     policies = [rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._typing import Choices, Integers
+from askwise.estimation.records import CompleteRecords, states_in
 from askwise.lattice import Lattice
 from askwise.logs.roles import Looks
 from askwise.statistics import MOST_STATES, Statistics
@@ -69,7 +70,7 @@ def states_of(lattice: Lattice, digits: Choices) -> tuple[Integers, Integers]:
     for members, rows in by_looks(lattice, digits):
         subset = lattice.subset(members)
         subsets[rows] = subset
-        states[rows] = _states_in(lattice, subset, digits[rows])
+        states[rows] = states_in(lattice, subset, digits[rows])
     return states, subsets
 
 
@@ -84,26 +85,13 @@ def by_looks(lattice: Lattice, digits: Choices) -> Iterator[tuple[tuple[int, ...
         yield tuple(members.tolist()), rows
 
 
-def _states_in(lattice: Lattice, subset: int, digits: Choices) -> Integers:
-    """The states of rows in which all of a subset is known, whatever else is."""
-    layout, members = lattice.layout, list(lattice.members(subset))
-    first, end = layout.offsets[subset : subset + 2].tolist()
-    context = digits[:, lattice.buyable :].astype(np.int64) @ layout.given
-    place = digits[:, members].astype(np.int64) @ layout.strides[subset, : len(members)]
-    states: Integers = first + context * ((end - first) // lattice.contexts) + place
-    return states
-
-
-def records_of(lattice: Lattice, digits: Choices, units: Integers) -> Iterator[Records]:
+def records_of(lattice: Lattice, records: CompleteRecords) -> Iterator[Records]:
     """Rows in which all is known, grouped: one subset of the lattice after the other."""
-    cells, inverse = np.unique(digits, axis=0, return_inverse=True)
-    counts = np.bincount(inverse)
-    sums = np.zeros((len(cells), units.shape[1]), np.int64)
-    np.add.at(sums, inverse, units)
+    cells, counts, sums = records
     for subset in range(lattice.subsets):
-        states, inverse = np.unique(_states_in(lattice, subset, cells), return_inverse=True)
+        states, inverse = np.unique(states_in(lattice, subset, cells), return_inverse=True)
         n = np.zeros(len(states), np.int64)
-        earned = np.zeros((len(states), units.shape[1]), np.int64)
+        earned = np.zeros((len(states), sums.shape[1]), np.int64)
         np.add.at(n, inverse, counts)
         np.add.at(earned, inverse, sums)
         yield Records(states, n, earned)
@@ -113,7 +101,7 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
     """The counters of complete records."""
     parts = list(groups)
     statistics = _statistics(lattice, sum(len(part.states) for part in parts))
-    statistics.cases = rows
+    statistics.cases = statistics.records = rows
     for states, counts, units in parts:
         subsets = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
         place = _given_rows(statistics, states)
@@ -151,7 +139,7 @@ def _count_sets(statistics: Statistics, decisions: Decisions, subsets: Integers)
         rows = np.flatnonzero(subsets == subset)
         digits, counts = decisions.digits[rows], decisions.counts[rows]
         for part in lattice.parts(subset):
-            states = _states_in(lattice, part, digits)
+            states = states_in(lattice, part, digits)
             place = _given_rows(statistics, states)  # first: it may replace the arrays
             np.add.at(statistics.visits, place, counts)
             np.add.at(statistics.subset_visits, _parcels(lattice, states), counts)
@@ -164,13 +152,13 @@ def _count_paths(statistics: Statistics, decisions: Decisions) -> None:
         rows = np.flatnonzero(decisions.orders == order)
         digits, counts = decisions.digits[rows], decisions.counts[rows]
         if lattice.contexts > 1:
-            begun = _given_rows(statistics, _states_in(lattice, 0, digits))
+            begun = _given_rows(statistics, states_in(lattice, 0, digits))
             np.add.at(statistics.visits, begun, counts)
         subset = 0
         for i in looks:
             step = lattice.step(subset, i)
             subset = step.subset
-            reached = _given_rows(statistics, _states_in(lattice, subset, digits))
+            reached = _given_rows(statistics, states_in(lattice, subset, digits))
             np.add.at(statistics.transitions[:, step.slot], reached, counts)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from askwise._random import as_generator
 from askwise._typing import RandomSource
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
+from askwise.estimation.records import CompleteRecords
 from askwise.evidence import Evidence
 from askwise.lattice import Lattice
 from askwise.learners import LEARNERS, BaseLearner, Learner
-from askwise.learners.believing import evidence_of
 from askwise.learners.plans import Sequential, Simultaneous, WayToBuy
 from askwise.logs.checks import check_most
-from askwise.logs.counting import by_looks, count_decisions, count_records
+from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
 from askwise.logs.reading import opened_log
 from askwise.logs.roles import Kind, Looks, roles_of
@@ -83,26 +83,24 @@ def fit(
             order=order,
             propensity=propensity,
         )
-        lattice, decisions = Lattice(problem), None
+        lattice = Lattice(problem)
+        decisions: Decisions | None = None
+        records: CompleteRecords | None = None
+        counted: Statistics | None = None
         if roles.is_complete:
-            if lattice.subsets > MOST_SUBSETS:
-                raise TooLargeError(
-                    f"{lattice.buyable} observations with max_observations={lattice.m} make "
-                    f"{lattice.subsets:,} subsets, more than the {MOST_SUBSETS:,} in which "
-                    "complete records are counted: lower max_observations"
-                )
-            groups, rows = opened.records(lattice, roles)
-            statistics = count_records(lattice, groups, rows)
+            records, groups, rows = opened.records(lattice, roles)
+            if lattice.subsets <= MOST_SUBSETS:
+                counted = count_records(lattice, groups, rows)
         else:
             decisions = opened.decisions(lattice, roles)
             check_most(lattice, decisions)
             if roles.looks is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
                 raise TableError(REFUSED)
             rows = decisions.rows
-            statistics = count_decisions(lattice, decisions, roles.looks or "at once")
-    notes = notes_of(roles, statistics, decisions)
+            counted = count_decisions(lattice, decisions, roles.looks or "at once")
+    notes = notes_of(roles, lattice, counted, decisions)
     chosen: Looks | None = None if roles.is_complete else roles.looks or "at once"
-    return Fit(problem, roles.kind, chosen, statistics, rows, notes, rng)
+    return Fit(problem, roles.kind, chosen, rows, notes, records, counted, rng)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,25 +111,38 @@ class Fit:
     kind: Kind
     looks: Looks | None
     """How looks were chosen; None in complete records, in which there is nothing to choose."""
-    statistics: Statistics
-    """The counters, as if each row had been recorded by itself."""
     rows: int
     notes: tuple[str, ...]
     """What can be learned from it without bias, and what cannot."""
+    records: CompleteRecords | None = field(compare=False)
+    """Complete records as they are, equal ones together; None of logged decisions."""
+    counted: Statistics | None
     rng: RandomSource = field(default=None, compare=False)
 
-    def learner(self, name: str | None = None, **options: Any) -> BaseLearner:
-        """A learner that starts from these counters, and goes on from there.
+    @property
+    def statistics(self) -> Statistics:
+        """The counters, as if each row had been recorded by itself, a record in every state."""
+        if self.counted is None:
+            lattice = Lattice(self.problem)
+            raise TooLargeError(
+                f"{lattice.buyable} observations with max_observations={lattice.m} make "
+                f"{lattice.subsets:,} subsets, more than the {MOST_SUBSETS:,} in which complete "
+                "records are counted: lower max_observations, or use the default learner"
+            )
+        return self.counted
 
-        By default Seq-OOS, or Sim-OOS where sets were bought at once.
+    def learner(self, name: str | None = None, **options: Any) -> BaseLearner:
+        """A learner that starts from these cases, and goes on from there.
+
+        By default `aw.Learner`, that buys sets at once where the log did: from its first case on it
+        does what the log recommends, and explores from there. Others go on from the counters.
         """
-        if name is None:
-            name = "sim-oos" if self.looks == "at once" else "seq-oos"
+        name = Learner.name if name is None else name
         if name not in LEARNERS:
             raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
         rng = as_generator(options.pop("rng", self.rng))
         if name == Learner.name:
-            return self._joint(options, rng)
+            return self._default(options, rng)
         learner = LEARNERS[name](self.problem, rng=rng, **options)
         way = learner.way.name
         fits = {"simultaneous": (None, "at once"), "sequential": (None, "in order")}
@@ -144,26 +155,18 @@ class Fit:
         learner.merge(self.statistics)
         return learner
 
-    def _joint(self, options: dict[str, Any], rng: Any) -> Learner:
-        """`Learner` with the joint model, which takes what was not seen as missing at random."""
-        if self.looks is None:
-            raise StatisticsError(
-                "learner counts each case once, in the state that was acted in, but complete "
-                "records count in every state: use seq-oos or sim-oos"
-            )
-        options.setdefault("plan", "simultaneous" if self.looks == "at once" else "sequential")
+    def _default(self, options: dict[str, Any], rng: Any) -> Learner:
+        """`Learner`, which takes what was not seen as missing at random."""
+        options.setdefault("plan", self.way.name)
         learner = Learner(self.problem, rng=rng, **options)
-        if learner.model_name != "joint":
-            raise StatisticsError(
-                "learner with the additive model learns from more than statistics hold: use "
-                "seq-oos or sim-oos, or a problem small enough for model='joint'"
-            )
         if learner.memory is not None or learner.explore_budget is not None:
             raise OptionError(
                 "explore_budget, window and detect go by when cases came: not with those of a log"
             )
-        learner.statistics += self.statistics
-        learner._count_opened(self.rows)  # so that its rounds are a part of all cases before them
+        if self.records is not None:
+            learner.begin_with(self.rows, records=self.records)
+        else:
+            learner.begin_with(self.rows, self.statistics)
         return learner
 
     @property
@@ -172,14 +175,17 @@ class Fit:
         return Simultaneous() if self.looks == "at once" else Sequential()
 
     def recommend(self) -> Policy:
-        """The best policy: by complete records, else by cautious estimates among what was tried."""
+        """What the default learner recommends that starts from it; its first cases do that."""
         return self.learner().recommend()
 
     def evidence(self) -> Evidence:
         """What it says of the population."""
-        return evidence_of(self.statistics, by_visits=self.looks == "at once")
+        return self.learner().evidence()
 
     def __repr__(self) -> str:
         chosen = "" if self.looks is None else f", looks {self.looks}"
-        visited = int((self.statistics.action_counts.sum(axis=1) > 0).sum())
-        return f"<Fit of {self.rows:,} {self.kind}{chosen}: rewards in {visited:,} states>"
+        said = f"<Fit of {self.rows:,} {self.kind}{chosen}"
+        if self.counted is None:
+            return f"{said}>"
+        visited = int((self.counted.action_counts.sum(axis=1) > 0).sum())
+        return f"{said}: rewards in {visited:,} states>"

@@ -10,6 +10,7 @@ import numpy as np
 from askwise._frames import columns_of
 from askwise._typing import Choices, Integers
 from askwise.errors import TableError
+from askwise.estimation.records import CompleteRecords, grouped
 from askwise.lattice import Lattice
 from askwise.logs import cells
 from askwise.logs.checks import check_rows, in_its_order
@@ -39,8 +40,10 @@ class FrameLog:
             self.columns = table.collect_schema().names()
         self.frame = frame
 
-    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
-        """The rows, grouped by numpy."""
+    def records(
+        self, lattice: Lattice, roles: Roles
+    ) -> tuple[CompleteRecords, Iterator[Records], int]:
+        """The rows, grouped by numpy: by full state, and by every state that they agree with."""
         columns, digits = self._read(lattice, roles)
         actions = lattice.problem.actions
         if roles.label is not None:
@@ -49,7 +52,8 @@ class FrameLog:
         else:
             named = [roles.rewards[action] for action in actions]
             earned = np.column_stack([cells.rewards_of(name, columns[name]) for name in named])
-        return records_of(lattice, digits, _units(earned)), len(digits)
+        found = grouped(digits, np.ones(len(digits), np.int64), _units(earned))
+        return found, records_of(lattice, found), len(digits)
 
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """The rows as they are."""

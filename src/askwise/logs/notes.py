@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise.lattice import Lattice
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Looks, Roles
 from askwise.statistics import Statistics
@@ -18,10 +19,12 @@ REFUSED = (
 )
 
 
-def notes_of(roles: Roles, statistics: Statistics, decisions: Decisions | None) -> tuple[str, ...]:
+def notes_of(
+    roles: Roles, lattice: Lattice, statistics: Statistics | None, decisions: Decisions | None
+) -> tuple[str, ...]:
     """The sentences about one log."""
-    if decisions is None:
-        return _of_records(statistics)
+    if decisions is None or statistics is None:
+        return _of_records(lattice)
     looks: Looks = roles.looks or "at once"
     notes = [_LOOKS[looks], _REWARDS, *_untried(statistics)]
     if (decisions.digits >= 0).all():
@@ -63,8 +66,7 @@ _REWARDS = (
 )
 
 
-def _of_records(statistics: Statistics) -> tuple[str, ...]:
-    lattice = statistics.lattice
+def _of_records(lattice: Lattice) -> tuple[str, ...]:
     return (
         "Everything is known in every row, the reward of every action too, so every state of at "
         f"most {lattice.m} looks is a fair sample: policies that buy at once and policies that "

@@ -14,6 +14,7 @@ import numpy as np
 
 from askwise._typing import Choices, Integers
 from askwise.errors import AskwiseError, TableError
+from askwise.estimation.records import MOST_RECORDS, CompleteRecords, grouped
 from askwise.lattice import Lattice
 from askwise.logs import cells, sql
 from askwise.logs.checks import check_rows, in_its_order
@@ -32,7 +33,9 @@ class QueryLog:
         self.columns = query.columns
         self._query = query
 
-    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
+    def records(
+        self, lattice: Lattice, roles: Roles
+    ) -> tuple[CompleteRecords, Iterator[Records], int]:
         """The rows, grouped by full state in one pass, and then by every subset of the lattice."""
         names = [f"u{k}" for k in range(len(lattice.problem.actions))]
         sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in names)
@@ -54,7 +57,18 @@ class QueryLog:
         self._check_digits(lattice, roles, found)
         if _column(found, "wrong").any():
             self._explain_rewards(lattice, roles)
-        return self._rolled_up(lattice, names), rows
+        return self._full(lattice, names), self._rolled_up(lattice, names), rows
+
+    def _full(self, lattice: Lattice, names: list[str]) -> CompleteRecords:
+        """The groups by full state; of more than a model takes, a sample."""
+        digits = [f"d{i}" for i in range(len(lattice.observations))]
+        some = f"ORDER BY hash({', '.join(digits)}), {', '.join(digits)} LIMIT {MOST_RECORDS}"
+        found = self._query.connection.sql(
+            f"SELECT {', '.join(f'{d}::SMALLINT AS {d}' for d in digits)}, n, {', '.join(names)} "
+            f"FROM cells {some}"
+        ).fetchnumpy()
+        columns = (np.column_stack([found[d] for d in digits]), found["n"])
+        return grouped(*columns, np.column_stack([found[name] for name in names]))
 
     def _rolled_up(self, lattice: Lattice, names: list[str]) -> Iterator[Records]:
         sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ["n", *names])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from askwise.estimation.records import CompleteRecords
 from askwise.lattice import Lattice
 from askwise.logs.counting import Courses, Decisions, Records
 from askwise.logs.files import are_paths, is_relation, opened
@@ -23,8 +24,10 @@ class Log(Protocol):
 
     columns: list[str]
 
-    def records(self, lattice: Lattice, roles: Roles) -> tuple[Iterator[Records], int]:
-        """Complete records by state, in every subset of the lattice, and how many rows."""
+    def records(
+        self, lattice: Lattice, roles: Roles
+    ) -> tuple[CompleteRecords, Iterator[Records], int]:
+        """Complete records as they are, by state in every subset of the lattice, and how many."""
 
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """Logged decisions; equal ones may stand together. Propensities are checked."""

@@ -44,7 +44,6 @@ def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPla
         cautious.subsets,
         lattice.tariff,
         lattice.problem.reward_value * cautious.reward,
-        cautious.doubt,
         values,
         following,
     )

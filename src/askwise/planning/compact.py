@@ -81,10 +81,10 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
 
 
 def without_idle_looks(
-    lattice: Lattice, following: Choices, estimates: Estimates
-) -> tuple[Choices, Estimates]:
-    """The plan without looks after which the same is done whatever they show."""
-    following, action = following.copy(), estimates.action.copy()
+    lattice: Lattice, following: Choices, action: Choices
+) -> tuple[Choices, Choices]:
+    """The plan without looks after which the same is done whatever they show: g and h."""
+    following, action = following.copy(), action.copy()
 
     def done_after(state: int) -> set[int]:
         look = int(following[state])
@@ -97,7 +97,7 @@ def without_idle_looks(
 
     for context in range(lattice.contexts):
         done_after(context)
-    return following, estimates._replace(action=action)
+    return following, action
 
 
 def children_of(look: Choices, radices: Integers) -> Integers:

@@ -1,0 +1,93 @@
+"""Many observations, and complete records of them: a table of as many as fit, state by state.
+
+A few hundred records that saw everything say more of many states than of effects in a model of few
+observations. So they are counted in every state of a larger shortlist (`estimation.records`), and
+cases that come later are counted beside them, in the state that they acted in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from askwise._typing import Floats, Integers
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.records import (
+    CompleteRecords,
+    agreeing,
+    count_in_states,
+    lean_on_parents,
+    variance_of_means,
+    weigh_states,
+)
+from askwise.estimation.shortlist import STEPS, Shortlist, SmallWorld, projected
+from askwise.statistics import UNIT
+
+if TYPE_CHECKING:  # the kernels' modules import Numba
+    from askwise._kernels.additive_groups import Data
+
+
+class CountedRecords(NamedTuple):
+    """What complete records say of the few, whatever else there is."""
+
+    records: CompleteRecords
+    counts: Floats
+    """N(ψ)."""
+    sums: Floats
+    """Σr(a, ψ) at [ψ, a]."""
+
+
+def counted_records(records: CompleteRecords, few: Shortlist) -> CountedRecords:
+    """Records counted in every state of the few."""
+    own = records.of(few.observations)
+    return CountedRecords(own, *count_in_states(few.lattice, own))
+
+
+class Tabled(NamedTuple):
+    """What a sweep left after complete records: a table of all that fits, and what to try."""
+
+    data: Data
+    """Of all other cases."""
+    few: Shortlist
+    known: CountedRecords
+    pairs: Integers
+    """(n, 2): pairs to try."""
+
+    def world(self, rng: np.random.Generator, *, spread: float) -> Estimates:
+        """The means, whatever the spread: what is drawn anew for every state is no world."""
+        return self.small_world(rng, spread=spread).estimates
+
+    def small_world(self, rng: np.random.Generator, *, spread: float) -> SmallWorld:
+        """Records and cases, state by state."""
+        lattice = self.few.lattice
+        counts, sums = projected(self.few, self.data)
+        records = self.known.records
+        weight = agreeing(lattice, records, counts.sum(axis=1), STEPS)
+        counts, sums = counts + self.known.counts[:, None], sums + self.known.sums
+        reward = lean_on_parents(lattice, counts, sums)
+        variance = variance_of_means(reward, counts)
+        return SmallWorld(weigh_states(lattice, records, weight), reward, counts, variance)
+
+
+def rows_of(records: CompleteRecords) -> Data:
+    """Complete records as rows in which everything is known."""
+    from askwise._kernels.additive_groups import Data
+
+    n, size = records.digits.shape
+    actions = records.units.shape[1]
+    return Data(
+        np.tile(np.arange(size), (n, 1)),
+        records.digits.astype(np.int64),
+        np.repeat(records.counts.astype(np.float64)[:, None], actions, axis=1),
+        np.asarray(records.units * UNIT, np.float64),
+    )
+
+
+def joined(met: Data, records: Data) -> Data:
+    """All rows; where less than everything is known, −1 fills up."""
+    missing = records.seen.shape[1] - met.seen.shape[1]
+    seen = np.pad(met.seen, ((0, 0), (0, missing)), constant_values=-1)
+    value = np.pad(met.value, ((0, 0), (0, missing)))
+    own = met._replace(seen=seen, value=value)
+    return type(met)(*(np.concatenate(both) for both in zip(own, records, strict=True)))
