@@ -147,6 +147,7 @@ def counted_by_hand(problem, rows):
     buyable = [o.name for o in problem.observations if not o.given]
     for k in range(len(rows["wait"])):
         statistics.cases += 1
+        statistics.records += 1
         for size in range(problem.m + 1):
             for chosen in itertools.combinations(buyable, size):
                 seen = {name: rows[name][k] for name in [*given, *chosen]}
@@ -447,10 +448,15 @@ def test_without_duckdb_a_file_needs_the_extra_but_a_frame_does_not(tmp_path, mo
     assert aw.fit(ROWS, CLINIC).rows == 3
 
 
-def test_complete_records_in_too_many_subsets_are_refused(monkeypatch):
+def test_complete_records_in_too_many_subsets_are_not_counted_in_them(monkeypatch):
+    """The default learner takes them as they are; learners from counters cannot."""
     monkeypatch.setattr("askwise.logs.fitting.MOST_SUBSETS", 14)
-    with pytest.raises(TooLargeError, match="15 subsets"):
-        aw.fit(ROWS, CLINIC)
+    fit = aw.fit(ROWS, CLINIC)
+    assert repr(fit) == "<Fit of 3 complete records>"
+    assert fit.learner().log.cases == 3
+    for ask in (lambda: fit.statistics, lambda: fit.learner("seq-oos")):
+        with pytest.raises(TooLargeError, match="15 subsets"):
+            ask()
 
 
 # --- what can be learned ----------------------------------------------------------------------
@@ -498,16 +504,18 @@ def test_learners_start_from_what_the_log_can_tell_them():
             assert learner.confidence.width == 0.5
             assert learner.statistics == fit.statistics
             assert learner.t == 4
-    assert at_once.learner().name == "sim-oos"
-    assert complete.learner().name == ordered.learner().name == "seq-oos"
+    for fit in (complete, ordered, at_once):
+        learner = fit.learner()
+        assert learner.name == "learner"
+        assert learner.way.name == ("simultaneous" if fit is at_once else "sequential")
+        assert learner.log.cases == learner.opened == 3
     with pytest.raises(StatisticsError, match="sim-oos learns from looks that were chosen at once"):
         ordered.learner("sim-oos")
     with pytest.raises(
         StatisticsError, match="seq-oos learns from looks that were chosen in order"
     ):
         at_once.learner("seq-oos")
-    with pytest.raises(StatisticsError, match="complete records count in every state"):
-        complete.learner("learner")
+    assert complete.learner("learner", plan="simultaneous").way.name == "simultaneous"
     mri = aw.Observation("mri", values=["neg", "pos"], cost=1)
     small = aw.Problem(observations=[mri], actions=["wait", "treat"])
     one = aw.fit({"mri": ["neg"], "action": ["wait"], "reward": [1]}, small)
@@ -520,8 +528,7 @@ def test_learners_start_from_what_the_log_can_tell_them():
     for options in ({"window": 100}, {"detect": True}, {"explore_budget": 5.0}):
         with pytest.raises(OptionError, match="not with those of a log"):
             ordered.learner("learner", **options)
-    with pytest.raises(StatisticsError, match="additive"):
-        at_once.learner("learner", model="additive")
+    assert at_once.learner("learner", model="additive").log.cases == 3
     before = complete.statistics.copy()
     complete.learner().open()
     assert complete.statistics == before

@@ -92,9 +92,7 @@ class Beliefs:
 
     def estimates(self, *, slots: bool) -> Estimates:
         """As planners take it, without radii; p(ψ) stands once, or in every slot of a state."""
-        reward = self.reward
-        if self.variance is not None:
-            reward = np.maximum(0.0, reward - CAUTION * np.sqrt(self.variance))
+        reward = self.relied()
         best: Floats = reward.max(axis=1)
         # The first action within a hair of the best: equals stay equal however they were summed.
         action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
@@ -102,6 +100,18 @@ class Beliefs:
         if slots:  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
+
+    def relied(self) -> Floats:
+        """r̄ less what it may well be too high by, at [ψ, a]."""
+        if self.variance is None:
+            return self.reward
+        return np.maximum(0.0, self.reward - CAUTION * np.sqrt(self.variance))
+
+    def means(self) -> Beliefs:
+        """The same, as if the means were known."""
+        other = copy.copy(self)
+        other.variance = None
+        return other
 
     def alone(self) -> Beliefs:
         """The same of the few alone, as a problem of their own."""
@@ -187,14 +197,33 @@ class Counted:
     def earned(self, state: int, action: int) -> Earned | None:
         """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior.
 
-        Rewards between 0 and 1 vary less than those of 0 or 1, so that is enough for either.
+        Rewards between 0 and 1 vary less than those of 0 or 1, so that is enough for either. Where
+        nobody took the action in ψ itself, it is what it earned after the look most often taken.
         """
         row = self.statistics.row(state)
         n = self.statistics.action_counts.item(row, action)
         if not n or (self.statistics.is_sparse and row == 0):
-            return None
+            return self._after_a_look(state, action)
         total = self.statistics.reward_sums.item(row, action) * UNIT
         return Earned(total / n, variance_of_mean(total, n))
+
+    def _after_a_look(self, state: int, action: int) -> Earned | None:
+        """Σ p̂(ψ' | ψ, i) r̂(a, ψ'), if all of them are known."""
+        known, found, most = self.lattice.domain(state), None, 0.0
+        if len(known) == self.lattice.m:
+            return None
+        for i in range(self.lattice.buyable):
+            chances = None if i in known else self.chances(state, i)
+            if chances is None or chances.cases <= most:
+                continue
+            p = chances.probability.tolist()
+            after = [self.earned(s, action) for s in self.lattice.children(state, i)]
+            came = [(part, one) for part, one in zip(p, after, strict=True) if part > 0]
+            if all(one is not None for _, one in came):
+                mean = sum(part * one.mean for part, one in came if one is not None)
+                doubt = sum(part**2 * one.variance for part, one in came if one is not None)
+                found, most = Earned(mean, doubt), chances.cases
+        return found
 
 
 def variance_of_mean(total: float, n: float) -> float:

@@ -226,8 +226,10 @@ class Line(NamedTuple):
 class Market:
     """The best policies at all prices, if what is known is true.
 
-    Policies are compared by what can be relied on, as when one is recommended; gains are told as
-    means. So all are moved by the same amount: what is recommended has the gain of its tree.
+    What is recommended at today's prices is chosen with caution (`learners/recommending.py`). What
+    would be gained at other prices is not: without an observation much rests on what was hardly
+    tried, and caution there would make the observation seem worth more than it is. So other prices
+    are compared by means, and all gains are moved by the same amount: today's is that of the tree.
     """
 
     def __init__(self, evidence: Beliefs | Counted, plan: str) -> None:
@@ -242,10 +244,11 @@ class Market:
         self._hair = 10 * HAIR * self.problem.reward_value
         self._without: dict[str, float] = {}
         self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
-        self._shift = 0.0
         policy = recommended(self.way, self.evidence)
         self.today = self._offer(policy, policy.value)
         """What is recommended."""
+        if isinstance(self.evidence, Beliefs):
+            self.evidence = self.evidence.means()
         self._shift = self.today.gain - best_by(self.way, self.evidence, self.lattice).planned_value
         self._idle_cost = 0.0
         """Of what is left out because it is not believed to matter, but would be paid for."""

@@ -52,8 +52,8 @@ MOST_STATES = 8_000
 MOST_CELLS = 512
 """What a shortlist may have."""
 
-MOST_TABLED = 50_000
-MOST_SUBSETS = 1_500
+MOST_TABLED = 20_000
+MOST_SUBSETS = 400
 """What a shortlist may have after complete records."""
 
 LIKELY = -3.0

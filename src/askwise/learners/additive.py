@@ -9,10 +9,10 @@ w being what the plan is worth more than acting blindly; their share of the case
 So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
 pays, there is more to be found and to pay for it with.
 
-**After a log** it first does what the log recommends. Logged decisions are cases like its own: its
-draws get their spread as its own cases add up, as in `learners/joint.py`. After complete records it
-goes on with the table of `estimation/tabled.py`, and does what that recommends. The allowance
-begins after the log's cases, and is no more than half a per cent of β a case.
+**After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
+the shortlist. Logged decisions are cases like its own; after complete records it goes on with the
+table of `estimation/tabled.py`. The allowance begins after the log's cases, and is no more than
+half a per cent of β a case.
 """
 
 from __future__ import annotations
@@ -105,10 +105,9 @@ class AdditiveMind:
                 self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
-        own = 1.0 if not self.log.cases else ((opened - self.log.cases) / opened) ** 0.5
-        near = screened.world(rng, spread=SPREAD * own)
+        near = screened.world(rng, spread=0.0 if self.log.cases else SPREAD)
         self._world = screened, near
-        if is_first or self.log.records is not None:
+        if self.log.cases:
             plan = self._recommended(screened, statistics)
         else:
             plan = self._policy(screened, near, self._follow(screened, near), 0.0)

@@ -18,6 +18,8 @@ from askwise.statistics import UNIT, Statistics
 
 STEPS = 200
 """Steps of EM from nothing: by then the population hardly moves."""
+UNKNOWN = 1.0
+"""The variance of what an action earns that was never taken, whatever a prior may say."""
 MOST_DENSE = 5_000_000
 """States of complete records that are each given a number."""
 
@@ -53,17 +55,21 @@ def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
     if log.records is not None:
         model.take(log.records)
     model.update(statistics.dense(), STEPS)
-    known = 0 if log.records is None else log.cases
-    return beliefs_of(model, statistics.cases + known)
+    return beliefs_of(model, statistics, log)
 
 
-def beliefs_of(model: JointModel, cases: int) -> Beliefs:
-    """What a joint model believes after so many cases."""
+def beliefs_of(model: JointModel, statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
+    """What a joint model believes after these cases."""
+    variance, cases = model.variances(), statistics.cases
+    if log.records is None:
+        variance[:, ~statistics.action_counts.any(axis=0)] = UNKNOWN
+    else:
+        cases += log.cases
     return Beliefs(
         model.lattice,
         model.probability,
         model.mean_rewards(),
-        variance=model.variances(),
+        variance=variance,
         cases=float(max(1, cases)),
     )
 
@@ -71,6 +77,8 @@ def beliefs_of(model: JointModel, cases: int) -> Beliefs:
 def additive_beliefs(lattice: Lattice, screened: Screened | Tabled, cases: int) -> Beliefs:
     """The means of an additive model for the few observations that matter to it."""
     mean = screened.small_world(np.random.default_rng(0), spread=0.0)
+    assert mean.variance is not None
+    mean.variance[:, ~mean.counts.any(axis=0)] = UNKNOWN
     return Beliefs(
         screened.few.lattice,
         mean.weight / mean.weight[: screened.few.lattice.contexts].sum(),

@@ -13,8 +13,9 @@ such draws count for ever fewer cases, they cost little.
 
 **After a log** it first does what the log recommends, and explores as its own cases add up: of t
 cases n were the log's, and the world that is planned for has a share of √((t − n) / t) of its
-spread, and the rest of the caution with which policies are recommended. It tries things as seldom
-as it takes to lose no more than half a per cent of β a case by its own estimate.
+spread, and the rest of the caution with which policies are recommended. Half a per cent of β a
+case is the most that it may lose, by what it can rely on: a plan that would lose more than what is
+recommended is not followed, and things are tried as seldom as it takes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from askwise.cases import Case
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.joint import JointModel
 from askwise.estimation.records import Log, weigh_states
-from askwise.evidence import CAUTION, Beliefs
+from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.learners.believing import STEPS, beliefs_of, joint_beliefs
 from askwise.learners.budget import affordable_cases
@@ -96,8 +97,8 @@ class JointMind:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
         self.model.update(statistics)
         slots = self.way.name == "sequential"
-        doubt = np.sqrt(self.model.variances()) if self.log.cases else None
-        near = self._near(rng, opened, doubt)
+        known = beliefs_of(self.model, statistics, self.log) if self.log.cases else None
+        near = self._near(rng, opened, known)
         self.world[:] = near.reward
         wide = self.model.draw(rng, wide_spread(opened), slots=slots)
         length = max(1, opened // SHARE)
@@ -107,39 +108,46 @@ class JointMind:
             if affordable == 0:
                 return no_tries(self._careful_policy(statistics, near)), length
             length = min(length, affordable)
-        policy = self.way.policy(self.lattice, near)
-        if opened == self.log.cases > 0:
-            policy = self.recommend(statistics)
-        trying = with_tries(policy, self._tries(statistics, wide))
-        return (trying if doubt is None else self._affordable(trying, doubt)), length
+        policy, tries = self.way.policy(self.lattice, near), self._tries(statistics, wide)
+        if known is None:
+            return with_tries(policy, tries), length
+        relied, is_first = known.relied(), opened == self.log.cases
+        best = self.recommend(statistics) if is_first else recommended(self.way, known)
+        if is_first or self._lost(best, policy, relied) > self._most_lost:
+            policy = best
+            self.world[:] = relied.max(axis=1)
+        return self._affordable(policy, tries, relied), length
 
-    def _near(self, rng: np.random.Generator, opened: int, doubt: Floats | None) -> Estimates:
+    @property
+    def _most_lost(self) -> float:
+        return MOST_LOST * self.lattice.problem.reward_value
+
+    def _lost(self, best: Policy, policy: Policy, relied: Floats) -> float:
+        """What a policy gains less than another, by the rewards that can be relied on."""
+        tried = [p if isinstance(p, TryingPolicy) else no_tries(p) for p in (best, policy)]
+        gain, less = (expected_gain(p, self.model.probability, relied) for p in tried)
+        return gain - less
+
+    def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Estimates:
         """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
         slots = self.way.name == "sequential"
-        if doubt is None:
+        if known is None:
             return self.model.draw(rng, SPREAD, slots=slots)
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, SPREAD * own)
-        reward -= (1.0 - own) * CAUTION * doubt
-        np.maximum(reward, 0.0, out=reward)
+        reward -= (1.0 - own) * (known.reward - known.relied())
         action = reward.argmax(axis=1).astype(np.int16)
         return Estimates(reward.max(axis=1), action, self.model.weight(slots=slots), Radii())
 
-    def _affordable(self, policy: TryingPolicy, doubt: Floats) -> TryingPolicy:
-        """The same policy, whose tries cost no more than they may, by what can be relied on.
+    def _affordable(self, policy: Policy, tries: Tries, relied: Floats) -> TryingPolicy:
+        """The policy with tries that cost no more than they may, by what can be relied on.
 
         By the means, what was hardly tried would seem to cost little.
         """
-        relied = np.maximum(0.0, self.model.mean_rewards() - CAUTION * doubt)
-        believed = (self.model.probability, relied)
-        lost = expected_gain(no_tries(policy), *believed) - expected_gain(policy, *believed)
-        most = MOST_LOST * self.lattice.problem.reward_value
-        if lost <= most:
-            return policy
-        tries, part = policy.tries, most / lost
-        return with_tries(
-            policy, tries._replace(chance=part * tries.chance, dare=part * tries.dare)
-        )
+        lost = self._lost(policy, with_tries(policy, tries), relied)
+        part = min(1.0, self._most_lost / lost) if lost > 0 else 1.0
+        tries = tries._replace(chance=part * tries.chance, dare=part * tries.dare)
+        return with_tries(policy, tries)
 
     def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TryingPolicy:
         """The best policy of the world that the round is planned for, at these prices."""
@@ -201,7 +209,7 @@ class JointMind:
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
-        careful = self.way.best_policy(self.lattice, beliefs_of(self.model, statistics.cases))
+        careful = self.way.best_policy(self.lattice, beliefs_of(self.model, statistics))
         if careful.value > self._blind_gain():
             return careful
         if self.way.name == "simultaneous":

@@ -67,14 +67,13 @@ class Reasons:
 
 def policy_tree(planned: Planned) -> PolicyAnswer:
     """What cases follow now (it may be trying something out), and what has been learned."""
-    learner = planned.learner
-    evidence = learner.evidence()
+    recommended = planned.learner.recommend()
 
     def answer(policy: Policy) -> TreeAnswer:
-        tree = policy.tree(evidence)
+        tree = policy.tree(recommended.evidence)
         return TreeAnswer(_finite(policy.value), str(tree), tree.to_dict())
 
-    return PolicyAnswer(planned.version, answer(planned.policy), answer(learner.recommend()))
+    return PolicyAnswer(planned.version, answer(planned.policy), answer(recommended))
 
 
 def worth(planned: Planned) -> WorthAnswer:

@@ -1,0 +1,399 @@
+"""A learner that starts from a log does what the log recommends, and explores from there."""
+
+import io
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.environments import Population
+from askwise.environments.base import Draws
+from askwise.errors import StatisticsError
+from askwise.estimation.additive import AdditiveModel
+from askwise.estimation.joint import JointModel
+from askwise.estimation.records import CompleteRecords, grouped
+from askwise.learners.expecting import expected_gain
+from askwise.learners.trying import Tries, with_tries
+from askwise.statistics import UNIT, Statistics
+
+
+class Effects:
+    """A population of any size: means are sums of a few effects, and of one pair."""
+
+    def __init__(self, seed, *, size, m, given=0, panel=False, fee=1.0):
+        rng = np.random.default_rng(seed)
+        self.ones = rng.uniform(0.2, 0.8, size)
+        self.weights = np.zeros((size, 3))
+        some = min(4, size)
+        self.weights[rng.choice(size, some, replace=False)] = rng.normal(0, 0.2, (some, 3))
+        self.pair, self.of_pair = rng.choice(size, 2, replace=False), rng.normal(0, 0.1, 3)
+        prices = rng.uniform(0.3, 2, size).round(2).tolist()
+        observations = [
+            aw.Observation(f"o{i}", values=[0, 1], cost=0.0 if i < given else c, given=i < given)
+            for i, c in enumerate(prices)
+        ]
+        members = [o.name for o in observations[given : given + 2]]
+        self.problem = aw.Problem(
+            observations=observations,
+            actions=["a", "b", "c"],
+            max_observations=m,
+            reward_value=100,
+            panels=[aw.Panel(observations=members, fee=fee)] if panel else [],
+        )
+
+    def sample(self, rng, cases):
+        return (rng.random((cases, len(self.ones))) < self.ones).astype(np.int64)
+
+    def means(self, values):
+        i, j = self.pair
+        both = (4 * (values[:, i] - 0.5) * (values[:, j] - 0.5))[:, None] * self.of_pair
+        return np.clip(0.5 + (values - self.ones) @ self.weights + both, 0.02, 0.98)
+
+    def draw(self, rng, cases):
+        values = self.sample(rng, cases)
+        return Draws(values, (rng.random((cases, 3)) < self.means(values)).astype(float))
+
+
+def complete_log(world, cases, rng):
+    values, rewards = world.draw(rng, cases)
+    log = {f"o{i}": column.tolist() for i, column in enumerate(values.T)}
+    return log | {action: rewards[:, a].tolist() for a, action in enumerate("abc")}
+
+
+def decided_log(world, cases, rng, *, at_once):
+    """Whoever wrote it looked at some, in any order, and acted at random."""
+    values, rewards = world.draw(rng, cases)
+    given = [i for i, o in enumerate(world.problem.observations) if o.given]
+    buyable = [i for i in range(values.shape[1]) if i not in given]
+    log = {f"o{i}": [] for i in range(values.shape[1])}
+    log |= {"order": [], "action": [], "reward": []}
+    for row, earned in zip(values.tolist(), rewards, strict=True):
+        looks = rng.choice(buyable, rng.integers(world.problem.m + 1), replace=False).tolist()
+        action = int(rng.integers(3))
+        for i, value in enumerate(row):
+            log[f"o{i}"].append(value if i in looks or i in given else None)
+        log["order"].append([f"o{i}" for i in looks])
+        log["action"].append("abc"[action])
+        log["reward"].append(float(earned[action]))
+    if at_once:
+        del log["order"]
+    return log
+
+
+def gains(learner, policy, values, means, rng):
+    """What cases gain that follow a policy, what it tries included, by the true means."""
+    lattice = learner.lattice
+    digits = np.ascontiguousarray(values[:, list(lattice.order)]).astype(np.int16)
+    tags, statistics = rng.integers(1 << 62, size=len(values)), learner.mind.new_statistics()
+    tallies = () if learner.model_name == "joint" else (AdditiveModel(lattice).tallies,)
+    states, actions = policy.run(statistics, *tallies, tags, digits, means)
+    earned = means[np.arange(len(actions)), actions]
+    return lattice.problem.reward_value * earned - lattice.costs_of(states)
+
+
+def recommended_gains(learner, values, means):
+    """What they gain that do what is recommended."""
+    policy, lattice, beta = learner.recommend(), learner.lattice, learner.problem.reward_value
+    found = {}
+
+    def gain(digits):
+        state = lattice.index_of({i: digits[i] for i in range(lattice.buyable, len(digits))})
+        while looks := policy.looks(state):
+            for i in looks:
+                state = list(lattice.children(state, i))[digits[i]]
+        return policy.act(state), lattice.spent(state)
+
+    total = np.empty(len(values))
+    for k, row in enumerate(values[:, list(lattice.order)].tolist()):
+        key = tuple(row)
+        if key not in found:
+            found[key] = gain(key)
+        action, spent = found[key]
+        total[k] = beta * means[k, action] - spent
+    return total
+
+
+LOGS = [
+    # population, kind of log, cases, plan
+    ({"seed": 1, "size": 4, "m": 3}, "complete", 800, "sequential"),
+    ({"seed": 2, "size": 5, "m": 2}, "complete", 800, "simultaneous"),
+    ({"seed": 3, "size": 5, "m": 3, "given": 1}, "in order", 2000, "sequential"),
+    ({"seed": 4, "size": 4, "m": 2, "panel": True}, "at once", 2000, "simultaneous"),
+    ({"seed": 5, "size": 5, "m": 3, "given": 1, "panel": True}, "complete", 800, "sequential"),
+    ({"seed": 6, "size": 5, "m": 2}, "at once", 2000, "sequential"),
+    ({"seed": 7, "size": 20, "m": 2}, "complete", 800, "sequential"),
+    ({"seed": 8, "size": 20, "m": 2, "given": 1, "panel": True}, "complete", 800, "simultaneous"),
+    ({"seed": 9, "size": 22, "m": 3}, "in order", 5000, "sequential"),
+    ({"seed": 10, "size": 20, "m": 2, "given": 1}, "at once", 5000, "simultaneous"),
+]
+
+
+@pytest.mark.parametrize("which", range(len(LOGS)))
+def test_the_first_cases_do_what_the_log_recommends(which):
+    """Within 1 % of β, whatever they try included; and after 2,000 cases it is not worse."""
+    population, kind, cases, plan = LOGS[which]
+    world, rng = Effects(**population), np.random.default_rng(which)
+    if kind == "complete":
+        fit = aw.fit(complete_log(world, cases, rng), world.problem)
+    else:
+        log = decided_log(world, cases, rng, at_once=kind == "at once")
+        fit = aw.fit(log, world.problem, looks=kind)
+    learner = fit.learner(rng=which, plan=plan)
+    assert learner.name == "learner"
+    assert f"after {cases:,} {fit.kind}" in repr(learner)
+    values = world.sample(rng, 10_000)
+    means = world.means(values)
+    policy = learner.policy
+    assert policy.tree() == learner.recommend().tree()
+    recommended = recommended_gains(learner, values, means)
+    followed = gains(learner, policy, values, means, rng)
+    assert recommended.mean() - followed.mean() < 1.0
+    if plan == fit.way.name:
+        assert fit.recommend().tree() == learner.recommend().tree()
+    aw.simulate(learner, world, steps=2000, rng=which)
+    later = gains(learner, learner.policy, values, means, rng)
+    assert later.mean() > followed.mean() - 1.0
+
+
+def fraud(seed, cases):
+    """Few frauds that cost much; a check of the device is cheap, the bureau is dear."""
+    rng = np.random.default_rng(seed)
+    bad = rng.random(cases) < 0.04
+    return {
+        "device": np.where(rng.random(cases) < np.where(bad, 0.6, 0.1), "new", "known").tolist(),
+        "country": rng.choice(["here", "there"], cases, p=[0.8, 0.2]).tolist(),
+        "bureau": np.where(rng.random(cases) < np.where(bad, 0.8, 0.05), "poor", "good").tolist(),
+        "approve": np.where(bad, 0.0, 0.9).tolist(),
+        "review": np.where(bad, 0.85, 0.86).tolist(),
+    }
+
+
+def test_a_fraud_desk_does_what_its_log_recommends():
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("device", values=["known", "new"], cost=0.05),
+            aw.Observation("country", values=["here", "there"], cost=0.05),
+            aw.Observation("bureau", values=["good", "poor"], cost=0.6),
+        ],
+        actions=["approve", "review"],
+        reward_value=100,
+    )
+    frame = fraud(0, 3000)
+    learner = aw.fit(frame, problem).learner(rng=0)
+    later = fraud(1, 20_000)
+    truth = aw.environments.Table(problem, later).model()
+    relied = learner.recommend().evaluate(truth)
+    marginals = truth.marginals(learner.lattice)
+    assert relied > aw.oracle.fixed(truth, []).value
+    assert relied - expected_gain(learner.policy, *marginals) < 0.01 * problem.reward_value
+    aw.simulate(learner, Population(truth), steps=2000, rng=0)
+    assert expected_gain(learner.policy, *marginals) > relied - 0.01 * problem.reward_value
+
+
+def test_the_tutorial_follows_its_recommendation():
+    """The path of docs/tutorial.md: fit, serve; what is served gains what was recommended."""
+    from sklearn.datasets import load_breast_cancer
+
+    from askwise.logs import draft
+
+    data = load_breast_cancer(as_frame=True)
+    table = data.frame.rename(columns=lambda name: name.replace(" ", "_"))
+    table["best"] = table["target"].map({0: "operate", 1: "watch"})
+    tests = ["worst_area", "worst_concave_points", "mean_texture", "worst_smoothness"]
+    tests += ["mean_radius", "area_error", "worst_concavity", "mean_symmetry"]
+    prices = dict(zip(tests, [4, 6, 2, 2, 1, 1, 3, 1], strict=True))
+    table = table[[*tests, "best"]].sample(frac=1, random_state=0)
+    log, later = table[:427], table[427:].copy()
+    problem = draft(log, label="best").problem.priced(prices)
+    for action in problem.actions:
+        later[action] = (later["best"] == action).astype(float)
+    truth = aw.environments.Table(problem, later)
+    learner = aw.fit(log, problem, label="best").learner(rng=0)
+    recommended = learner.recommend().evaluate(truth.model())
+    values, means = truth.draw(np.random.default_rng(1), 20_000)
+    ideal = recommended_gains(learner, values, means).mean()
+    followed = gains(learner, learner.policy, values, means, np.random.default_rng(0)).mean()
+    assert recommended > 90
+    assert ideal - followed < 1.0
+
+
+# --- the evidence -----------------------------------------------------------------------------
+
+
+def small_log(seed=0, cases=400):
+    world, rng = Effects(seed, size=4, m=2), np.random.default_rng(seed)
+    return world, aw.fit(complete_log(world, cases, rng), world.problem)
+
+
+def test_a_record_is_one_case_in_its_own_full_state():
+    """Against Bayes' rule written out with numpy: what every record says, one after the other."""
+    world, fit = small_log()
+    lattice = aw.Lattice(world.problem)
+    model = JointModel(lattice)
+    prior = np.linalg.inv(model._inverse_prior)
+    model.take(fit.records)
+    model.update(Statistics(lattice), 500)
+    digits, counts, units = fit.records
+    cells = np.ravel_multi_index(tuple(digits.astype(int).T), (2,) * 4)
+    n = np.zeros(16)
+    n[cells] = counts
+    for action in range(3):
+        total = np.zeros(16)
+        total[cells] = units[:, action] * UNIT
+        spread = (total + 1) / (n + 2) * (1 - (total + 1) / (n + 2))
+        gain = prior @ np.linalg.inv(prior + np.diag(spread / np.maximum(n, 1e-9)))
+        expected = 0.5 + gain @ (np.where(n > 0, total / np.maximum(n, 1), 0.5) - 0.5)
+        assert model._mean[action] + 0.5 == pytest.approx(expected, abs=1e-6)
+        covariance = prior - gain @ prior
+        blind = model.population @ covariance @ model.population
+        assert model.variances()[0, action] == pytest.approx(blind, rel=1e-6)
+    product = np.ones(1)
+    for i in range(4):
+        product = np.outer(
+            product, [model.population.reshape((2,) * 4).take(x, i).sum() for x in (0, 1)]
+        ).ravel()
+    expected = n + 100 * product + 1 / 16
+    assert model.population == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+def test_a_record_says_what_a_live_case_says_that_saw_everything():
+    """m = D: a record of one action and a case that looked at everything are the same evidence."""
+    world = Effects(3, size=3, m=3)
+    lattice, rng = aw.Lattice(world.problem), np.random.default_rng(0)
+    values, rewards = world.draw(rng, 300)
+    by_cases, by_records = JointModel(lattice), JointModel(lattice)
+    statistics = Statistics(lattice)
+    for row, earned in zip(values.tolist(), rewards, strict=True):
+        state = lattice.index({f"o{i}": x for i, x in enumerate(row)})
+        statistics.count_reward(state, 0, float(earned[0]))
+    by_cases.update(statistics, 300)
+    units = np.rint(rewards / UNIT).astype(np.int64)
+    by_records.take(grouped(values.astype(np.int16), np.ones(300, np.int64), units))
+    by_records.update(Statistics(lattice), 300)
+    assert by_cases.population == pytest.approx(by_records.population, abs=1e-9)
+    assert by_cases.mean_rewards()[:, 0] == pytest.approx(by_records.mean_rewards()[:, 0], abs=1e-9)
+
+
+def test_statistics_say_what_kind_of_data_they_hold(tmp_path):
+    _, fit = small_log(cases=100)
+    assert fit.statistics.records == fit.statistics.cases == 100
+    assert (fit.statistics + fit.statistics).records == 200
+    assert fit.statistics.copy().records == 100
+    assert "100 complete records" in repr(fit.statistics)
+    rest = fit.statistics + fit.statistics
+    rest.take_back(fit.statistics)
+    assert rest == fit.statistics
+    for learner in (fit.learner("seq-oos", rng=0), fit.learner("sim-oos", rng=0)):
+        learner.save(tmp_path / "learner")
+        assert aw.load(tmp_path / "learner").statistics.records == 100
+    with pytest.raises(StatisticsError, match=r"fit\(\.\.\.\)\.learner\(\)"):
+        JointModel(fit.statistics.lattice).update(fit.statistics)
+
+
+@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.Learner])
+def test_late_rewards_after_a_window_are_not_taken_for_records(kind):
+    """16 cases and 76 rewards once were: then "buying nothing" was recommended."""
+    problem = aw.Problem(
+        observations=[aw.Observation("mri", values=["neg", "pos"], cost=1)],
+        actions=["wait", "treat"],
+        reward_value=100,
+    )
+    options = {"window": 16} if kind is aw.Learner else {"window": 16, "width": 0.1}
+    learner, rng, waiting = kind(problem, rng=0, **options), np.random.default_rng(0), []
+    for _ in range(400):
+        case = learner.open()
+        ill = rng.random() < 0.5
+        while case.wanted:
+            case.observe({"mri": "pos" if ill else "neg"})
+        waiting.append((case, float((case.action == "treat") == ill)))
+        if len(waiting) > 60:
+            case, reward = waiting.pop(0)
+            case.reward(reward)
+    for case, reward in waiting:
+        case.reward(reward)
+    statistics = learner.statistics
+    assert statistics.action_counts.sum() > statistics.cases
+    assert statistics.records == 0
+    assert learner.recommend().wanted({}) == ("mri",)
+
+
+# --- what it survives -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "kind"), [(4, "complete"), (20, "complete"), (20, "in order")])
+def test_it_goes_on_the_same_after_save_and_load(size, kind, tmp_path):
+    world, rng = Effects(5, size=size, m=2), np.random.default_rng(1)
+    if kind == "complete":
+        fit = aw.fit(complete_log(world, 300, rng), world.problem)
+    else:
+        fit = aw.fit(decided_log(world, 600, rng, at_once=False), world.problem)
+    learner = fit.learner(rng=3)
+    aw.simulate(learner, world, steps=150, rng=4)
+    learner.save(tmp_path / "learner")
+    again = aw.load(tmp_path / "learner")
+    assert repr(again) == repr(learner)
+    assert again.recommend().tree() == learner.recommend().tree()
+    one = aw.simulate(learner, world, steps=200, rng=5)
+    other = aw.simulate(again, world, steps=200, rng=5)
+    assert (one.gain == other.gain).all()
+
+
+def test_a_damaged_log_in_a_file_is_refused(tmp_path):
+    import zipfile
+
+    _, fit = small_log(cases=50)
+    fit.learner(rng=0).save(tmp_path / "learner")
+    with zipfile.ZipFile(tmp_path / "learner") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    digits = np.load(io.BytesIO(files["records.digits.npy"]))
+    digits[0, 0] = 7
+    content = io.BytesIO()
+    np.save(content, digits)
+    with zipfile.ZipFile(tmp_path / "damaged", "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, content.getvalue() if name == "records.digits.npy" else data)
+    with pytest.raises(aw.AskwiseError, match="a value that there is not"):
+        aw.load(tmp_path / "damaged")
+
+
+def test_a_learner_that_has_cases_cannot_begin_with_a_log():
+    world, fit = small_log(cases=50)
+    learner = aw.Learner(world.problem, rng=0)
+    learner.open()
+    with pytest.raises(StatisticsError, match="cannot begin with a log"):
+        learner.begin_with(50, records=fit.records)
+
+
+def test_of_very_many_records_a_fair_sample_is_kept():
+    digits = np.arange(1000, dtype=np.int16)[:, None]
+    records = CompleteRecords(digits, np.ones(1000, np.int64), np.zeros((1000, 2), np.int64))
+    some = records.sample(100)
+    assert len(np.unique(some.digits)) == len(some.counts) == 100
+    assert 350 < some.digits.mean() < 650
+    assert records.sample(1000) is records
+
+
+@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
+def test_what_tries_cost_is_what_cases_lose(plan):
+    """The expectation, tries included, against many cases by their tags."""
+    world, rng = Effects(11, size=4, m=2, given=1), np.random.default_rng(0)
+    learner = aw.fit(complete_log(world, 400, rng), world.problem).learner(rng=0, plan=plan)
+    policy, lattice = learner.policy, learner.lattice
+    tries = policy.tries
+    policy = with_tries(
+        policy,
+        Tries(
+            tries.favourite,
+            np.where(tries.chance > 0, 0.4, 0.0),
+            tries.daring,
+            np.full(lattice.size, 0.3),
+        ),
+    )
+    values = world.sample(rng, 200_000)
+    means = world.means(values)
+    grid = np.stack(np.unravel_index(np.arange(16), (2,) * 4), axis=1)
+    chance = np.prod(np.where(grid, world.ones, 1 - world.ones), axis=1)
+    model = aw.Model(world.problem, chance, world.means(grid))
+    expected = expected_gain(policy, *model.marginals(lattice))
+    found = gains(learner, policy, values, means, rng)
+    assert found.mean() == pytest.approx(expected, abs=4 * found.std() / len(found) ** 0.5)
