@@ -68,8 +68,9 @@ def test_a_step_of_em(kernels):
     seen = statistics.action_counts.sum(axis=1)
     p = np.random.default_rng(1).dirichlet(np.ones(12))
     expected = plain_step(lattice, seen, p)
+    nothing = np.zeros(12)
     improve_population(
-        model._order, layout.offsets, model._digits, layout.radices, seen, MASS, FLOOR, p
+        model._order, layout.offsets, model._digits, layout.radices, seen, nothing, MASS, FLOOR, p
     )
     assert np.allclose(p, expected)
     marginal = np.empty(lattice.size)
