@@ -4,9 +4,27 @@ import numpy as np
 import pytest
 
 import askwise as aw
+from askwise import oracle
 from askwise.estimation.records import OF_PARENTS
 from askwise.learners.believing import complete_beliefs
 from askwise.trees import Act
+from test_real_life_plans import random_model, random_problem
+
+
+def test_plans_by_advantage_are_the_plans_of_the_truth():
+    """Where estimates average out, nothing is different."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        model = random_model(rng, random_problem(rng, most=60))
+        beliefs = model.beliefs(aw.Lattice(model.problem))
+        for best in (oracle.best_path, oracle.best_set):
+            beliefs.averages_out = True
+            expected = best(beliefs.lattice, beliefs)
+            beliefs.averages_out = False
+            found = best(beliefs.lattice, beliefs)
+            near = pytest.approx(expected.value, abs=1e-9 * model.problem.reward_value)
+            assert found.value == near
+            assert found.evaluate(model) == near
 
 
 def table(seed, rows=60):

@@ -64,7 +64,8 @@ class Beliefs:
 
     `variance` is that of the mean rewards, and `cases` is how many p rests on; both say that all is
     known, if they are left out. Beliefs about a few observations of a larger problem (`few`: their
-    places in its lattice, and that) know nothing of the others.
+    places in its lattice, and that) know nothing of the others. `averages_out`: the mean of what an
+    action earns after a look is what it earns before it, as it is in truth.
 
     What is best is asked of r̄ less `CAUTION` standard deviations: an action that was hardly tried
     is not taken on hope, and a look after which everything would rest on little is not bought.
@@ -79,6 +80,7 @@ class Beliefs:
         variance: Floats | None = None,
         cases: float = math.inf,
         few: tuple[Sequence[int], Lattice] | None = None,
+        averages_out: bool = True,
     ) -> None:
         self.lattice = lattice
         self.probability = probability
@@ -87,6 +89,7 @@ class Beliefs:
         """r̄(a, ψ) at [ψ, a]."""
         self.cases = cases
         self.few = few
+        self.averages_out = averages_out
         self.variance = variance
         """Of those, at [ψ, a]; None if they are known."""
 

@@ -14,6 +14,7 @@ from askwise.evidence import HAIR, Beliefs
 from askwise.lattice import Lattice
 from askwise.models import Model
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
+from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
 from askwise.policy import SequentialPolicy, SimultaneousPolicy
 from askwise.problem import Value
 
@@ -81,7 +82,10 @@ def sequential(model: Model) -> SequentialPolicy:
 def best_set(lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
     """The best set at the prices of a lattice, if what is believed is true."""
     estimates, margin = beliefs.estimates(slots=False), _margin(lattice)
-    plan = plan_simultaneous(lattice, estimates, margin=margin)
+    if beliefs.averages_out:
+        plan = plan_simultaneous(lattice, estimates, margin=margin)
+    else:
+        plan = plan_sets_by_advantage(lattice, beliefs.probability, beliefs.relied(), margin=margin)
     tables = (plan.sets, estimates.action, plan.values)
     policy = SimultaneousPolicy(lattice, *tables, frequency=_frequency(beliefs))
     return policy.rests_on(lambda: beliefs)
@@ -90,7 +94,12 @@ def best_set(lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
 def best_path(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
     """The best way to look one by one, likewise."""
     estimates, margin = beliefs.estimates(slots=True), _margin(lattice)
-    plan = plan_sequential(lattice, estimates, margin=margin)
+    if beliefs.averages_out:
+        plan = plan_sequential(lattice, estimates, margin=margin)
+    else:
+        plan = plan_paths_by_advantage(
+            lattice, beliefs.probability, beliefs.relied(), margin=margin
+        )
     tables = (plan.next, estimates.action, plan.values)
     policy = SequentialPolicy(lattice, *tables, frequency=_frequency(beliefs))
     return policy.rests_on(lambda: beliefs)

@@ -45,6 +45,7 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
         reward,
         variance=variance_of_means(reward, counts),
         cases=float(began),
+        averages_out=False,
     )
 
 
@@ -86,4 +87,5 @@ def additive_beliefs(lattice: Lattice, screened: Screened | Tabled, cases: int) 
         variance=mean.variance,
         cases=float(max(1, cases)),
         few=(screened.few.observations, lattice),
+        averages_out=not isinstance(screened, Tabled),
     )

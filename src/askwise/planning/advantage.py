@@ -1,0 +1,82 @@
+"""Plans from estimates that do not average out: what a look adds, counted against itself.
+
+Estimates that lean on others where they are thin break the law of total expectation: the mean of
+r(a, ψ') over the outcomes of a look need not be r(a, ψ). Then a look after which the same is done
+whatever it shows would seem to be worth something. So its worth is counted from what acting blindly
+earns in the same outcomes:
+
+    Q(ψ, i) = β r*(ψ) + Σ p(ψ' | ψ, i) (F(ψ') − c) − max_a Σ p(ψ' | ψ, i) β r(a, ψ')
+    V(I)    = β r*(∅) + Σ p(ψ) (β r*(ψ) − c(ψ))    − max_a Σ p(ψ) β r(a, ψ)
+
+c being what the look costs with that outcome, c(ψ) what was spent in ψ. With estimates that do
+average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where nobody
+was ever seen, nothing is bought.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise._typing import Floats, Integers
+from askwise.lattice import Lattice
+from askwise.planning.sequential import SequentialPlan
+from askwise.planning.simultaneous import SimultaneousPlan
+
+
+def plan_paths_by_advantage(
+    lattice: Lattice, probability: Floats, reward: Floats, *, margin: float
+) -> SequentialPlan:
+    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a]."""
+    beta = lattice.problem.reward_value
+    spent = lattice.costs_of(np.arange(lattice.size))
+    stop: Floats = beta * reward.max(axis=1)
+    values, following = stop.copy(), np.full(lattice.size, -1, np.int16)
+    for subset in reversed(range(lattice.subsets)):
+        members, states = lattice.members(subset), lattice.states(subset)
+        if len(members) == lattice.m:
+            continue
+        here = slice(states.start, states.stop)
+        best, look = stop[here].copy(), np.full(len(states), -1, np.int16)
+        seen = probability[here] > 0
+        for i in range(lattice.buyable):
+            if i in members:
+                continue
+            below = _children(lattice, subset, i)[seen]
+            p = probability[below] / probability[here][seen][:, None]
+            cost = spent[below] - spent[here][seen][:, None]
+            blindly = beta * np.einsum("sx,sxa->sa", p, reward[below]).max(axis=1)
+            worth = stop[here][seen] + (p * (values[below] - cost)).sum(axis=1) - blindly
+            better = worth > best[seen] + margin
+            rows = np.flatnonzero(seen)[better]
+            best[rows], look[rows] = worth[better], i
+        values[here], following[here] = best, look
+    return SequentialPlan(values, following)
+
+
+def _children(lattice: Lattice, subset: int, i: int) -> Integers:
+    """(states of the subset, outcomes of i): what looking at i leads to."""
+    _, _, stride, radix, _, above = lattice.steps[subset, i]
+    place = np.arange(len(lattice.states(subset)))
+    first = above + place + place // stride * stride * (radix - 1)
+    below: Integers = first[:, None] + stride * np.arange(radix)
+    return below
+
+
+def plan_sets_by_advantage(
+    lattice: Lattice, probability: Floats, reward: Floats, *, margin: float
+) -> SimultaneousPlan:
+    """V(I) in each context, and the best set."""
+    beta, contexts = lattice.problem.reward_value, lattice.contexts
+    values = np.empty((lattice.subsets, contexts))
+    blind: Floats = beta * reward[:contexts].max(axis=1)
+    came = np.maximum(probability[:contexts], 1e-300)
+    for subset in range(lattice.subsets):
+        states = lattice.states(subset)
+        here = slice(states.start, states.stop)
+        p = probability[here].reshape(contexts, -1) / came[:, None]
+        earned = beta * reward[here].reshape(contexts, p.shape[1], -1)
+        spent = lattice.costs_of(np.arange(states.start, states.stop)).reshape(contexts, -1)
+        blindly = np.einsum("gs,gsa->ga", p, earned).max(axis=1)
+        values[subset] = blind + (p * (earned.max(axis=2) - spent)).sum(axis=1) - blindly
+    sets = (values >= values.max(axis=0) - margin).argmax(axis=0)
+    return SimultaneousPlan(values.ravel(), sets)
