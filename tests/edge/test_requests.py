@@ -1,0 +1,406 @@
+"""The head of a request: its first line, what it asks for, of whom, and its fields."""
+
+import pytest
+
+from edge.checks import PROBE, REFUSED, Check, assert_permitted, get, table
+from edge.server import CASES, GET
+
+HOST = b"Host: localhost\r\n"
+SERVED = (200, 200)
+"""It is answered, and so is the probe."""
+NOT_OURS = (421, 200)
+"""There is no such host here, and the probe is answered."""
+
+
+def line(request_line: bytes) -> bytes:
+    return get(HOST, line=request_line)
+
+
+LINES = [
+    Check("a request is answered", "9112 3", line(b"GET /healthz HTTP/1.1"), (SERVED,)),
+    Check("an empty line before it is skipped", "9112 2.2", b"\r\n" + get(HOST), (SERVED,)),
+    Check(
+        "an empty line after a body is skipped",
+        "9112 2.2",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}\r\n" + PROBE,
+        (SERVED, REFUSED),
+    ),
+    Check(
+        "lines that end with LF alone are read or refused",
+        "9112 2.2",
+        b"GET /healthz HTTP/1.1\nHost: localhost\n\n" + PROBE,
+        (SERVED, REFUSED),
+    ),
+    Check(
+        "a line that ends with CR alone is refused",
+        "9112 2.2",
+        b"GET /healthz HTTP/1.1\rHost: localhost\r\n\r\n" + PROBE,
+        (REFUSED,),
+    ),
+    *(
+        Check(f"{shown} is read as words or refused", "9112 3", line(sent), (SERVED, REFUSED))
+        for shown, sent in {
+            "a line with two spaces": b"GET  /healthz HTTP/1.1",
+            "a line with a tab": b"GET\t/healthz HTTP/1.1",
+            "a line with a space at its end": b"GET /healthz HTTP/1.1 ",
+        }.items()
+    ),
+    *(
+        Check(f"{shown} is refused", "9112 3", line(sent), (REFUSED,))
+        for shown, sent in {
+            "a method alone": b"GET",
+            "a method and a version alone": b"GET HTTP/1.1",
+            "a target with a space": b"GET /health z HTTP/1.1",
+            "a target with NUL": b"GET /healthz\x00 HTTP/1.1",
+            "a target with a control character": b"GET /health\x01z HTTP/1.1",
+            "a target with DEL": b"GET /health\x7fz HTTP/1.1",
+            "a target with a byte that is not ASCII": b"GET /health\xffz HTTP/1.1",
+            "a target with CR": b"GET /health\rz HTTP/1.1",
+            "a relative target": b"GET healthz HTTP/1.1",
+            "an asterisk with GET": b"GET * HTTP/1.1",
+            "an authority with GET": b"GET localhost:80 HTTP/1.1",
+            "a method with a comma": b"G,T /healthz HTTP/1.1",
+            "a method with a colon": b"GET: /healthz HTTP/1.1",
+            "something else than HTTP": b"GET /healthz FTP/1.1",
+            "a version without a dot": b"GET /healthz HTTP/11",
+            "a version with a comma": b"GET /healthz HTTP/1,1",
+            "a version in lower case": b"GET /healthz http/1.1",
+            "a version with a space": b"GET /healthz HTTP/ 1.1",
+        }.items()
+    ),
+    *(
+        Check(
+            f"the version {shown} is refused",
+            "9110 2.5, 15.6.6",
+            line(b"GET /healthz HTTP/" + shown.encode()),
+            (REFUSED, (505,)),
+        )
+        for shown in ("0.9", "2.0", "3.0", "1.10", "01.1", "9.9")
+    ),
+    Check(
+        "a line without a version is refused",
+        "9112 2.3",
+        b"GET /healthz\r\n\r\n",
+        (REFUSED, (505,)),
+    ),
+    Check(
+        "a later minor version is taken as ours or refused",
+        "9110 2.5",
+        line(b"GET /healthz HTTP/1.2"),
+        (SERVED, REFUSED, (505,)),
+    ),
+    Check(
+        "the preface of HTTP/2 is refused",
+        "9112 2.3",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+        (REFUSED, (505,)),
+    ),
+    Check(
+        "the greeting of TLS is refused or cut off",
+        "9112 2.2",
+        b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03" + bytes(range(160)),
+        (REFUSED, ()),
+    ),
+    *(
+        Check(
+            f"the method {shown} is not GET",
+            "9110 9.1",
+            line(shown.encode() + b" /healthz HTTP/1.1"),
+            (REFUSED, (405, 200), (501, 200), (501,)),
+        )
+        for shown in ("get", "FETCH", "GETS", "G-E.T")
+    ),
+    Check(
+        "a method longer than any is refused",
+        "9112 3",
+        line(b"G" * 5000 + b" /healthz HTTP/1.1"),
+        (REFUSED, (405, 200), (501, 200), (501,)),
+    ),
+    Check(
+        "TRACE does not echo",
+        "9110 9.3.8",
+        line(b"TRACE /healthz HTTP/1.1"),
+        ((405, 200), (501, 200), REFUSED, (501,), (405,)),
+    ),
+    Check(
+        "CONNECT opens no tunnel",
+        "9110 9.3.6",
+        b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n" + PROBE,
+        ((405, 200), (501, 200), (400, 200), REFUSED, (501,), (405,)),
+    ),
+    Check(
+        "OPTIONS of the whole server is answered or refused",
+        "9110 9.3.7",
+        line(b"OPTIONS * HTTP/1.1"),
+        (SERVED, (204, 200), (405, 200), (501, 200), (400, 200), REFUSED),
+    ),
+    Check(
+        "an offer to upgrade is passed over",
+        "9110 7.8",
+        get(HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+        (SERVED, (200,)),
+    ),
+    Check(
+        "an offer of HTTP/2 is passed over",
+        "9110 7.8",
+        get(HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"),
+        (SERVED, (200,)),
+    ),
+]
+
+
+def absolute(target: bytes, host: bytes = HOST) -> bytes:
+    return get(host, line=b"GET " + target + b" HTTP/1.1")
+
+
+TARGETS = [
+    Check(
+        "a query is no part of the path", "9112 3.2.1", line(b"GET /healthz? HTTP/1.1"), (SERVED,)
+    ),
+    Check(
+        "an absolute target is taken",
+        "9112 3.2.2",
+        absolute(b"http://localhost/healthz"),
+        (SERVED,),
+    ),
+    Check(
+        "an absolute target may name the port",
+        "9112 3.2.2",
+        absolute(b"http://localhost:$PORT/healthz"),
+        (SERVED,),
+    ),
+    Check(
+        "an absolute target may have no path",
+        "9112 3.2.1",
+        absolute(b"http://localhost"),
+        (SERVED,),
+    ),
+    Check(
+        "scheme and host of a target are in any case",
+        "9110 4.2.3",
+        absolute(b"HTTP://LocalHost/healthz"),
+        (SERVED,),
+    ),
+    Check(
+        "the host of an absolute target counts before the field",
+        "9112 3.2.2",
+        absolute(b"http://localhost/healthz", b"Host: elsewhere.example\r\n"),
+        (SERVED,),
+    ),
+    Check(
+        "another host in an absolute target is not ours, whatever the field says",
+        "9112 3.2.2",
+        absolute(b"http://elsewhere.example/healthz"),
+        (NOT_OURS, (421,), (400, 200), REFUSED),
+    ),
+    Check(
+        "an absolute target needs the field too",
+        "9112 3.2",
+        absolute(b"http://localhost/healthz", b""),
+        (REFUSED, (400, 200)),
+    ),
+    Check(
+        "https is not to be had here",
+        "9110 7.4",
+        absolute(b"https://localhost/healthz"),
+        (NOT_OURS, (421,), (400, 200), REFUSED),
+    ),
+    Check(
+        "a user in a target is refused",
+        "9110 4.2.4",
+        absolute(b"http://user:word@localhost/healthz"),
+        (NOT_OURS, (421,), (400, 200), REFUSED),
+    ),
+    Check(
+        "a target without a host is refused",
+        "9110 4.2.1",
+        absolute(b"http:///healthz"),
+        (NOT_OURS, (421,), (400, 200), REFUSED),
+    ),
+]
+
+
+def host(value: bytes) -> bytes:
+    return get(b"Host:" + value + b"\r\n")
+
+
+HOSTS = [
+    *(
+        Check(f"the host {shown} is ours", "9110 7.2", host(value), (SERVED,))
+        for shown, value in {
+            "127.0.0.1": b" 127.0.0.1",
+            "[::1]": b" [::1]",
+            "LOCALHOST": b" LOCALHOST",
+            "localhost with the port": b" localhost:$PORT",
+            "localhost with an empty port": b" localhost:",
+            "127.0.0.1 with an empty port": b" 127.0.0.1:",
+            "[::1] with a port": b" [::1]:$PORT",
+            "without a space before it": b"localhost",
+            "between tabs": b"\t \tlocalhost\t ",
+        }.items()
+    ),
+    Check("no host is refused", "9112 3.2", get(b""), (REFUSED, (400, 200))),
+    *(
+        Check(f"{shown} is refused", "9112 3.2", get(fields), (REFUSED, (400, 200)))
+        for shown, fields in {
+            "two hosts": b"Host: localhost\r\nHost: elsewhere.example\r\n",
+            "the same host twice": HOST + HOST,
+            "a host in two cases of the name": b"Host: localhost\r\nHOST: localhost\r\n",
+            "a host with a space": b"Host: local host\r\n",
+            "a host with a path": b"Host: localhost/healthz\r\n",
+            "a host with a user": b"Host: user@localhost\r\n",
+            "a list of hosts": b"Host: localhost, localhost\r\n",
+            "a port that is no number": b"Host: localhost:http\r\n",
+            "two ports": b"Host: localhost:80:80\r\n",
+            "a port with a sign": b"Host: localhost:+80\r\n",
+            "brackets that do not close": b"Host: [::1\r\n",
+        }.items()
+    ),
+    Check("an empty host is refused", "9110 4.2.1", host(b""), (REFUSED, (400, 200), NOT_OURS)),
+    *(
+        Check(f"{shown} is not ours", "9110 7.4, 15.5.20", host(value), (NOT_OURS,))
+        for shown, value in {
+            "an unknown host": b" elsewhere.example",
+            "a host that begins like ours": b" localhost.elsewhere.example",
+            "a host that ends like ours": b" notlocalhost",
+            "an unknown host with our port": b" elsewhere.example:$PORT",
+        }.items()
+    ),
+    Check(
+        "two hosts are refused in HTTP/1.0 too",
+        "9112 3.2",
+        get(HOST + HOST, line=b"GET /healthz HTTP/1.0"),
+        (REFUSED,),
+    ),
+    Check(
+        "HTTP/1.0 needs no host, but ours may be asked for",
+        "9112 3.2, 3.3",
+        get(b"", line=b"GET /healthz HTTP/1.0"),
+        ((200,), REFUSED, (421,)),
+    ),
+]
+
+SECRET = b"Authorization: Bearer $TOKEN\r\n"
+PRIVATE = b"GET /v1/projects HTTP/1.1"
+FIELDS = [
+    *(
+        Check(f"{shown} is refused", "9112 5", get(HOST + sent), (REFUSED,))
+        for shown, sent in {
+            "a line without a colon": b"nothing\r\n",
+            "a field without a name": b": x\r\n",
+            "a name with a space": b"X Y: z\r\n",
+            "a name with a tab before the colon": b"X\t: z\r\n",
+            "a name with a bracket": b"X(Y): z\r\n",
+            "a name with NUL": b"X\x00Y: z\r\n",
+            "a name that is not ASCII": b"X\xe4: z\r\n",
+        }.items()
+    ),
+    Check(
+        "a space before the colon of the host is refused",
+        "9112 5.1",
+        get(b"Host : localhost\r\n"),
+        (REFUSED,),
+    ),
+    *(
+        Check(
+            f"{shown} in a value becomes a space or is refused",
+            "9110 5.5",
+            get(HOST + b"X: a" + value + b"b\r\n"),
+            (SERVED, REFUSED),
+        )
+        for shown, value in {"NUL": b"\x00", "CR": b"\r"}.items()
+    ),
+    Check(
+        "CR in a value does not begin a field",
+        "9110 5.5",
+        get(HOST + b"X: a\r" + SECRET, line=PRIVATE),
+        ((401, 200), REFUSED),
+    ),
+    Check(
+        "bytes above ASCII in a value are let be",
+        "9110 5.5",
+        get(HOST + b"X: \xe4\xff\r\n"),
+        (SERVED,),
+    ),
+    Check("an empty value is a value", "9110 5.5", get(HOST + b"X:\r\n"), (SERVED,)),
+    Check(
+        "a folded value is joined or refused",
+        "9112 5.2",
+        get(HOST + b"X: a\r\n b\r\n\tc\r\n"),
+        (SERVED, REFUSED),
+    ),
+    Check(
+        "a folded token is joined or refused",
+        "9112 5.2",
+        get(HOST + b"Authorization: Bearer\r\n $TOKEN\r\n", line=PRIVATE),
+        (SERVED, REFUSED),
+    ),
+    Check(
+        "a line that begins with a space before all fields is dropped or refused",
+        "9112 2.2",
+        get(b" " + SECRET + HOST, line=PRIVATE),
+        ((401, 200), REFUSED),
+    ),
+    Check(
+        "a second token is refused",
+        "9110 5.3",
+        get(HOST + SECRET + b"Authorization: Bearer other\r\n", line=PRIVATE),
+        (REFUSED, (400, 200), (401, 200)),
+    ),
+    Check("the token is taken", "9110 11.6.2", get(HOST + SECRET, line=PRIVATE), (SERVED,)),
+    Check(
+        "the scheme of a token is in any case",
+        "9110 11.1",
+        get(HOST + SECRET.replace(b"Bearer", b"bEARER"), line=PRIVATE),
+        (SERVED,),
+    ),
+]
+
+
+@table(LINES)
+def test_first_lines(edge, check):
+    assert_permitted(edge, check)
+
+
+@table(TARGETS)
+def test_targets(edge, check):
+    assert_permitted(edge, check)
+
+
+@table(HOSTS)
+def test_hosts(edge, check):
+    assert_permitted(edge, check)
+
+
+@table(FIELDS)
+def test_fields(edge, check):
+    assert_permitted(edge, check)
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status", "field"),
+    [
+        pytest.param(
+            b"PUT /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            405,
+            "allow",
+            id="a 405 says which methods there are (9110 15.5.6)",
+        ),
+        pytest.param(
+            f"DELETE {CASES} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
+            405,
+            "allow",
+            id="a 405 of a call says which methods there are (9110 15.5.6)",
+        ),
+        pytest.param(
+            GET("/v1/projects"),
+            401,
+            "www-authenticate",
+            id="a 401 says how to authenticate (9110 15.5.2)",
+        ),
+    ],
+)
+def test_a_refusal_says_what_would_be_right(edge, request_bytes, status, field):
+    answer = edge.ask(request_bytes)
+    assert answer.status == status
+    assert answer.all(field)
