@@ -38,7 +38,12 @@ from askwise.service.processes import first_token, serve
 from askwise.service.settings import Settings
 settings = msgspec.json.decode(sys.argv[1], type=Settings)
 token = first_token(settings.db)
-serve(settings, started=lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True))
+try:
+    from askwise.service.processes import listen_all
+    more = (listen_all(settings),)
+except ImportError:
+    more = ()
+serve(settings, *more, started=lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True))
 """
 _keys = itertools.count(1)
 
@@ -101,13 +106,17 @@ class Edge:
         return found
 
     def settle(self) -> None:
-        """Wait until it has done what it does after a start."""
-        until(lambda: not any("rehearsal" in c for c in self.processes().values()), 300)
+        """Wait until it has planned: whoever plans for the first time needs memory for good."""
+        with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=60) as client:
+            client.open(PROJECT)
+            until(lambda: client.project(PROJECT).policy_version > 1, 120)
 
     def memory(self) -> int:
-        """Bytes of memory that all its processes have together."""
+        """Bytes of memory that all its processes have together, but for the one that compiles."""
         total = 0
-        for pid in self.processes():
+        for pid, command in self.processes().items():
+            if "rehearsal" in command:
+                continue
             with contextlib.suppress(OSError):
                 status = Path(f"/proc/{pid}/status").read_text()
                 found = re.search(r"VmRSS:\s+(\d+) kB", status)

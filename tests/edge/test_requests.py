@@ -2,7 +2,7 @@
 
 import pytest
 
-from edge.checks import PROBE, REFUSED, Check, assert_permitted, get, table
+from edge.checks import BODY, PROBE, REFUSED, TAKEN, Check, assert_permitted, get, post, table
 from edge.server import CASES, GET
 
 HOST = b"Host: localhost\r\n"
@@ -22,8 +22,8 @@ LINES = [
     Check(
         "an empty line after a body is skipped",
         "9112 2.2",
-        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}\r\n" + PROBE,
-        (SERVED, REFUSED),
+        post(b"Content-Length: 14\r\n", BODY + b"\r\n"),
+        (TAKEN,),
     ),
     Check(
         "lines that end with LF alone are read or refused",
