@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from askwise.service.client import Client
-from askwise.service.settings import Settings
 from edge.wire import PATIENCE, Answer, Talk, connect, exchange
 from serving import PROBLEM
 
@@ -34,16 +33,12 @@ FEW = 40
 _SERVES = """
 import sys
 import msgspec
-from askwise.service.processes import first_token, serve
+from askwise.service.processes import first_token, listen_all, serve
 from askwise.service.settings import Settings
 settings = msgspec.json.decode(sys.argv[1], type=Settings)
 token = first_token(settings.db)
-try:
-    from askwise.service.processes import listen_all
-    more = (listen_all(settings),)
-except ImportError:
-    more = ()
-serve(settings, *more, started=lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True))
+started = lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True)
+serve(settings, listen_all(settings), started=started)
 """
 _keys = itertools.count(1)
 
@@ -157,8 +152,7 @@ def edge_server(folder: Path, **settings: Any) -> Iterator[Edge]:
     function that the command calls."""
     command = ["-m", "askwise", "serve", "--port", "0"]
     if settings:
-        known = {k: v for k, v in settings.items() if k in Settings.__struct_fields__}
-        command = ["-c", _SERVES, msgspec.json.encode({"port": 0} | known).decode()]
+        command = ["-c", _SERVES, msgspec.json.encode({"port": 0} | settings).decode()]
     with (folder.parent / f"{folder.name}.log").open("a") as log:
         process = subprocess.Popen(
             [sys.executable, *command],
