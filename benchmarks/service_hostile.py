@@ -180,6 +180,9 @@ KINDS = (
 )
 
 
+NAMED = {act.__name__: act for act in KINDS}
+
+
 def _repeated(head: bytes, part: bytes, times: int) -> Iterator[bytes]:
     yield head
     for _ in range(times):
@@ -190,7 +193,7 @@ async def run(given: argparse.Namespace) -> Counter[str]:
     counts: Counter[str] = Counter()
     async with asyncio.TaskGroup() as group:
         for number in range(given.clients):
-            act = KINDS[number % len(KINDS)]
+            act = given.kinds[number % len(given.kinds)]
             name = act.__name__.replace("_", " ")
             group.create_task(Hostile(given, number, counts).go_on(name, act))
     return counts
@@ -203,7 +206,9 @@ def main() -> None:
     parser.add_argument("project")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--kind", choices=[*NAMED], help="all clients of one kind")
     given = parser.parse_args()
+    given.kinds = [NAMED[given.kind]] if given.kind else KINDS
     os.nice(19)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         print(msgspec.json.encode(runner.run(run(given))).decode())
