@@ -24,7 +24,7 @@ CASES = f"/v1/projects/{PROJECT}/cases"
 MOST_BODY = 1 << 20
 MOST_HEAD = 16 * 1024
 
-SHORT: dict[str, float] = {"read_within": 2.0, "idle_within": 2.0, "write_within": 2.0}
+SHORT: dict[str, float] = {"read_within": 3.0, "idle_within": 3.0, "write_within": 3.0}
 """Time-outs of the server that meets slow clients."""
 
 FEW = 40

@@ -207,6 +207,32 @@ def assert_in_order(edge, rounds, *, may_end=False):
             assert kind.startswith("text/html")
 
 
+@pytest.mark.parametrize(
+    ("asked", "statuses"),
+    [
+        (GET("/healthz"), (200,)),
+        (sized(b"14").removesuffix(PROBE), (201,)),
+        (GET(EVENTS, TOKEN), (200,)),
+        (sized(b"14").removesuffix(PROBE) + GET(EVENTS, TOKEN), (201, 200)),
+    ],
+    ids=["a quick one", "one that is committed", "a stream", "several"],
+)
+@pytest.mark.parametrize(
+    "bad",
+    [b"nonsense\r\n\r\n", post(b"Content-Length: 99999999\r\n"), get(HOST + b"X: x\r\n" * 9999)],
+    ids=["that cannot be read", "that is too large", "that has too many fields"],
+)
+def test_a_refusal_does_not_overtake_the_answer_before_it(edge, asked, statuses, bad):
+    """9112 9.3.2: a request that is bad does no harm to those before it, nor to their order."""
+    before = edge.newest()
+    talk = edge.talk(asked + bad)
+    refusals = talk.statuses[len(statuses) :]
+    assert talk.statuses[: len(statuses)] == statuses
+    assert refusals in ((), (400,), (413,), (431,))
+    assert talk.end != "silent"
+    assert edge.newest() - before == statuses.count(201)
+
+
 def test_nothing_is_answered_after_close(edge):
     """9112 9.6: what follows a request with close is not processed."""
     before = edge.newest()

@@ -103,8 +103,8 @@ def test_a_client_that_pauses_within_its_time_is_answered(hasty):
     """9112 9.5: what is cut off is what takes too long, not what comes in several pieces."""
     request = hasty.filled(OPENING + PROBE)
     with connect(hasty.port) as connection:
-        for at in range(0, len(request), 60):
-            connection.sendall(request[at : at + 60])
+        for at in range(0, len(request), 100):
+            connection.sendall(request[at : at + 100])
             time.sleep(0.05)
         assert exchange(connection, []).statuses == (201, 200)
 

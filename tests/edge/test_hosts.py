@@ -63,6 +63,12 @@ TARGETS = [
         (REFUSED, (400, 200)),
     ),
     Check(
+        "two hosts beside an absolute target are refused",
+        "9112 3.2",
+        absolute(b"http://localhost/healthz", HOST + HOST),
+        (REFUSED, (400, 200)),
+    ),
+    Check(
         "https is not to be had here",
         "9110 7.4",
         absolute(b"https://localhost/healthz"),

@@ -4,7 +4,7 @@ import re
 import selectors
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 PATIENCE = 15.0
@@ -170,12 +170,12 @@ def exchange(
     methods: Sequence[str] = (),
     half_closes: bool = False,
     patience: float = PATIENCE,
-    most: float = float("inf"),
+    is_enough: Callable[[bytes], bool] = lambda received: False,
 ) -> Talk:
     """Send all of this and read all the while, until the server ends it or is silent for too long.
 
     half_closes: whether this side says that it has nothing more to say.
-    most: bytes to receive; with more than that, it ends as "silent" too.
+    is_enough: whether what was received is all that is wanted; it ends as "silent" then too.
     """
     connection.setblocking(False)
     received, sent, end = bytearray(), 0, "silent"
@@ -183,7 +183,7 @@ def exchange(
     with selectors.DefaultSelector() as selector:
         selector.register(connection, selectors.EVENT_READ | selectors.EVENT_WRITE)
         last = time.monotonic()
-        while time.monotonic() - last < patience and len(received) <= most:
+        while time.monotonic() - last < patience and not is_enough(received):
             ready = selector.select(0.2)
             for _, mask in ready:
                 if mask & selectors.EVENT_WRITE:
