@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+import re
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import NamedTuple
@@ -33,6 +34,7 @@ CSP = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'"
 )
+_HOST = re.compile(rb"(?P<name>\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 READS = ("GET", "HEAD")
 PROJECT, CASE = 2, 4
 """Where in /v1/projects/P/cases/C they stand."""
@@ -142,7 +144,10 @@ class App:
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get(b"host", b"").lower()
-        if _without_port(host) not in self._hosts:
+        found = _HOST.fullmatch(host)
+        if found is None:
+            raise Refusal(400, "header Host is not a host and a port", "header:Host")
+        if found["name"] not in self._hosts:
             asked = f"this server does not answer to the host {host.decode('latin-1')!r}"
             raise Refusal(421, f"{asked}; --allow-host adds one", "header:Host")
 
@@ -175,11 +180,6 @@ class App:
         if scope:
             check_scope(token, scope, project)
         return token
-
-
-def _without_port(host: bytes) -> bytes:
-    name, colon, port = host.rpartition(b":")
-    return name if colon and (port.isdigit() or not port) else host
 
 
 def _wrong_method(allowed: list[str]) -> Refusal:

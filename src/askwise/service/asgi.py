@@ -52,8 +52,6 @@ class Asgi:
             return
         finally:
             self._held -= body.held
-        if response.stream is not None and scope["http_version"] == "1.0":
-            response = refused(Refusal(505, "this answer is a stream, which needs HTTP/1.1"))
         try:
             is_head = scope["method"] == "HEAD"
             await write(response, send, receive, is_head=is_head, closes=body.is_expected)
@@ -115,14 +113,19 @@ def request_of(scope: Message, body: _Body, most_body: int) -> Request:
     coding = headers.get(b"transfer-encoding")
     length = headers.get(b"content-length", b"0")
     body.is_expected = coding is not None or length != b"0"
-    if coding is not None and coding.strip().lower() != b"chunked":
-        raise Refusal(501, "expected Transfer-Encoding: chunked, or none")
+    if coding is not None:
+        *others, last = (part.strip().lower() for part in coding.split(b","))
+        if last != b"chunked" or b"chunked" in others:
+            raise Refusal(400, "expected Transfer-Encoding: chunked, or none")
+        if others:
+            raise Refusal(501, "expected Transfer-Encoding: chunked, or none")
     if not length.isdigit() or len(length) > 15 or int(length) > most_body:
         raise _too_large(most_body)
-    if b"host" not in headers and scope["http_version"] != "1.0":
+    is_old = scope["http_version"] == "1.0"
+    if b"host" not in headers and not is_old:
         raise Refusal(400, "header Host is missing")
     expects = headers.get(b"expect")
-    if expects is not None and expects.lower() != b"100-continue":
+    if expects is not None and not is_old and expects.lower() != b"100-continue":
         raise Refusal(417, "expected Expect: 100-continue, or none")
     path = scope["raw_path"].decode("ascii")
     return Request(scope["method"], path, scope["query_string"].decode("ascii"), headers)
