@@ -96,6 +96,12 @@ LIMITS = [
         ((201, 200),),
     ),
     Check(
+        "a body in 2,000 chunks is read",
+        "9112 7.1",
+        chunked(in_chunks(padded(100_000), 50)),
+        ((201, 200),),
+    ),
+    Check(
         "a body of 1 MiB and a byte in chunks is too large",
         "9110 15.5.14",
         chunked(in_chunks(padded(MOST_BODY + 1), 4096)),
