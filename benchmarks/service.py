@@ -5,6 +5,7 @@
     python benchmarks/service.py --quick        a small version
     python benchmarks/service.py --hostile 30   hostile clients for 30 seconds, not for 120
     python benchmarks/service.py --only-hostile nothing but those
+    python benchmarks/service.py --servers      uvicorn and Granian under the same load, by turns
 
 The server is `askwise serve`, with its replanner and its tokens; 64 connections on loopback come
 from a process of their own (`service_load.py`). The yardstick is how often a second the same ledger
@@ -39,6 +40,7 @@ from askwise.service.policies import Versions
 from askwise.service.writer import Writer
 from service_beside import GROWS, beside_hostile
 from service_server import PROJECT, postgres, serving
+from service_turns import by_turns
 
 PROBLEM = aw.environments.breast_cancer(cost=5.0).problem
 VALUES = {o.name: list(o.values) for o in PROBLEM.observations}
@@ -284,8 +286,12 @@ def main() -> int:
     parser.add_argument("--db", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--hostile", type=float, metavar="SECONDS", help="0: none of that")
     parser.add_argument("--only-hostile", action="store_true", help="nothing but that")
+    parser.add_argument("--servers", action="store_true", help="compare servers, and no more")
     given = parser.parse_args()
     sizes = QUICK if given.quick else FULL
+    if given.servers:
+        by_turns(PROBLEM, VALUES, sizes.seconds, TURNS)
+        return 0
     if given.hostile is not None:
         sizes = sizes._replace(hostile=given.hostile)
     measures = only_hostile if given.only_hostile else measure

@@ -25,11 +25,13 @@ Values = dict[str, list[Any]]
 class Server:
     """`askwise serve` in processes of its own."""
 
-    def __init__(self, db: str, workers: int, token: str = "") -> None:
+    def __init__(
+        self, db: str, workers: int, token: str = "", command: list[str] | None = None
+    ) -> None:
         began = time.perf_counter()
-        command = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
+        usual = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
         self.process = subprocess.Popen(
-            [*command, "--workers", str(workers)],
+            command or [*usual, "--workers", str(workers)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -97,8 +99,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(db: str, workers: int, token: str = "") -> Iterator[Server]:
-    server = Server(db, workers, token)
+def serving(
+    db: str, workers: int, token: str = "", command: list[str] | None = None
+) -> Iterator[Server]:
+    server = Server(db, workers, token, command)
     try:
         yield server
     finally:
