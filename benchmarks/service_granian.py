@@ -2,8 +2,8 @@
 
     python benchmarks/service_granian.py DB
 
-Prints its address and an admin token like `askwise serve`. Planning is left out, as in neither of
-the two while they are compared.
+Prints its address and an admin token like `askwise serve`. It has no replanner and no rehearsal
+beside it, which is to its advantage.
 """
 
 import asyncio

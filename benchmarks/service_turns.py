@@ -1,4 +1,4 @@
-"""`benchmarks/service.py --servers`: the same application under uvicorn and under Granian, by turns.
+"""`benchmarks/service.py --servers`: the same application under uvicorn and Granian, by turns.
 
 Each turn starts one worker on a new SQLite file and loads it as the rest of the benchmark does. The
 machine may be busy, so what counts is the ratio of turns that follow each other.
