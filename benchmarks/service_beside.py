@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import msgspec
 import numpy as np
 import uvloop
@@ -30,6 +31,9 @@ from service_server import HERE, PROJECT, Server, Values, serving
 CONNECTIONS = 32
 THINKS = 0.02
 """Seconds between an answer and the next request."""
+
+PATIENCE = 30.0
+"""Seconds without an answer before the load is given up."""
 
 CLIENTS = 64
 GROWS = 200 * 10**6
@@ -84,10 +88,13 @@ async def load(given: argparse.Namespace) -> dict[str, Any]:
     Thinking.notes = []
     for _ in range(given.connections):
         await loop.create_connection(lambda: Thinking(shared), "127.0.0.1", given.port)
-    await shared.done.wait()
+    try:
+        await asyncio.wait_for(shared.done.wait(), service_load.WARM_UP + given.seconds + PATIENCE)
+    except TimeoutError:
+        shared.failures.append(f"no answer within {PATIENCE:.0f} s")
     with given.file.open("ab") as file:
         file.write(msgspec.json.Encoder().encode_lines(Thinking.notes))
-    times = shared.times or [float("inf")]
+    times = shared.times or [PATIENCE]
     return {
         "rate": shared.answered / given.seconds,
         "p50": float(np.percentile(times, 50)),
@@ -103,6 +110,7 @@ class Beside(NamedTuple):
     """What was measured."""
 
     calm: dict[str, Any]
+    """The mean of the turns before and after."""
     hostile: dict[str, Any]
     grown: int
     """Bytes that the server had more at most, than before the hostile clients came."""
@@ -130,14 +138,17 @@ def beside_hostile(db: str, token: str, values: Values, seconds: float, folder: 
         attack = subprocess.Popen(hostile, stdout=subprocess.PIPE, text=True)
         try:
             during = _load(server, values, seconds, file)
+            said, _ = attack.communicate(timeout=seconds + PATIENCE)
         finally:
-            said, _ = attack.communicate(timeout=seconds + 60)
+            attack.kill()
+            attack.wait()
             most = watch.stop()
         after = _load(server, values, seconds / 4, file)
-        calm = {name: (before[name] + after[name]) / 2 for name in ("rate", "p50", "p99")}
-        calm["failures"] = before["failures"] + after["failures"]
+        turns = [turn for turn in (before, after) if not turn["failures"]] or [before]
+        calm = {name: np.mean([t[name] for t in turns]) for name in ("rate", "p50", "p99")}
         found = [msgspec.json.decode(line, type=Acknowledged) for line in file.open("rb")]
-        wrong = calm["failures"] + during["failures"] + audit(server, found)
+        wrong = before["failures"] + during["failures"] + after["failures"]
+        wrong += audit(server, found)
     wrong += _replayed(db)
     acts = msgspec.json.decode(said, type=dict[str, int])
     return Beside(calm, during, most - start, acts, len(found), wrong)
@@ -177,10 +188,13 @@ def audit(server: Server, found: list[Acknowledged]) -> list[str]:
     """Whatever was acknowledged and is not in the ledger as it was answered, just once."""
     events = {}
     wrong = []
-    for event in server.client.events(PROJECT):
-        if event.key in events:
-            wrong.append(f"{event.key} is there twice")
-        events[event.key] = (event.status, bytes(event.answer).decode())
+    try:
+        for event in server.client.events(PROJECT):
+            if event.key in events:
+                wrong.append(f"{event.key} is there twice")
+            events[event.key] = (event.status, bytes(event.answer).decode())
+    except httpx.HTTPError as error:
+        return [f"the events cannot be read: {error!r}"]
     for note in found:
         if note.key not in events:
             wrong.append(f"{note.key} was acknowledged and is lost")

@@ -95,7 +95,11 @@ class Server:
         """Finish, and end."""
         self.client.close()
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:  # it is too busy to hear it
+            self.process.kill()
+            self.process.wait()
 
 
 @contextlib.contextmanager
