@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 
 from askwise import learners
+from askwise._numbers import together
 from askwise.cli.app import app, name_value_pairs, plain_grid, say
 from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
@@ -87,13 +87,10 @@ def _show(run: Run) -> None:
     grid.add_column("")
     for name, _ in parts:
         grid.add_column(name, justify="right")
-    rows: list[tuple[str, Callable[[slice], str]]] = [
-        ("mean gain", lambda part: f"{run.gain[part].mean():.3f}"),
-        ("mean reward", lambda part: f"{run.reward[part].mean():.3f}"),
-        ("mean spend", lambda part: f"{run.cost[part].mean():.3f}"),
-    ]
-    for title, text in rows:
-        grid.add_row(title, *(text(part) for _, part in parts))
+    rows = {"mean gain": run.gain, "mean reward": run.reward, "mean spend": run.cost}
+    for title, column in rows.items():
+        means = [float(column[part].mean()) for _, part in parts]
+        grid.add_row(title, *together(means, decimals=3))
     bought = [run.bought(part) for _, part in parts]
     for name in bought[0]:
         grid.add_row(f"buys {name}", *(f"{share[name]:.0%}" for share in bought))

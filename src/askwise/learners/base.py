@@ -24,7 +24,7 @@ from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import Evidence
 from askwise.lattice import Lattice
-from askwise.learners.believing import complete_beliefs, evidence_of, is_complete
+from askwise.learners.believing import complete_beliefs, evidence_of, is_complete, limits_of
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.own_policies import OwnPolicies
 from askwise.learners.plans import Batch, WayToBuy
@@ -189,12 +189,16 @@ class BaseLearner(ABC):
 
         `policy` is what the learner does, and it may be trying something out; this is what it has
         learned. Its value is a cautious estimate of the gain. A learner that started from records
-        in which all is known recommends what is best by them. Changes nothing.
+        in which all is known recommends what is best by them; where there are too many states for
+        that, its `note` says so. Changes nothing.
         """
         with self.lock:
             if is_complete(self.statistics):
                 return self.way.best_policy(self.lattice, complete_beliefs(self.statistics))
-            return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+            radii = practical_radii(width=1.0).at(self.t)
+            policy = self.way.cautious_policy(self.statistics, radii)
+            policy.note = limits_of(self.statistics)
+            return policy
 
     def evidence(self) -> Evidence:
         """What is known of the population after all cases so far; changes nothing."""
