@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from askwise._documents import prepare
 from askwise.errors import OptionError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -65,3 +66,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+prepare(Settings)
