@@ -147,7 +147,8 @@ def test_by_hand():
     assert mean_of(value, weight, width) == pytest.approx(0.3 + 0.6 + 1.6)
     assert mean_of(value, weight, 0.0) == pytest.approx(0.5 + 0.6 + 0.8)
     assert mean_of(value, 0 * weight, 0.0) == 4.0  # nothing counted
-    assert mean_of(value, weight, 1.4**2 * 10) == pytest.approx(0.3 * 2 + 0.7 * 4)
+    assert mean_of(value, weight, 1.0**2 * 10) == pytest.approx(0.3 * 2 + 0.7 * 4)
+    assert mean_of(value, weight, 1.4**2 * 10) == pytest.approx(0.1 * 2 + 0.9 * 4)
     assert mean_of(value, weight, 2.0**2 * 10) == 4.0  # no two distributions are further apart
     assert mean_of(value, weight, 1e9) == 4.0
 
