@@ -98,8 +98,10 @@ def optimistic_mean(
     for x in range(1, outcomes):
         total += weight[first_weight + x * weight_stride]
         best = max(best, value[first + x * stride])
+    if total == 0:
+        return best
     radius = math.sqrt(width / max(1.0, float(total)))
-    if total == 0 or radius >= MOST_APART:
+    if radius >= MOST_APART:
         return best
     budget = 0.5 * total * radius
     loss = remaining_loss(
