@@ -9,8 +9,9 @@ Theorem 1 (simultaneous) and Theorem 2 (sequential) have, for a confidence of 1 
     conf₂(n, t) = min(2, √( 10 Ψ_max log(4 D Ψ_tot t / δ) / max(1, n) ))      sequential
 
 The paper prints a cap of 1 for conf₂, with which Theorem 2 is false: an L1 distance reaches 2
-(docs/paper.md, "An erratum"). With 2 they hold for every problem, and are far too wide to learn from
-in the 200,000 cases of the paper's experiment. The practical radii are, for k outcomes and a `width` of 1,
+(docs/paper.md, "An erratum"). With 2 they hold for every problem, and are far too wide to learn
+from in the 200,000 cases of the paper's experiment. The practical radii are, for k outcomes and a
+`width` of 1,
 
     conf₁(n, t) = min(1, width/4 · √(log t / n))
     conf₂(n, t) = min(2, width/4 · √(k log t / n))
