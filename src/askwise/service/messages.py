@@ -224,6 +224,8 @@ class ObservationAnswer(msgspec.Struct):
     adds_if_free: float | None = None
     break_even: float | None = None
     """The highest price at which the best policy still buys it."""
+    fees: float = 0.0
+    """What is paid on top for its panels, on average where it is bought; in no price above."""
     demand: list[Demand] = []
 
 
