@@ -245,7 +245,7 @@ class Market:
         """The best policy at these prices; others are today's."""
         key = tuple(prices.items())
         if key not in self._offers:
-            policy = self._policy(self.lattice.priced(prices))
+            policy = self._policy(self.lattice.supposing(prices))
             bought, paid = (
                 dict(zip(self.names, part, strict=True)) for part in shares(policy, self.evidence)
             )

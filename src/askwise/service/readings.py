@@ -9,7 +9,7 @@ import msgspec
 
 from askwise.problem import Problem
 from askwise.service.blocks import cases_of
-from askwise.service.counters import BLOCKWISE, DAILY, DAY
+from askwise.service.counters import BLOCKWISE, DAILY, DAY, spend_of
 from askwise.service.desk import Desk
 from askwise.service.ledger.contract import Event, Ledger, Project, StoredCase
 from askwise.service.logs import timestamp
@@ -100,7 +100,7 @@ def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
         rewarded=amounts["rewarded"],
         awaited=amounts["awaited"],
         reward=amounts["reward"] * UNIT,
-        spend=amounts["spend"] * PAID_UNIT,
+        spend=spend_of(amounts) * PAID_UNIT,
     )
 
 
@@ -117,7 +117,7 @@ def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
 
 
 def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
-    reward, spend = amounts["reward"] * UNIT, amounts["spend"] * PAID_UNIT
+    reward, spend = amounts["reward"] * UNIT, spend_of(amounts) * PAID_UNIT
     return DaySummary(
         day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
         opened=amounts["opened"],
