@@ -6,15 +6,6 @@ import secrets
 
 import numpy as np
 import pytest
-from serving import (  # noqa: F401 (fixtures)
-    ask,
-    create,
-    database_fixture,
-    decoded,
-    ledger_fixture,
-    postgres_fixture,
-    served,
-)
 
 import askwise as aw
 from askwise.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_REWARD_VALUE
@@ -35,6 +26,15 @@ from askwise.service.readings import summary
 from askwise.service.replay import verify
 from askwise.service.writer import Writer
 from askwise.statistics import PAID_UNIT
+from serving import (  # noqa: F401 (fixtures)
+    ask,
+    create,
+    database_fixture,
+    decoded,
+    ledger_fixture,
+    postgres_fixture,
+    served,
+)
 
 TOO_LARGE = [1e14, 8.7e12, 1e308, 1e9 * (1 + 2**-50), 10**10, np.float64(2e9)]
 NO_AMOUNT = [math.nan, math.inf, -math.inf, -1, -1e-320, True, np.True_, "3", None, [1]]

@@ -60,7 +60,6 @@ def spend_of(amounts: Mapping[str, int]) -> int:
     return amounts["spend_high"] * HIGH + amounts["spend"]
 
 
-
 class Counting:
     """What happens in a project while a group of events is decided; the desk of its cases."""
 

@@ -12,7 +12,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -69,7 +69,7 @@ class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
 class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
     seq: _Number
     key: Key
-    kind: str
+    kind: Literal["open", "observe", "reward", "cancel"]
     case: CaseNumber
     body: msgspec.Raw
     status: _Number
@@ -121,7 +121,8 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
         for e in page:
             events += 1
             body, answer = raw(e.body), raw(e.answer)
-            yield line(_Event(e.seq, e.key, e.kind, e.case, body, e.status, answer, e.at))
+            kind: Any = e.kind  # the ledger knows no others
+            yield line(_Event(e.seq, e.key, kind, e.case, body, e.status, answer, e.at))
     yield msgspec.json.encode(_End(policies, events, digest.hexdigest())) + b"\n"
 
 
@@ -215,10 +216,10 @@ class _Arrival:
     def take_policy(self, line: _Policy) -> None:
         """One of its policies; with the first one the project begins."""
         plan = Plan(line.version, line.watermark, 0, line.at, line.blob)
-        if line.version in self._blobs:
-            raise LedgerError(f"the file has two policies of version {line.version}")
         if self._head.seq or self._page:
             raise LedgerError("the file has a policy after events")
+        if line.version in self._blobs:
+            raise LedgerError(f"the file has two policies of version {line.version}")
         if self._blobs:
             self._writing.add_plan(self._number, plan)
         else:
@@ -278,7 +279,6 @@ class _Arrival:
             self._check_learner(version, learner)
             self._held[version] = Planned(version, learner, learner.policy)
         return self._held[version]
-
 
     def _check_learner(self, version: int, learner: BaseLearner) -> None:
         """A policy must be one of this problem: its states are numbers that mean nothing else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import msgspec
 
@@ -33,7 +34,8 @@ def project_answer(project: Project) -> ProjectAnswer:
     """A project as it stands."""
     return ProjectAnswer(
         name=project.name,
-        problem=msgspec.json.decode(project.problem, type=Problem),
+        # as it was written: nobody else's answer depends on whether it can still be read
+        problem=cast("Problem", msgspec.Raw(project.problem)),
         learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
         created=timestamp(project.created),
         policy_version=project.version,

@@ -119,7 +119,8 @@ def _check_length(what: str, name: object) -> None:
     if isinstance(name, str):
         if len(name) > LONGEST:
             raise TooLargeError(
-                f"{what} has {len(name):,} characters, at most {LONGEST} are served: shorten {_short(name)}"
+                f"{what} has {len(name):,} characters, at most {LONGEST} are served: "
+                f"shorten {_short(name)}"
             )
     elif not -(2**63) <= int(name) < 2**63:  # type: ignore[call-overload]
         raise TooLargeError(f"{what} is a whole number beyond 64 bits: write it as a text")
