@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from askwise._documents import prepare
 from askwise.errors import LedgerError
 from askwise.learners.base import BaseLearner
 from askwise.problem import Problem
@@ -316,3 +317,6 @@ def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
             seen[type(line)] += 1
         yield line
     raise LedgerError("the file is cut off: its last line is missing")
+
+
+prepare(_Line)
