@@ -102,14 +102,13 @@ def create_project(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a project that begins with what a learner knows, and show its token, once."""
-    from askwise.learners import load
-    from askwise.service.creating import creation_from
+    from askwise.service.creating import creation_from, load_learner
     from askwise.service.errors import Refusal
     from askwise.service.ledger import open_ledger
     from askwise.service.policies import Versions
     from askwise.service.writer import Writer
 
-    token, creation = creation_from(secrets.token_hex(16), project, load(learner))
+    token, creation = creation_from(secrets.token_hex(16), project, load_learner(learner))
     ledger = open_ledger(db)
     try:
         (result,) = Writer(ledger, Versions(ledger)).commit([creation])
@@ -148,13 +147,9 @@ def import_(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Read a project from a file of lines: all of it, or nothing."""
-    from askwise.service.ledger import open_ledger
-    from askwise.service.portable import import_project
+    from askwise.service.portable import import_file
 
-    with file.open("rb") as lines:
-        ledger = open_ledger(db)
-        name, events = import_project(ledger, lines)
-        ledger.close()
+    name, events = import_file(db, file)
     say(f"{name}: {events:,} events")
 
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askwise.errors import LedgerError, OptionError
-from askwise.learners import LEARNERS, load
+from askwise.learners import LEARNERS
 from askwise.learners.base import BaseLearner
+from askwise.learners.saving import Check, read
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.service.counters import fill
@@ -109,12 +110,12 @@ def to_blob(learner: BaseLearner) -> bytes:
         return path.read_bytes()
 
 
-def from_blob(blob: bytes) -> BaseLearner:
+def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
     """The learner of these bytes; the library checks all that it reads."""
     with tempfile.NamedTemporaryFile(prefix="askwise") as file:
         file.write(blob)
         file.flush()
-        return load(file.name)
+        return read(file.name, LEARNERS, check)
 
 
 class Versions:

@@ -27,9 +27,10 @@ Row = tuple[Any, ...]
 
 EVENT = "seq, key, kind, case_id, body, status, answer, at"
 PROJECT = ", ".join(Project._fields)
-ADD = (
-    " ON CONFLICT (project, kind, cell, place) "
-    "DO UPDATE SET amount = counters.amount + excluded.amount"
+ADD = (  # SQLite would go on with a float where a sum is too large: what is NULL is refused instead
+    " ON CONFLICT (project, kind, cell, place) DO UPDATE SET amount = CASE WHEN "
+    "counters.amount + excluded.amount BETWEEN -9223372036854775807 AND 9223372036854775807 "
+    "THEN counters.amount + excluded.amount END"
 )
 REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 
