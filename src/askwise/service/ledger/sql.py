@@ -27,10 +27,7 @@ Row = tuple[Any, ...]
 
 EVENT = "seq, key, kind, case_id, body, status, answer, at"
 PROJECT = ", ".join(Project._fields)
-ADD = (
-    " ON CONFLICT (project, kind, cell, place) "
-    "DO UPDATE SET amount = counters.amount + excluded.amount"
-)
+ADD = " ON CONFLICT (project, kind, cell, place) DO UPDATE SET amount = {sum}"
 REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 
 
@@ -39,6 +36,8 @@ class Session(Protocol):
 
     locking: str
     """What a SELECT says to hold its rows until the commit."""
+    sum: str
+    """The sum of `counters.amount` and `excluded.amount`: an error if it does not fit."""
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         """The rows of a query."""
@@ -63,6 +62,7 @@ class SqlWriting:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._add = ADD.format(sum=session.sum)
 
     def lock(self, projects: Sequence[int]) -> dict[int, Head]:
         """Hold these projects until the end, in one order, so that nobody waits in a circle."""
@@ -105,7 +105,7 @@ class SqlWriting:
         with session.together(len(events)):
             insert("events", [(project, *event) for event in events])
             insert("cases", [(project, *case) for case in cases], REPLACE)
-            insert("counters", [(project, *increment) for increment in increments], ADD)
+            insert("counters", [(project, *increment) for increment in increments], self._add)
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 
@@ -167,7 +167,9 @@ class SqlLedger(ABC):
         return [Project(*row) for row in self._all(sql, HOUSE)]
 
     def project(self, name: str) -> Project | None:
-        """The project of that name."""
+        """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
+        if "\0" in name:
+            return None
         sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
         found = self._all(sql, name, HOUSE)
         return Project(*found[0]) if found else None

@@ -20,7 +20,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from askwise.errors import LedgerError
+from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.ledger.schema import NEWEST, STEPS
 from askwise.service.ledger.sql import Row, SqlLedger
 
@@ -36,6 +36,9 @@ WORDS = {
 }
 WAIT = 30_000
 """Milliseconds to wait for somebody who writes without taking turns, such as a backup."""
+
+UNFIT = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+"""What SQLite raises for what it is given. All else is about the file, whoever asks."""
 
 STATEMENTS = 256
 """Prepared ones that are kept."""
@@ -56,6 +59,11 @@ class SqliteSession:
     """A connection to the file."""
 
     locking = ""
+    sum = (
+        "CASE typeof(counters.amount + excluded.amount) WHEN 'integer' "
+        "THEN counters.amount + excluded.amount END"
+    )
+    """Where it does not fit, SQLite would go on with a float: NULL is refused instead."""
 
     def __init__(self, path: str) -> None:
         self.connection = apsw.Connection(path, statementcachesize=STATEMENTS)
@@ -100,7 +108,10 @@ class SqliteSession:
                 part = rows[done : done + together]
                 places = f"({', '.join('?' * len(part[0]))})"
                 sql = f"INSERT INTO {table} VALUES {', '.join([places] * together)}{then}"  # noqa: S608
-                self.connection.execute(sql, list(chain.from_iterable(part)))
+                try:
+                    self.connection.execute(sql, list(chain.from_iterable(part)))
+                except OverflowError as error:
+                    raise LedgerDataError(f"{table}: {error}") from error
                 done += together
 
 
@@ -168,7 +179,7 @@ class SqliteLedger(SqlLedger):
             except BaseException as error:
                 with suppress(apsw.Error):
                     session.connection.execute("ROLLBACK")
-                if isinstance(error, apsw.Error):
+                if isinstance(error, apsw.Error) and not isinstance(error, UNFIT):
                     # whatever the disk did, a new connection believes only what is in the file
                     self._writer = None
                     session.connection.close(True)
@@ -230,5 +241,7 @@ def _clearly(path: str) -> Iterator[None]:
     """What SQLite says, as one of our own errors."""
     try:
         yield
+    except UNFIT as error:
+        raise LedgerDataError(f"{path}: {error}") from error
     except apsw.Error as error:
-        raise LedgerError(f"{path}: {error}") from error
+        raise LedgerUnavailableError(f"{path}: {error}") from error
