@@ -34,9 +34,9 @@ def test_useradd_is_found_where_the_path_of_root_does_not_lead(root, tmp_path, m
 def test_a_machine_without_useradd_is_told_what_is_missing(root, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("chaos.databases.SYSTEM", ())
-    with pytest.raises(RuntimeError, match=f"no system user '{USER}'.* useradd .*ordinary user"):
-        with useradd_at_hand():
-            pass
+    missing = f"no system user '{USER}'.* useradd .*ordinary user"
+    with pytest.raises(RuntimeError, match=missing), useradd_at_hand():
+        pass
 
 
 def test_nothing_is_needed_where_the_user_is_there_or_is_not_root(monkeypatch, tmp_path):

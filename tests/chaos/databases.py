@@ -14,7 +14,7 @@ from unittest import mock
 import psycopg
 
 USER = "pgserver"
-"""The system user that PostgreSQL runs as where the tests are run by root: it refuses to be root."""
+"""The system user that PostgreSQL runs as where root runs the tests: it refuses to be root."""
 
 SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where `useradd` is; not everywhere does root's PATH lead there."""

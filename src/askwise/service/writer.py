@@ -9,6 +9,7 @@ others are written. Answers leave after the commit.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -46,6 +47,8 @@ class Writer:
         """How many transactions were committed."""
         self.committed = 0
         """How many requests were."""
+        self.wrote = self.failed = 0.0
+        """When the ledger was written last, and when that failed last; by the monotonic clock."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -104,6 +107,7 @@ class Writer:
             try:
                 results += self._write(part)
             except LedgerUnavailableError as error:
+                self.failed = time.monotonic()
                 left = len(jobs) - len(results)
                 log("error", "a group could not be written", error=str(error), requests=left)
                 return results + [_not_now()] * left
@@ -121,6 +125,7 @@ class Writer:
         group.foresee(self._ledger)
         with self._ledger.writing() as writing:
             results = group.write(writing)
+        self.wrote = time.monotonic()
         self.groups += 1
         self.committed += len(jobs)
         return results

@@ -44,7 +44,7 @@ UNFIT = ("22", "23", "54")
 CANCELLED = "57014"
 """A statement took longer than the server allows: a smaller one may not."""
 
-ALIVE = {
+ALIVE: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -62,6 +62,7 @@ class PostgresSession:
 
     locking = " FOR UPDATE"
     sum = "counters.amount + excluded.amount"
+    now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self.connection = connection
@@ -188,6 +189,13 @@ class PostgresLedger(SqlLedger):
         connection = connect()
         stack.enter_context(connection.transaction())
         return connection
+
+    def is_doubtful(self) -> bool:
+        """Whether the server only follows another one, or lets nobody write."""
+        sql = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')"
+        with self.reading() as session:
+            (is_following, is_read_only), *_ = session.all(sql)
+        return bool(is_following) or is_read_only == "on"
 
     def tend(self) -> None:
         """The server does so itself."""

@@ -50,6 +50,9 @@ of SQLite it would read most pages of their index anew for every group."""
 TOGETHER = (256, 32, 4, 1)
 """Rows of one statement: as many as there are kinds of statements to keep prepared."""
 
+ROOM = 1 << 20
+"""Bytes: with less on the disk, a commit may find none."""
+
 LONG, TOO_LONG = 1_000, 16_000
 """Pages of the log: from LONG on `tend` copies them into the file, aside; from TOO_LONG on, since
 nobody did, whoever commits."""
@@ -64,6 +67,7 @@ class SqliteSession:
         "THEN counters.amount + excluded.amount END"
     )
     """Where it does not fit, SQLite would go on with a float: NULL is refused instead."""
+    now = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
 
     def __init__(self, path: str) -> None:
         self.connection = apsw.Connection(path, statementcachesize=STATEMENTS)
@@ -184,6 +188,15 @@ class SqliteLedger(SqlLedger):
                     self._writer = None
                     session.connection.close(True)
                 raise
+
+    def is_doubtful(self) -> bool:
+        """Whether the disk is nearly full or read-only, or the folder is gone."""
+        try:
+            disk = os.statvfs(Path(self.path).resolve().parent)
+        except OSError:
+            return True
+        free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+        return bool(disk.f_flag & os.ST_RDONLY) or free * disk.f_frsize < ROOM
 
     def tend(self) -> None:
         """Copy a long log into the file: most of it while others write, so that they hardly wait
