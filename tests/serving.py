@@ -34,9 +34,9 @@ PROBLEM = aw.Problem(
 
 
 @pytest.fixture(scope="session", name="postgres")
-def postgres_fixture(tmp_path_factory):
+def postgres_fixture():
     """The address of a real server; each test makes a database of its own in it."""
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as address:
+    with postgres_server() as address:
         yield address
 
 

@@ -12,7 +12,7 @@ from askwise.service.policies import Versions
 from askwise.service.replanner import Replanner
 from askwise.service.settings import Settings
 from askwise.service.writer import Writer
-from chaos.databases import start_postgres
+from chaos.databases import clean_up, start_postgres
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -74,9 +74,9 @@ def test_asking_writes_nothing(tmp_path):
         assert (log.stat().st_size, log.stat().st_mtime_ns) == before
 
 
-def test_a_server_that_lets_nobody_write_is_said(tmp_path, monkeypatch):
+def test_a_server_that_lets_nobody_write_is_said(monkeypatch):
     monkeypatch.setattr("askwise.service.readiness.DOUBTS_EVERY", 0.1)
-    postgres = start_postgres(tmp_path / "postgres")
+    postgres = start_postgres()
     try:
         address = postgres.get_uri()
         with served(address) as server, client(server) as http:
@@ -95,7 +95,7 @@ def test_a_server_that_lets_nobody_write_is_said(tmp_path, monkeypatch):
             until(http, 200)
             assert post(http, "/clinic/cases", {}, "two").status_code == 201
     finally:
-        postgres.cleanup()
+        clean_up(postgres)
 
 
 def read_only(address, value):
@@ -163,6 +163,7 @@ def three_fixture(database):
 def test_a_policy_that_cannot_be_read_stops_nobody_else(three, database):
     damage(three, 1, [2])
     with served(database) as server, client(server) as http:
+        until(http, 200)
         warns(http, ["1 of the projects cannot follow the newest policy"])
         text = http.get("/metrics").text
         for name in ("alpha", "clinic", "omega"):

@@ -25,7 +25,7 @@ from askwise.service.policies import Versions
 from askwise.service.portable import export_project
 from askwise.service.replay import verify
 from askwise.service.writer import Writer
-from chaos.databases import Postgres, start_postgres
+from chaos.databases import Postgres, clean_up, start_postgres
 from serving import PROBLEM, create, database_fixture, postgres_fixture, served  # noqa: F401
 
 FULL, NO_SYNC = "xWrite", "xSync"
@@ -193,9 +193,9 @@ def post(http, path, body, key):
 NEW = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM)}
 
 
-def test_after_a_restart_of_the_database_no_request_meets_a_connection_that_is_gone(tmp_path):
+def test_after_a_restart_of_the_database_no_request_meets_a_connection_that_is_gone():
     with (
-        restartable(tmp_path / "postgres") as (address, restart),
+        restartable() as (address, restart),
         served(address) as server,
         client(server) as http,
         ThreadPoolExecutor(8) as clients,
@@ -214,9 +214,9 @@ def test_after_a_restart_of_the_database_no_request_meets_a_connection_that_is_g
             assert set(clients.map(ask, range(64))) == {200, 201}
 
 
-def test_what_is_held_goes_on_after_a_restart_of_the_database(tmp_path):
+def test_what_is_held_goes_on_after_a_restart_of_the_database():
     """Every thread that reads, and the one that writes, has a connection of its own."""
-    with restartable(tmp_path / "postgres") as (address, restart):
+    with restartable() as (address, restart):
         ledger = open_ledger(address)
         create(Writer(ledger, Versions(ledger)))
         together = threading.Barrier(4)
@@ -235,9 +235,9 @@ def test_what_is_held_goes_on_after_a_restart_of_the_database(tmp_path):
 
 
 @contextlib.contextmanager
-def restartable(folder):
+def restartable():
     """The address of a server of its own, and what restarts it."""
-    server = start_postgres(folder)
+    server = start_postgres()
 
     def restart():
         server.stop()
@@ -246,7 +246,7 @@ def restartable(folder):
     try:
         yield server.get_uri(), restart
     finally:
-        server.cleanup()
+        clean_up(server)
 
 
 def test_a_path_that_names_what_cannot_be_is_not_found(database):

