@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import msgspec
 import numpy as np
 
-from askwise._documents import read_document, write_document
+from askwise._documents import prepare, read_document, write_document
 from askwise._html import of_problem
 from askwise.bins import bin_of, checked_edges, checked_names, is_missing, is_number, kind_of
 from askwise.errors import CaseError, ProblemError
@@ -312,3 +312,6 @@ def _is_value(value: object) -> bool:
 
 def _is_whole(number: object) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+
+
+prepare(Problem)

@@ -4,6 +4,7 @@ import math
 
 from askwise._kernels.jit import bare, inner
 from askwise._kernels.lattices import child
+from askwise._kernels.optimism import MOST_APART
 from askwise._kernels.prices import price
 from askwise._kernels.rows import find, state_of
 from askwise._typing import Choices, Floats, Integers
@@ -60,7 +61,7 @@ def average_upwards(
                     if n > 0:
                         most[action] = max(most[action], reward[below, action])
             if total > 0:
-                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
+                moved = 0.5 * min(MOST_APART, math.sqrt(per_outcome * layout.radices[i] / total))
                 for action in range(actions):
                     mean = room[action] / total - moved * most[action]
                     reward[row, action] = max(reward[row, action], mean)
@@ -111,7 +112,7 @@ def plan_seen_paths(
                 if n > 0:
                     best = max(best, worth)
             if total > 0:
-                moved = 0.5 * min(1.0, math.sqrt(per_outcome * layout.radices[i] / total))
+                moved = 0.5 * min(MOST_APART, math.sqrt(per_outcome * layout.radices[i] / total))
                 worth = earned / total - moved * best - cost
                 if worth > out_value[row]:
                     out_value[row] = worth

@@ -38,7 +38,7 @@ def serve(
     ] = False,
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
-    from askwise.service.processes import first_token
+    from askwise.service.processes import first_token, listen_all
     from askwise.service.processes import serve as run
     from askwise.service.settings import Settings
 
@@ -50,6 +50,7 @@ def serve(
         hosts=tuple(allow_host or ()),
         authenticates=tokens,
     )
+    sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
     def started(port: int) -> None:
@@ -59,7 +60,7 @@ def serve(
             say(f"admin token, shown this once: {token}")
         sys.stdout.flush()
 
-    run(settings, demo=demo, started=started)
+    run(settings, sockets, demo=demo, started=started)
 
 
 @ledger_app.command()

@@ -43,11 +43,16 @@ ROUNDS = 50
 
 SHORTEST = 10
 
+SWEEPS = 20
+"""From nothing: a learner that goes on by itself sweeps once in a round."""
+
 
 class AdditiveMind:
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     name = "additive"
+    is_sparse = True
+    """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
     def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
         self.lattice = lattice
@@ -182,10 +187,6 @@ class AdditiveMind:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def new_statistics(self) -> Statistics:
-        """Counters with a row for each state that was acted in; looks are tallied apart."""
-        return Statistics(self.lattice, sparse=True)
-
     def acted(self, statistics: Statistics, case: Case) -> None:
         """A case knows all it wanted: tally its looks."""
         assert isinstance(case.policy, TreePolicy)
@@ -204,6 +205,14 @@ class AdditiveMind:
         assert isinstance(policy, TreePolicy)
         statistics.cases += len(tags)
         return policy.run(statistics, self.model.tallies, tags, values, rewards)
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Sweep from nothing but what was counted; the draws are always the same."""
+        rng, counted = np.random.default_rng(0), self.model.tallies
+        self.model, self._world = AdditiveModel(self.lattice), None
+        self.model.tallies = counted
+        for _ in range(SWEEPS):
+            self.model.screen(statistics, rng)
 
     # --- saving ----------------------------------------------------------------------------------
 

@@ -24,8 +24,9 @@ from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import Evidence
 from askwise.lattice import Lattice
-from askwise.learners.believing import complete_beliefs, evidence_of, is_complete
+from askwise.learners.believing import complete_beliefs, evidence_of, is_complete, limits_of
 from askwise.learners.memory import Knowledge, Memory
+from askwise.learners.own_policies import OwnPolicies
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
@@ -64,7 +65,7 @@ class BaseLearner(ABC):
         """How many cases were opened in the previous round, and in this one."""
         self.memory: Memory | None = None
         """What it remembers, if it ever forgets."""
-        self._own: dict[Any, Policy] = {}
+        self._own = OwnPolicies()
         """The policies of this round for cases with prices of their own."""
         self._opened = 0
         self._rule = Doubling()
@@ -106,10 +107,14 @@ class BaseLearner(ABC):
             if not np.isfinite(array).all():
                 raise StatisticsError(f"{name} holds what is not a number")
 
-    @property
-    def tag(self) -> int:
-        """What to remember of a case that opens now."""
+    def draw_tag(self) -> int:
+        """What to remember of a case that opens now. It may be drawn: each call, another one."""
         return 0
+
+    @property
+    def is_mergeable(self) -> bool:
+        """Whether it learns from its statistics and `tallies` alone, which can be added."""
+        return not self.extra_arrays()
 
     # --- the face --------------------------------------------------------------------------------
 
@@ -184,12 +189,16 @@ class BaseLearner(ABC):
 
         `policy` is what the learner does, and it may be trying something out; this is what it has
         learned. Its value is a cautious estimate of the gain. A learner that started from records
-        in which all is known recommends what is best by them. Changes nothing.
+        in which all is known recommends what is best by them; where there are too many states for
+        that, its `note` says so. Changes nothing.
         """
         with self.lock:
             if is_complete(self.statistics):
                 return self.way.best_policy(self.lattice, complete_beliefs(self.statistics))
-            return self.way.cautious_policy(self.statistics, practical_radii(width=1.0).at(self.t))
+            radii = practical_radii(width=1.0).at(self.t)
+            policy = self.way.cautious_policy(self.statistics, radii)
+            policy.note = limits_of(self.statistics)
+            return policy
 
     def evidence(self) -> Evidence:
         """What is known of the population after all cases so far; changes nothing."""
@@ -197,15 +206,19 @@ class BaseLearner(ABC):
             by_visits = self.way.name == "simultaneous"
             return evidence_of(self.statistics, by_visits=by_visits)
 
-    def merge(self, statistics: Statistics) -> None:
-        """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
-        if not isinstance(statistics, Statistics):
-            raise StatisticsError(f"expected Statistics, got {statistics!r}")
-        with self.lock:
-            if self.extra_arrays():
-                raise StatisticsError(f"{self.name} learns from more than statistics hold")
-            self.statistics += statistics
-            self._forget_plan()
+    def merge(self, other: Statistics | BaseLearner) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+
+        `other` is `Statistics`, or a learner of the same kind with the same options, which stays as
+        it is. Cases that it has open stay its own: a reward that comes later is counted there.
+        """
+        from askwise.learners.merging import merge
+
+        merge(self, other)
+
+    def merged(self, cases: int) -> None:
+        """So many cases were just added to its counters; its lock is held."""
+        self._forget_plan()
 
     def open(
         self,
@@ -231,7 +244,7 @@ class BaseLearner(ABC):
             if own is not None or subset:
                 policy = self.own_policy(policy, own or self.lattice, start, subset)
             number = self._opened + 1
-            case = Case(number, policy, self, self.tag, start, subset)
+            case = Case(number, policy, self, self.draw_tag(), start, subset)
             self._count_opened(1)
             self.cases[number] = case
             if case.action_index < 0:
@@ -246,10 +259,12 @@ class BaseLearner(ABC):
         if not filed and not is_set and lattice is self.lattice:
             return policy
         key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
-        if key not in self._own:
+
+        def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
-            self._own[key] = self.plan_from(there, start) if is_set else self.plan_at(there)
-        return self._own[key]
+            return self.plan_from(there, start) if is_set else self.plan_at(there)
+
+        return self._own.get(key, policy, plan)
 
     def run(
         self,

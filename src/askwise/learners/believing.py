@@ -44,6 +44,19 @@ def is_complete(statistics: Statistics) -> bool:
     return has_records(statistics) and statistics.lattice.size <= MOST_DENSE
 
 
+def limits_of(statistics: Statistics) -> str:
+    """What is to be said of a recommendation from records of too large a problem; else nothing."""
+    size = statistics.lattice.size
+    if not has_records(statistics) or size <= MOST_DENSE:
+        return ""
+    return (
+        f"The problem has {size:,} states, more than the {MOST_DENSE:,} for which records are "
+        "believed state by state, with the states of one look less behind each: this rests on "
+        "cautious estimates, which trust a state by its own records alone and buy less. Lower "
+        "max_observations, or the number of observations or of their values"
+    )
+
+
 def complete_beliefs(statistics: Statistics) -> Beliefs:
     """Of records in which all is known, counted in every state.
 

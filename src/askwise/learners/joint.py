@@ -26,6 +26,7 @@ from askwise.estimation.joint import JointModel
 from askwise.estimation.optimistic import practical_radii
 from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
+from askwise.learners.believing import STEPS as FROM_NOTHING
 from askwise.learners.believing import joint_beliefs
 from askwise.learners.budget import affordable_cases
 from askwise.learners.plans import WayToBuy, set_policy_from
@@ -55,6 +56,8 @@ class JointMind:
     """Every case counts for every state that it is evidence for."""
 
     name = "joint"
+    is_sparse = False
+    """Its counters have a row for every state."""
 
     def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
         self.lattice = lattice
@@ -155,10 +158,6 @@ class JointMind:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def new_statistics(self) -> Statistics:
-        """Counters with a row for every state."""
-        return Statistics(self.lattice)
-
     def acted(self, statistics: Statistics, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.way.count(statistics, case)
@@ -175,6 +174,12 @@ class JointMind:
         assert isinstance(policy, TryingPolicy)
         statistics.cases += len(tags)
         return policy.run(statistics, tags, values, rewards)
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Work the population out from nothing but what was counted."""
+        self.model = JointModel(self.lattice)
+        self.model.update(statistics, FROM_NOTHING)
+        self.world[:] = 0.0
 
     # --- saving ----------------------------------------------------------------------------------
 

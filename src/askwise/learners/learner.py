@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from askwise._typing import Choices, Floats, Integers, RandomSource
 from askwise.cases import Case
-from askwise.errors import OptionError
+from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.joint import MOST_CELLS, count_cells
 from askwise.evidence import Beliefs
 from askwise.lattice import Lattice
 from askwise.learners.additive import AdditiveMind
 from askwise.learners.base import BaseLearner
+from askwise.learners.believing import has_records
 from askwise.learners.budget import check_budget
 from askwise.learners.joint import JointMind
 from askwise.learners.memory import Memory
@@ -31,9 +32,6 @@ class Mind(Protocol):
     """What a learner believes, and what it does with it. The statistics are not its own."""
 
     name: str
-
-    def new_statistics(self) -> Statistics:
-        """Counters that are all 0."""
 
     def plan(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
@@ -70,6 +68,9 @@ class Mind(Protocol):
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Work the estimates out from nothing but what was counted."""
 
     def arrays(self) -> dict[str, Floats | Integers]:
         """What it keeps beside the statistics, to be saved and to be overwritten when loaded."""
@@ -128,6 +129,7 @@ class Learner(BaseLearner):
         self.given_model = model
         self.explore_budget = check_budget(explore_budget)
         super().__init__(problem, rng=rng)
+        self.mind: Mind = self._kind(self.lattice, self.way, self.explore_budget)
         if window is not None or detect:
             if explore_budget is not None:
                 raise OptionError("explore_budget counts all cases: not with window or detect")
@@ -151,13 +153,16 @@ class Learner(BaseLearner):
         return self.mind.name
 
     def new_statistics(self) -> Statistics:
-        """Counters as the model needs them."""
+        """Counters that are all 0, as the model needs them."""
+        return Statistics(self.lattice, sparse=self._kind.is_sparse)
+
+    @property
+    def _kind(self) -> type[JointMind | AdditiveMind]:
+        """The model that was asked for, or that fits."""
         chosen = self.given_model
         if chosen == "auto":
             chosen = "joint" if count_cells(self.problem) <= MOST_CELLS else "additive"
-        kind = JointMind if chosen == "joint" else AdditiveMind
-        self.mind: Mind = kind(self.lattice, self.way, self.explore_budget)
-        return self.mind.new_statistics()
+        return JointMind if chosen == "joint" else AdditiveMind
 
     def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What the model keeps beside the statistics, and the length of the round."""
@@ -171,8 +176,32 @@ class Learner(BaseLearner):
         self.mind.restored()
 
     @property
-    def tag(self) -> int:
-        """A random number for each case: it decides what the case tries."""
+    def is_mergeable(self) -> bool:
+        """It is: what it keeps beside its tallies follows from what was counted."""
+        return True
+
+    def merge(self, other: Statistics | BaseLearner) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+
+        `other` is a `Learner` with the same options, which stays as it is, or, with the joint
+        model, `Statistics` of cases that each count once. Cases that the other has open stay its
+        own: a reward that comes later is counted there.
+        """
+        if isinstance(other, Statistics) and has_records(other):
+            raise StatisticsError(
+                "learner counts each case once, in the state that was acted in, but complete "
+                "records count in every state: use seq-oos or sim-oos"
+            )
+        super().merge(other)
+
+    def merged(self, cases: int) -> None:
+        """So many cases were added: its rounds are a part of all cases before them."""
+        super().merged(cases)
+        self._opened += cases
+        self.mind.begin_anew(self.statistics)
+
+    def draw_tag(self) -> int:
+        """A random number for each case: it decides what the case tries. It is drawn anew."""
         return int(self.rng.integers(TAGS))
 
     @property

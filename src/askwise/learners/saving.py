@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from askwise._documents import replace_file
+from askwise._documents import prepare, replace_file
 from askwise.cases import Case
 from askwise.errors import AskwiseError, FileError
 from askwise.learners.base import BaseLearner
@@ -85,6 +85,9 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     planned: bool
     cases: list[_Case]
     memory: SavedMemory | None
+
+
+prepare(_Header)
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:

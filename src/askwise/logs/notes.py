@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise.learners.believing import limits_of
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Looks, Roles
 from askwise.statistics import Statistics
@@ -64,13 +65,14 @@ _REWARDS = (
 
 
 def _of_records(statistics: Statistics) -> tuple[str, ...]:
-    lattice = statistics.lattice
+    lattice, limits = statistics.lattice, limits_of(statistics)
     return (
         "Everything is known in every row, the reward of every action too, so every state of at "
         f"most {lattice.m} looks is a fair sample: policies that buy at once and policies that "
         "look one after the other can both be learned without bias.",
         "This is so for cases like these: records that are complete because only some cases were "
         "looked at completely say nothing of the others.",
+        *([f"{limits}."] if limits else []),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from askwise._documents import prepare
 from askwise.problem import Problem
 from askwise.service.policies import served
 
@@ -262,3 +263,6 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
     status: int
     detail: str
     errors: list[Flaw] = []
+
+
+prepare(*(kind for kind in list(globals().values()) if isinstance(kind, msgspec.StructMeta)))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askwise import __version__
+from askwise._documents import prepare
 from askwise.service.messages import (
     BatchItem,
     Cancelling,
@@ -286,3 +287,6 @@ def _plain(schema: Any) -> Any:
             if not (key == "default" and isinstance(value, float) and not math.isfinite(value))
         }
     return [_plain(item) for item in schema] if isinstance(schema, list | tuple) else schema
+
+
+prepare(Projects, Cases, BatchAnswer)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from askwise._documents import prepare
 from askwise.errors import LedgerError
 from askwise.service.ledger.contract import (
     HOUSE,
@@ -236,3 +237,6 @@ def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
             seen[type(line)] += 1
         yield line
     raise LedgerError("the file is cut off: its last line is missing")
+
+
+prepare(_Line)

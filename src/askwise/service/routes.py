@@ -179,7 +179,7 @@ class Routes(Deciding):
         """What changes, as it changes."""
         request.arguments()
         await self.aside(self.house.project, target.project)
-        stream = changes(self.house, target.project, self.is_closing)
+        stream = changes(self.house, target.project, target.token, self.is_closing)
         return Response(200, kind="text/event-stream", stream=stream)
 
 
