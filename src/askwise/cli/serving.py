@@ -70,13 +70,14 @@ def verify(
 ) -> None:
     """Rebuild counters and cases from the events, and compare them with what is recorded."""
     from askwise.service.ledger import open_ledger
+    from askwise.service.ledger.address import shown
     from askwise.service.replay import MOST_SHOWN
     from askwise.service.replay import verify as compare
 
     ledger = open_ledger(_existing(db))
     names = [p.name for p in ledger.projects()] if project is None else [project]
     if not names:
-        say(f"{db} holds no projects")
+        say(f"{shown(db)} holds no projects")
     is_equal = True
     for name in names:
         verdict = compare(ledger, name)
@@ -212,6 +213,8 @@ def revoke_token(
 
 def _existing(db: str) -> str:
     """The database, which must be there: reading must not create one."""
-    if "://" not in db and not Path(db).is_file():
+    from askwise.service.ledger.address import is_postgres
+
+    if not is_postgres(db) and not Path(db).is_file():
         raise LedgerError(f"there is no ledger at {str(Path(db).absolute())!r}: --db says where")
     return db
