@@ -19,12 +19,15 @@ free machine could do.
 """
 
 import argparse
+import contextlib
 import os
 import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,10 +103,9 @@ class Goal(NamedTuple):
 def commits(db: str, count: int) -> float:
     """How often a second one row is committed, one commit after the other."""
     ledger = open_ledger(db)
-    ledger.lease("yardstick", 0, 1)
     began = time.perf_counter()
-    for k in range(count):
-        ledger.lease("yardstick", k, k + 1)
+    for _ in range(count):
+        ledger.prove()
     rate = count / (time.perf_counter() - began)
     ledger.close()
     return rate
@@ -144,10 +146,8 @@ def replanning(name: str, db: str, token: str, sizes: Sizes) -> None:
     """
     ledger = open_ledger(db)
     idle, busy, plans = [], [], 0
-    _take_lease(ledger, 3600)
-    with serving(db, 1, token) as server:
+    with _lease_held(ledger), serving(db, 1, token) as server:
         for _ in range(TURNS):
-            _take_lease(ledger, 3600)
             idle.append(server.load(VALUES, sizes.seconds / TURNS))
             command = [sys.executable, "-c", PLANS_WITHOUT_PAUSE, db]
             planner = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -161,7 +161,6 @@ def replanning(name: str, db: str, token: str, sizes: Sizes) -> None:
             finally:
                 planner.kill()
                 planner.wait()
-        _take_lease(ledger, 0)
     ledger.close()
     said(f"{name}, nobody plans", _middle(idle))
     said(f"  {plans:,} plans meanwhile", _middle(busy))
@@ -188,11 +187,25 @@ def hostile(name: str, db: str, token: str, seconds: float) -> None:
     sys.stdout.flush()
 
 
-def _take_lease(ledger: Ledger, seconds: int) -> None:
-    now = time.time_ns() // 1000
-    while ledger.lease(HOLDER, now, now + seconds * 1_000_000).holder != HOLDER:
+@contextlib.contextmanager
+def _lease_held(ledger: Ledger) -> Iterator[None]:
+    """Hold the lease, renewed all the time."""
+    while ledger.take_lease(HOLDER).holder != HOLDER:
         time.sleep(0.5)  # a server that was just stopped may have it for some seconds yet
-        now = time.time_ns() // 1000
+    stop = threading.Event()
+
+    def renew() -> None:
+        while not stop.wait(2.0):
+            ledger.take_lease(HOLDER)
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        renewing.join()
+        ledger.release_lease(HOLDER)
 
 
 def _middle(turns: list[dict[str, Any]]) -> dict[str, Any]:

@@ -661,3 +661,16 @@ def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatc
         assert [item["status"] for item in answers] == [201, 422]
     assert len(threads) == 2
     assert all(name.startswith("reader") for name in threads), threads
+
+
+def test_a_newline_at_the_end_is_no_part_of_a_name_or_a_key(server):
+    body = {"name": "second\n", "problem": as_json(PROBLEM)}
+    refused = post(server, "/v1/projects", body)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "#/name"
+    refused = post(server, "/v1/projects/clinic/batch", [{"key": "key\n", "open": {}}])
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"].endswith("/key")
+    document = msgspec.json.encode(get(server, "/openapi.json").json()["components"]["schemas"])
+    assert b"{0,63}$" in document  # as JavaScript has it
+    assert b"\\\\Z" not in document

@@ -256,7 +256,7 @@ class Market:
         """The best policy at these prices; others are today's."""
         key = tuple(prices.items())
         if key not in self._offers:
-            policy = self._policy(self.lattice.priced(prices))
+            policy = self._policy(self.lattice.supposing(prices))
             parts = shares(policy, self.evidence)
             by_name = (dict(zip(self.names, part, strict=True)) for part in parts)
             self._offers[key] = Offer(policy, policy.value, *by_name)

@@ -136,9 +136,10 @@ class App:
         return route, Target(parts[PROJECT] if len(parts) > PROJECT else "", case)
 
     def _ready(self, request: Request) -> Response:
-        if self.house.is_ready:
-            return Response(200, b'{"status":"ready"}')
-        return refused(Refusal(503, "not ready yet", retry=1))
+        reasons = self.house.readiness.reasons()
+        if reasons:
+            return refused(Refusal(503, "; ".join(reasons), retry=1))
+        return Response(200, self.house.readiness.answer())
 
     # --- who -------------------------------------------------------------------------------------
 

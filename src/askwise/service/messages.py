@@ -18,12 +18,12 @@ from askwise.service.policies import served
 Name = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z",  # $ would stand before a last newline too
         description="1 to 64 letters, digits, dots, dashes, underscores; a letter or digit first.",
     ),
 ]
 Key = Annotated[
-    str, Meta(pattern=r"^[!-~]{1,200}$", description="1 to 200 printable characters of ASCII.")
+    str, Meta(pattern=r"^[!-~]{1,200}\Z", description="1 to 200 printable characters of ASCII.")
 ]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
