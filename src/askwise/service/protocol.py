@@ -31,8 +31,12 @@ MOST_TARGET = 8 * 1024
 MOST_FIELDS = 100
 """Headers of a request, and trailers."""
 
-MOST_PARTS = 5_000
-"""Parts in which a body may arrive: a chunk of one byte costs as much time as a large one."""
+MOST_PARTS, MOST_TINY = 20_000, 1_000
+"""Parts in which a body may arrive, and parts of less than TINY bytes on average: a chunk of one
+byte costs as much time as a large one."""
+
+TINY = 4
+"""Bytes; a client that writes JSON token by token has more."""
 
 MOST_FRAMING = 256 * 1024
 """Bytes beside the body that its chunks may need: their sizes and extensions."""
@@ -172,8 +176,8 @@ class Protocol(HttpToolsProtocol):
         self._has_moved = True
         self._parts += 1
         self._body += len(body)
-        if self._parts > MOST_PARTS:
-            self._refuse(Refusal(413, f"the body comes in more than {MOST_PARTS:,} parts"))
+        if self._parts > (MOST_TINY if self._body < TINY * self._parts else MOST_PARTS):
+            self._refuse(Refusal(413, "the body comes in too many small parts"))
         if self._body > self._settings.most_body:
             most = self._settings.most_body
             self._refuse(Refusal(413, f"the body is larger than {most:,} bytes"))

@@ -26,7 +26,7 @@ from askwise.service.messages import (
 from askwise.service.records import Status
 from askwise.statistics import PAID_UNIT, UNIT
 
-PAGE = 1000
+PAGE = 250
 """Events that are read at a time."""
 
 
