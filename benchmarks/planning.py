@@ -92,7 +92,7 @@ def solve(program: Program, values: np.ndarray, weights: np.ndarray, radii: Radi
     """The optimistic mean of the values, given how often each was seen."""
     n = weights.sum()
     width = radii.outcomes + radii.per_outcome * len(values)
-    return program(values, weights / n, min(1.0, float(np.sqrt(width / n))))
+    return program(values, weights / n, min(2.0, float(np.sqrt(width / n))))
 
 
 def simultaneous_by(program: Program, lattice: Lattice, estimates: Estimates) -> np.ndarray:

@@ -25,11 +25,13 @@ Values = dict[str, list[Any]]
 class Server:
     """`askwise serve` in processes of its own."""
 
-    def __init__(self, db: str, workers: int, token: str = "") -> None:
+    def __init__(
+        self, db: str, workers: int, token: str = "", command: list[str] | None = None
+    ) -> None:
         began = time.perf_counter()
-        command = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
+        usual = [sys.executable, "-m", "askwise", "serve", "--port", "0", "--db", db]
         self.process = subprocess.Popen(
-            [*command, "--workers", str(workers)],
+            command or [*usual, "--workers", str(workers)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -60,12 +62,25 @@ class Server:
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def memory(self) -> int:
+        """Bytes of memory that its processes have together, but for the one that compiles."""
+        total = 0
+        for pid in {self.process.pid, *self.others("")} - set(self.others("rehearsal")):
+            with contextlib.suppress(OSError):  # it has just ended
+                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                total += pages * os.sysconf("SC_PAGE_SIZE")
+        return total
+
+    def rehearsed(self) -> None:
+        """Wait until it has done what it does after a start."""
+        while self.others("rehearsal"):
+            time.sleep(0.1)
+
     def load(
         self, values: Values, seconds: float, *, batch: int = 0, connections: int = 64
     ) -> dict[str, Any]:
         """What the load generator measured, once the server has done what it does after a start."""
-        while self.others("rehearsal"):
-            time.sleep(0.1)
+        self.rehearsed()
         command = [sys.executable, str(HERE / "service_load.py"), str(self.port), self.token]
         command += [PROJECT, "--values", msgspec.json.encode(values).decode()]
         command += ["--seconds", str(seconds), "--batch", str(batch)]
@@ -80,12 +95,18 @@ class Server:
         """Finish, and end."""
         self.client.close()
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:  # it is too busy to hear it
+            self.process.kill()
+            self.process.wait()
 
 
 @contextlib.contextmanager
-def serving(db: str, workers: int, token: str = "") -> Iterator[Server]:
-    server = Server(db, workers, token)
+def serving(
+    db: str, workers: int, token: str = "", command: list[str] | None = None
+) -> Iterator[Server]:
+    server = Server(db, workers, token, command)
     try:
         yield server
     finally:

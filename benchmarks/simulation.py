@@ -197,7 +197,7 @@ class PlainSimOOS:
         n, k = int(seen.sum()), len(values)
         if n == 0 or k == 1:
             return float(values.max())
-        return self.program(values, seen / n, min(1.0, math.sqrt(k * spread / n)))
+        return self.program(values, seen / n, min(2.0, math.sqrt(k * spread / n)))
 
     def run(self, cases: list[tuple[list[int], list[float]]]) -> Decisions:
         """Decide them all."""

@@ -66,7 +66,8 @@ def children(state, i, radices):
 
 
 def radius(width, n):
-    return 2.0 if n == 0 else min(1.0, math.sqrt(width / max(1.0, n)))
+    """conf₂. No two distributions are further apart than 2."""
+    return 2.0 if n == 0 else min(2.0, math.sqrt(width / n))
 
 
 def l1_programs(programs):

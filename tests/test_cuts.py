@@ -293,6 +293,11 @@ def test_a_draft_takes_every_row_of_its_frame(frame):
         assert all(cell in o.outcomes or o.place(cell) >= 0 for cell in ROWS[o.name])
 
 
+def test_booleans_are_categories():
+    (seen,) = cuts.observations({"seen": [True, False, None] * 5}, {"seen": 1.0})
+    assert seen.outcomes == ("false", "true", None)
+
+
 def test_a_draft_without_a_label_goes_by_quantiles():
     age, ill = cuts.observations(ROWS, {"age": 1, "ill": 2}, bins=2, fails="refunded")
     assert (age.edges, age.fails, ill.values) == ((45,), "refunded", ("no", "yes"))

@@ -1,6 +1,7 @@
 """The dashboard in a real Chromium: what people do with it, and what must never happen to them."""
 
 import itertools
+import math
 import re
 import time
 from importlib import resources
@@ -135,6 +136,12 @@ def learn(ask, replan, project):
     raise AssertionError("it never buys")
 
 
+def written(number):
+    """Three significant digits, and one decimal at least: the reward value is 100."""
+    digits = 2 - math.floor(math.log10(abs(number))) if number else 0
+    return f"{number:.{max(1, digits)}f}".replace("-", "−")
+
+
 def overflow(page):
     return page.evaluate("document.documentElement.scrollWidth - innerWidth")
 
@@ -191,15 +198,14 @@ def test_what_is_shown_is_what_the_service_says(open_page, server, ask):
     page.locator(".tree b").first.wait_for()
     summary, worth = ask("/projects/figures/summary"), ask("/projects/figures/worth")
     gain = (100 * summary["reward"] - summary["spend"]) / 40
-    assert page.locator(".tiles b").first.inner_text() == f"{gain:.1f}".replace("-", "−")
-    spend = page.locator(".tiles b").nth(1).inner_text()
-    assert spend == f"{summary['spend'] / 40:.1f}"
+    assert page.locator(".tiles b").first.inner_text() == written(gain)
+    assert page.locator(".tiles b").nth(1).inner_text() == written(summary["spend"] / 40)
     rows = page.locator(".worth tbody tr")
     assert rows.count() == len(worth["observations"])
     for o in worth["observations"]:
         text = page.locator(".worth tr", has_text=o["name"]).inner_text()
         assert f"{o['bought']:,}" in text
-        assert f"{o['break_even']:.1f}" in text
+        assert written(o["break_even"]) in text
     chart = page.get_by_role("group", name="Gain of a case")
     chart.focus()
     page.keyboard.press("End")
@@ -209,6 +215,29 @@ def test_what_is_shown_is_what_the_service_says(open_page, server, ask):
     own = [b for b in summary["blocks"] if b["first"] >= int(points[1])]
     acted = sum(b["acted"] for b in own)
     assert float(points[4]) == pytest.approx(sum(b["spend"] for b in own) / acted, abs=0.06)
+
+
+def test_in_a_panel_the_price_shown_is_the_price_paid(open_page, server, ask):
+    names = ["pulse", "ecg"]
+    problem = {
+        "observations": [{"name": n, "values": ["low", "high"], "cost": 1.5} for n in names],
+        "actions": ["wait", "treat"],
+        "reward_value": 100,
+        "panels": [{"observations": names, "fee": 40.25}],
+    }
+    both = {"name": "fixed-set", "options": {"observations": names}}
+    ask("/projects", {"name": "panels", "problem": problem, "learner": both})
+    page = open_page("/#/p/panels", server.token)
+    page.get_by_role("button", name="Open a case").click()
+    asked = page.locator(".follow form").first
+    asked.get_by_text("pulse").wait_for()
+    assert "pulse (41.75)" in asked.inner_text()
+    assert "ecg (1.5)" in asked.inner_text()
+    worth = ask("/projects/panels/worth")["observations"]
+    for o in worth:
+        price = page.locator(".worth tr", has_text=o["name"]).locator("td").first.inner_text()
+        assert float(price) == pytest.approx(o["cost"] + o["fees"])
+    assert max(o["fees"] for o in worth) == 40.25
 
 
 def test_with_the_keyboard_alone(open_page, server, ask):

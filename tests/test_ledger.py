@@ -131,10 +131,12 @@ def test_events_are_never_changed(ledger, statement):
 
 def test_a_plan_is_published_by_the_newest_lease_and_after_its_version_only(ledger):
     project = new_project(ledger)
-    assert ledger.lease("a", now=0, until=10).fence == 1
-    assert ledger.lease("b", now=5, until=15) == ("a", 1, 10)  # not free yet
-    assert ledger.lease("a", now=6, until=16) == ("a", 1, 16)  # renewed
-    assert ledger.lease("b", now=16, until=26) == ("b", 2, 26)
+    assert ledger.take_lease("a").fence == 1
+    assert ledger.take_lease("b").holder == "a"  # not free yet
+    ledger.release_lease("b")
+    assert ledger.take_lease("a").fence == 1  # renewed
+    ledger.release_lease("a")
+    assert ledger.take_lease("b").fence == 2
 
     def publish(version, fence):
         with ledger.writing() as writing:

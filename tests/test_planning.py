@@ -36,7 +36,7 @@ def random_instance(rng, most_states=500):
     sparse = rng.random() < 0.5
     visits = rng.integers(0, most + 1, n) * (rng.random(n) < 0.5 if sparse else 1)
     steps = rng.integers(0, most + 1, (n, m)) * (rng.random((n, m)) < 0.5 if sparse else 1)
-    # widths from none to so wide that conf₂ is 1 even for large counts
+    # widths from none to so wide that conf₂ is 2 even for large counts
     radii = Radii(
         outcomes=float(rng.choice([0.0, rng.random(), 10 * rng.random() * most])),
         per_outcome=float(rng.choice([0.0, rng.random()])),
@@ -147,7 +147,10 @@ def test_by_hand():
     assert mean_of(value, weight, width) == pytest.approx(0.3 + 0.6 + 1.6)
     assert mean_of(value, weight, 0.0) == pytest.approx(0.5 + 0.6 + 0.8)
     assert mean_of(value, 0 * weight, 0.0) == 4.0  # nothing counted
-    assert mean_of(value, weight, 1e9) == pytest.approx(0.3 * 2 + 0.7 * 4)
+    assert mean_of(value, weight, 1.0**2 * 10) == pytest.approx(0.3 * 2 + 0.7 * 4)
+    assert mean_of(value, weight, 1.4**2 * 10) == pytest.approx(0.1 * 2 + 0.9 * 4)
+    assert mean_of(value, weight, 2.0**2 * 10) == 4.0  # no two distributions are further apart
+    assert mean_of(value, weight, 1e9) == 4.0
 
 
 def test_ties_go_to_fewer_observations_then_to_the_first(kernels):

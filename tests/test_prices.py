@@ -198,5 +198,5 @@ def test_what_was_paid_and_does_not_fit_is_refused_whole():
     assert learner.statistics == before
     assert case.wanted == ("o0", "o1")
     assert case.cost == 0.0
-    case.observe({"o0": 0, "o1": 0}, paid={"o0": 1.0, "o1": 1e12})
-    assert case.cost == 1.0 + 1e12
+    case.observe({"o0": 0, "o1": 0}, paid={"o0": 1.0, "o1": 1e9})
+    assert case.cost == 1.0 + 1e9

@@ -6,6 +6,7 @@ import pytest
 import askwise as aw
 from askwise import oracle
 from askwise.estimation.records import OF_PARENTS
+from askwise.learners import believing
 from askwise.learners.believing import complete_beliefs
 from askwise.trees import Act
 from test_real_life_plans import random_model, random_problem
@@ -100,3 +101,40 @@ def test_fitted_records_are_worth_what_they_say():
     assert worth["x"].break_even > 5 > worth["y"].break_even
     assert aw.explain(fit).notes == fit.notes
     assert aw.worth(fit.learner("sim-oos")).plan == "simultaneous"
+
+
+def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(
+    monkeypatch, tmp_path
+):
+    frame, problem = table(3)
+    usual = aw.fit(frame, problem, label="best")
+    assert usual.recommend().note == ""
+    assert "rests on" not in str(aw.explain(usual)) + str(usual.recommend().tree())
+    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    said = "37 states, more than the 10 for which records are believed state by state"
+    fitted = aw.fit(frame, problem, label="best")
+    learner = fitted.learner("seq-oos")
+    learner.save(tmp_path / "large.askwise")
+    for source in (fitted, learner, aw.load(tmp_path / "large.askwise")):
+        policy = source.recommend()
+        assert said in policy.note
+        assert said in repr(policy)
+        assert said in str(policy.tree())
+        assert said in policy.tree().html()
+        explanation = aw.explain(source)
+        assert str(explanation).count(said) == 1
+        assert said in explanation.html()
+    assert any(said in note for note in fitted.notes)
+    assert "cautious estimates" in fitted.recommend().note
+
+
+def test_cases_of_a_large_problem_need_no_such_note(monkeypatch):
+    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    frame, problem = table(3)
+    learner = aw.SeqOOS(problem, rng=0)
+    for x, best in zip(frame["x"], frame["best"], strict=True):
+        case = learner.open()
+        while case.wanted:
+            case.observe(dict.fromkeys(case.wanted, x))
+        case.reward(float(case.action == best))
+    assert learner.recommend().note == ""

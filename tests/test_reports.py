@@ -110,7 +110,11 @@ class Balance(HTMLParser):
 
 
 def written(folder, *args, **options):
-    write_reproduction(reproduction(*args, **options), folder)
+    return page_of(reproduction(*args, **options), folder)
+
+
+def page_of(given, folder):
+    write_reproduction(given, folder)
     page = Balance()
     page.feed((folder / "index.html").read_text(encoding="utf-8"))
     page.close()
@@ -201,23 +205,40 @@ def test_names_are_escaped(tmp_path):
     [((3.0,), (7,)), ((0.0,), (0, 1)), ((1.0, 2.0), (7,)), (tuple(map(float, range(30))), (0, 1))],
 )
 def test_few_or_many_prices_and_seeds(tmp_path, costs, seeds):
-    written(tmp_path, costs=costs, seeds=seeds)
+    text = "".join(written(tmp_path, costs=costs, seeds=seeds).text)
+    assert not re.search(r"\bnan\b", text)
+    shown = {(float(r["cost"]), int(r["seed"])) for r in rows(tmp_path / "figure1.csv")}
+    assert shown == {(cost, seed) for cost in costs for seed in seeds}
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_any_number_of_observations(tmp_path, count):
-    written(tmp_path, observations=[f"test {i}" for i in range(count)], costs=(1.0,))
+    names = [f"test {i}" for i in range(count)]
+    text = "".join(written(tmp_path, observations=names, costs=(1.0,)).text)
+    assert (
+        re.findall(r"test \d", text.partition("What is bought as prices rise")[2])[:count] == names
+    )
 
 
 def test_cells_without_curves(tmp_path):
+    """Gains are shown as ever; the panels of regret stay empty, and nothing is made up."""
     given = reproduction()
     cells = [msgspec.structs.replace(cell, curve=[]) for cell in given.cells]
-    write_reproduction(Reproduction(info=given.info, oracles=given.oracles, cells=cells), tmp_path)
+    page = page_of(Reproduction(info=given.info, oracles=given.oracles, cells=cells), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+    assert len(rows(tmp_path / "figure1.csv")) == len(cells)
+    assert rows(tmp_path / "regret.csv") == []
+    text = "".join(page.text)
+    assert "Seq-OOS earns more than Contextual-UCB at every price" in text
+    assert "Regret so far" in text
+    assert not re.search(r"\bnan\b|\binf\b", text)
 
 
 def test_many_other_learners_that_lose_money(tmp_path):
     names = [f"a learner with rather a long name {i}" for i in range(9)]
-    written(tmp_path, learners=names, gains=dict.fromkeys(names, -90.0))
+    text = "".join(written(tmp_path, learners=names, gains=dict.fromkeys(names, -90.0)).text)
+    assert all(name in text for name in names)
+    assert "−90.0" in text  # what they earned late at a price of 1
 
 
 def test_a_learner_with_negative_regret_is_named_below_the_panel(tmp_path):

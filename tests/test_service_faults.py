@@ -1,11 +1,14 @@
 """A disk that is full, and one that cannot promise anything: clear answers, and nothing lost."""
 
+import contextlib
 import resource
 import secrets
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import apsw
 import httpx
@@ -22,8 +25,8 @@ from askwise.service.policies import Versions
 from askwise.service.portable import export_project
 from askwise.service.replay import verify
 from askwise.service.writer import Writer
-from chaos.databases import Postgres
-from serving import PROBLEM, create, postgres_fixture, served  # noqa: F401
+from chaos.databases import Postgres, clean_up, start_postgres
+from serving import PROBLEM, create, database_fixture, postgres_fixture, served  # noqa: F401
 
 FULL, NO_SYNC = "xWrite", "xSync"
 WHY = {FULL: apsw.FullError("no space left"), NO_SYNC: apsw.IOError("the disk said no")}
@@ -175,6 +178,88 @@ def test_connections_to_the_database_that_break_are_made_again(postgres):
         http.close()
     database.close()
     assert sorted(keys_of(database.address)) == ["case-0", "case-1", "case-2"]
+
+
+def client(server):
+    """Somebody with the server's token."""
+    headers = {"authorization": f"Bearer {server.token}"}
+    return httpx.Client(base_url=server.url, headers=headers, timeout=30)
+
+
+def post(http, path, body, key):
+    return http.post(f"/v1/projects{path}", json=body, headers={"idempotency-key": key})
+
+
+NEW = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM)}
+
+
+def test_after_a_restart_of_the_database_no_request_meets_a_connection_that_is_gone():
+    with (
+        restartable() as (address, restart),
+        served(address) as server,
+        client(server) as http,
+        ThreadPoolExecutor(8) as clients,
+    ):
+        assert post(http, "", NEW, "project").status_code == 201
+
+        def ask(k):
+            if k % 8 == 7:
+                return post(http, "/clinic/cases", {}, secrets.token_hex(8)).status_code
+            return http.get("/v1/projects/clinic").status_code
+
+        assert set(clients.map(ask, range(64))) == {200, 201}  # every reader is connected
+        for _ in range(2):
+            restart()
+            assert list(map(ask, range(16))) == [200] * 7 + [201] + [200] * 7 + [201]
+            assert set(clients.map(ask, range(64))) == {200, 201}
+
+
+def test_what_is_held_goes_on_after_a_restart_of_the_database():
+    """Every thread that reads, and the one that writes, has a connection of its own."""
+    with restartable() as (address, restart):
+        ledger = open_ledger(address)
+        create(Writer(ledger, Versions(ledger)))
+        together = threading.Barrier(4)
+
+        def read(_):
+            together.wait(30)
+            return ledger.project("clinic").name
+
+        with ThreadPoolExecutor(4) as readers:
+            for _ in range(3):
+                assert list(readers.map(read, range(4))) == ["clinic"] * 4
+                with ledger.writing() as writing:
+                    assert writing.lock([1])
+                restart()
+        ledger.close()
+
+
+@contextlib.contextmanager
+def restartable():
+    """The address of a server of its own, and what restarts it."""
+    server = start_postgres()
+
+    def restart():
+        server.stop()
+        server.ensure_postgres_running()
+
+    try:
+        yield server.get_uri(), restart
+    finally:
+        clean_up(server)
+
+
+def test_a_path_that_names_what_cannot_be_is_not_found(database):
+    """PostgreSQL cannot be asked for a NUL: the others in the group must not notice."""
+    with served(database) as server, client(server) as http, ThreadPoolExecutor(8) as clients:
+        assert post(http, "", NEW, "project").status_code == 201
+        assert http.get("/v1/projects/cli%00nic").status_code == 404
+
+        def open_one(k):
+            name = "cli%00nic" if k % 4 == 0 else "clinic"
+            return post(http, f"/{name}/cases", {}, f"case-{k}").status_code
+
+        assert list(clients.map(open_one, range(80))) == [404, 201, 201, 201] * 20
 
 
 def test_a_process_on_a_full_disk_answers_and_goes_on_when_there_is_room(tmp_path):

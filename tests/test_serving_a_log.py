@@ -46,7 +46,7 @@ def ledger_fixture(tmp_path):
 
 def plan_now(ledger, name):
     replanner = Replanner(ledger)
-    assert replanner.plan(ledger.project(name), replanner._lease().fence)
+    assert replanner.plan(ledger.project(name), ledger.take_lease("test").fence)
 
 
 def test_what_a_learner_knew_stays_known(ledger):

@@ -11,6 +11,7 @@ import pytest
 
 import askwise as aw
 from askwise import _progress
+from askwise._numbers import shown
 from askwise.environments import CHUNK, Population, breast_cancer, random_model
 from askwise.errors import OptionError, TooLargeError
 from askwise.estimation.estimates import Estimates
@@ -53,7 +54,7 @@ def test_the_columns_agree_with_one_another(name):
     assert run.round[0] == 1
     assert set(np.diff(run.round).tolist()) <= {0, 1}
     assert run.round[-1] == learner.round
-    assert repr(run) == f"<Run of 2,000 cases with mean gain {run.gain.mean():g}>"
+    assert repr(run) == f"<Run of 2,000 cases with mean gain {shown(run.gain.mean())}>"
 
 
 def test_a_run_goes_on_where_the_learner_was():

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askwise as aw
+from askwise._numbers import as_price
 from askwise.lattice import Lattice
 from askwise.sklearn import CostAwareClassifier
 from askwise.sklearn.shrinkage import LeftOut, believe, count
@@ -289,7 +290,7 @@ def test_a_plot_shows_the_rows(wine):
     np.testing.assert_allclose(
         axes.lines[0].get_xydata(), [(row["spend"], row["accuracy"]) for row in rows]
     )
-    assert [text.get_text() for text in axes.texts] == [f"{r['reward_value']:g}" for r in rows]
+    assert [text.get_text() for text in axes.texts] == [as_price(r["reward_value"]) for r in rows]
 
 
 def test_it_can_be_tuned():

@@ -23,7 +23,7 @@ def models(seed, number):
 
 def best_gain(model, plan, prices):
     """V, by trying all there is to do: no planner of ours."""
-    problem = model.problem.priced(prices)
+    problem = model.problem.supposing(prices)
     best = getattr(reference, f"best_{plan}")
     return sum(best(problem, known, cases) for known, cases in reference.begin_alike(model))
 

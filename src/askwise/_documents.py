@@ -22,6 +22,16 @@ T = TypeVar("T")
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 
 
+def prepare(*kinds: Any) -> None:
+    """Have msgspec work out now how values of these types are read.
+
+    Else it does so when one is first read, and two threads that are first at the same moment end
+    the process: one sees what the other has half done.
+    """
+    for kind in kinds:
+        msgspec.json.Decoder(kind)
+
+
 def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
     """The value of type `kind` that the file holds; its suffix says whether YAML or JSON."""
     path = Path(path)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from askwise._numbers import shown
+
 _TABLE = "border-collapse:collapse;background:transparent;color:inherit;font-size:inherit;"
 _TABLE += "margin:0.4em 0"
 _LINE = "1px solid currentColor"
@@ -43,7 +45,7 @@ def _row(cells: Sequence[object]) -> str:
 def text(cell: object) -> str:
     """A number in few digits; anything else as it is."""
     if isinstance(cell, float):
-        return f"{cell:,.4g}" if abs(cell) < 1000 else f"{cell:,.0f}"
+        return shown(cell, significant=4)
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 

@@ -127,6 +127,8 @@ def observations(
         rest: dict[str, Any] = {"cost": cost}
         if len(present) < len(cells):
             rest["fails"] = fails
+        if all(isinstance(cell, bool | np.bool_) for cell in present):
+            present = [str(bool(cell)).lower() for cell in present]  # as a log has them
         if present and all(isinstance(cell, str) for cell in present):
             drafted.append(_categories(name, present, rare, rest))
             continue

@@ -45,6 +45,14 @@ class LedgerError(AskwiseError, RuntimeError):
     """The service's database cannot be read or written now, or holds what it should not."""
 
 
+class LedgerUnavailableError(LedgerError):
+    """The service's database is gone, full or read-only: whatever is asked of it fails alike."""
+
+
+class LedgerDataError(LedgerError):
+    """Something that the service's database cannot hold, such as a number that is too large."""
+
+
 class ServiceError(AskwiseError, RuntimeError):
     """What a service answered instead, or that it could not be reached; has the HTTP status."""
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from askwise._documents import replace_file
+from askwise._numbers import as_price, shown
 from askwise._pages import page, safe
 from askwise.evidence import Beliefs, Counted
+from askwise.learners.believing import limits_of
 from askwise.models import Model
 from askwise.trees import Act, Node, Reason, Tree
 from askwise.trees.figures import Figures, share
@@ -53,7 +55,7 @@ class Explanation:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Explanation of {len(self.worth)} observations, gain {self.gain:g}>"
+        return f"<Explanation of {len(self.worth)} observations, gain {shown(self.gain)}>"
 
     def _repr_html_(self) -> str:
         return f"{self.tree.html()}<pre>{escape(str(self.worth))}</pre>"
@@ -68,7 +70,7 @@ class Explanation:
             tiles=self._tiles(),
             rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
             notes=self.notes,
-            beta=f"{self.worth.problem.reward_value:,g}",
+            beta=as_price(self.worth.problem.reward_value),
             plan=self.worth.plan,
         )
 
@@ -90,13 +92,13 @@ class Explanation:
         figures = self.figures
         return {
             "name": row.name,
-            "price": f"{row.price:,g}",
+            "price": as_price(row.paid),
             "bought": share(row.bought),
             "adds": figures.plain_gain(row.adds),
             "free": figures.plain_gain(row.free - row.without),
-            "break_even": figures.amount(row.break_even),
+            "break_even": figures.amount(row.break_even + row.fees),
             "pays": row.break_even > row.price,
-            "demand": safe(demand_picture(self.worth.demand(row.name), row.price)),
+            "demand": safe(demand_picture(self.worth.demand(row.name), row.price, row.fees)),
         }
 
 
@@ -111,7 +113,11 @@ def explain(
 
     A fitted log brings its own notes on what it can say, unless others are given.
     """
-    said = getattr(source, "notes", ()) if notes is None else notes
+    said = list(getattr(source, "notes", ()) if notes is None else notes)
+    statistics = getattr(source, "statistics", None)
+    limits = "" if statistics is None else limits_of(statistics)
+    if limits and f"{limits}." not in said:
+        said.append(f"{limits}.")
     return Explanation(worth(source, plan=plan), title=title, notes=said)
 
 
@@ -125,10 +131,13 @@ def reasons_to_act(node: Node) -> Iterator[Reason]:
         yield from reasons_to_act(child)
 
 
-def demand_picture(pieces: Sequence[Piece], price: float) -> str:
-    """The share of the cases that buy as the price rises: steps, and a line at today's price."""
+def demand_picture(pieces: Sequence[Piece], today: float, fees: float = 0.0) -> str:
+    """The share of the cases that buy as the price rises: steps, and a line at today's price.
+
+    The prices that it shows are those paid, with the fees of panels.
+    """
     finite = [piece.price for piece in pieces]
-    end = max(1.15 * max(finite), 1.15 * price, 1e-9)
+    end = max(1.15 * max(finite), 1.15 * today, 1e-9)
     right, low = WIDE - 2, HIGH - 12
     x = [2 + piece.price / end * (right - 2) for piece in pieces]
     y = [low - piece.bought * (low - 4) for piece in pieces]
@@ -136,16 +145,17 @@ def demand_picture(pieces: Sequence[Piece], price: float) -> str:
     for k in range(1, len(pieces)):
         steps += f" H{x[k]:.1f} V{y[k]:.1f}"
     steps += f" H{right:.1f}"
-    today = 2 + price / end * (right - 2)
-    words = (
-        f"bought in {share(pieces[0].bought)} of the cases if free, never from {finite[-1]:,g} on"
-    )
+    now = 2 + today / end * (right - 2)
+    never = shown(finite[-1] + fees)
+    words = f"bought in {share(pieces[0].bought)} of the cases if free, never from {never} on"
     return (
         f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '
         f'aria-label="{escape(words)}"><path class="area" d="{steps} V{low:.1f} Z"/>'
         f'<path class="steps" d="{steps}"/>'
-        f'<path class="today" d="M{today:.1f} 2 V{low + 3:.1f}"/>'
-        f'<text x="2" y="{HIGH - 1:.0f}">0</text>'
-        f'<text x="{min(today, right - 40):.1f}" y="{HIGH - 1:.0f}" class="now">{price:,g}</text>'
-        f'<text x="{right:.1f}" y="{HIGH - 1:.0f}" text-anchor="end">{end:,.3g}</text></svg>'
+        f'<path class="today" d="M{now:.1f} 2 V{low + 3:.1f}"/>'
+        f'<text x="2" y="{HIGH - 1:.0f}">{shown(fees)}</text>'
+        f'<text x="{min(now, right - 40):.1f}" y="{HIGH - 1:.0f}" class="now">'
+        f"{as_price(today + fees)}</text>"
+        f'<text x="{right:.1f}" y="{HIGH - 1:.0f}" text-anchor="end">'
+        f"{shown(end + fees)}</text></svg>"
     )

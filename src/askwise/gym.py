@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askwise._extras import need
+from askwise._numbers import as_price, shown
 from askwise._typing import Floats, Integers
 from askwise.environments import Environment, Population
 from askwise.errors import CaseError, OptionError
@@ -110,7 +111,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         if action >= buyable:
             place = int(action) - buyable
             reward = self.problem.reward_value * float(self._rewards[place])
-            self._told = self._tell(f"{self.problem.actions[place]}: {reward:g}")
+            self._told = self._tell(f"{self.problem.actions[place]}: {shown(reward)}")
             return self._close(state, reward)
         i = int(action)
         if not self._mask(state)[i]:
@@ -157,7 +158,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         lines = [
             f"{name}: {'nothing' if value is None else value}" for name, value in known.items()
         ]
-        lines.append(f"spent: {self.lattice.spent(self._state):g}")
+        lines.append(f"spent: {as_price(self.lattice.spent(self._state))}")
         return "\n".join([*lines, end] if end else lines)
 
 

@@ -217,8 +217,15 @@ class Lattice(States):
 
     def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
         """The same states at other prices; what is on file opens no panel."""
+        return self._at(self.problem.priced(prices), on_file)
+
+    def supposing(self, prices: Mapping[str, float]) -> Lattice:
+        """The same states at prices to reckon with, which may be larger than any that is told."""
+        return self._at(self.problem.supposing(prices))
+
+    def _at(self, problem: Problem, on_file: Sequence[int] = ()) -> Lattice:
         other = copy.copy(self)
-        other.problem = self.problem.priced(prices)
+        other.problem = problem
         other.observations = tuple(other.problem.observations[i] for i in self.order)
         other.on_file = (*self.on_file, *on_file)
         for name in ("tariff", "is_plain", "subset_costs", "refunds"):
@@ -227,7 +234,7 @@ class Lattice(States):
 
     def without(self, name: str) -> Lattice:
         """The same states at a price of one observation that nobody pays, failed or not."""
-        other = self.priced({name: UNAFFORDABLE * self.problem.reward_value})
+        other = self.supposing({name: UNAFFORDABLE * self.problem.reward_value})
         refunded = other.tariff.refunded.copy()
         refunded[other.to_buy(name)] = -1
         other.tariff = other.tariff._replace(refunded=refunded)

@@ -69,13 +69,37 @@ class Steps(dict[tuple[int, int], Step]):
         return step
 
 
+MOST_COUNTED = 10**30
+"""A number of states beyond this one is not worked out: it would take longer and longer."""
+
+
 def count_states(radices: list[int], m: int) -> int:
-    """Ψ_tot = Σ_{|I| ≤ m} Π_{i in I} X_i, exactly and without building anything."""
+    """Ψ_tot = Σ_{|I| ≤ m} Π_{i in I} X_i, exactly and without building anything.
+
+    Where it is beyond `MOST_COUNTED`, so is what is returned, and no more is said by it.
+    """
     of_size = [1] + [0] * m
-    for radix in radices:
-        for k in range(m, 0, -1):
+    for number, radix in enumerate(radices, start=1):
+        for k in range(min(m, number), 0, -1):
             of_size[k] += of_size[k - 1] * radix
+        if sum(of_size[: number + 1]) > MOST_COUNTED:
+            break
     return sum(of_size)
+
+
+def count_products(radices: list[int]) -> int:
+    """Π X_i, or what is beyond `MOST_COUNTED` if that is."""
+    product = 1
+    for radix in radices:
+        product *= radix
+        if product > MOST_COUNTED:
+            break
+    return product
+
+
+def said(number: int) -> str:
+    """A number of states for people to read."""
+    return f"{number:,}" if number <= MOST_COUNTED else "more than 10^30"
 
 
 def build_layout(radices: Integers, m: int, outcomes_given: Integers) -> Layout:

@@ -13,6 +13,7 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
+from askwise._numbers import shown
 from askwise._typing import Choices, Floats, Integers
 from askwise.errors import ModelError
 from askwise.evidence import Chances, Evidence
@@ -58,6 +59,8 @@ class Policy(ABC):
         self._source: Callable[[], Evidence] | None = None
         self._is_recommended = False
         self.row_of = row_of
+        self.note = ""
+        """What is to be known of its estimates, if they are not what one expects."""
         self.actions = actions
         """h(ψ), indexed by row."""
         self.values = values
@@ -185,7 +188,7 @@ class Policy(ABC):
         often = None if evidence is None else evidence.contexts()
         root = self._from_given({}, self.lattice.buyable, evidence, often)
         costs = [o.cost for o in self.problem.observations]
-        return Tree(root, Figures.of(self.problem.reward_value, costs))
+        return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
     def evaluate(self, model: Model) -> float:
         """ρ(π): its exact expected gain under a model."""
@@ -207,7 +210,8 @@ class Policy(ABC):
         return float(gain)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of value {self.value:g}>"
+        note = self.note and f". {self.note}"
+        return f"<{type(self).__name__} of value {shown(self.value)}{note}>"
 
     def _repr_html_(self) -> str:
         return self.tree().html()

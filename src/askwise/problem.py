@@ -1,5 +1,6 @@
 """What can be bought, what can be decided, and what it all costs."""
 
+import copy
 import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +11,10 @@ from typing import Any, Literal, Self
 import msgspec
 import numpy as np
 
-from askwise._documents import read_document, write_document
+from askwise._documents import prepare, read_document, write_document
 from askwise._html import of_problem
-from askwise.bins import bin_of, checked_edges, checked_names, is_missing, is_number, kind_of
+from askwise.amounts import check_amount, check_reward_value
+from askwise.bins import bin_of, checked_edges, checked_names, is_missing, kind_of
 from askwise.errors import CaseError, ProblemError
 
 Value = str | int
@@ -85,14 +87,11 @@ class Observation(
         cost = 0.0 if self.given and self.cost is _UNSAID else self.cost
         if cost is _UNSAID:
             raise ProblemError(f"{who}: cost is missing")
-        if not is_number(cost) or cost < 0:
-            raise ProblemError(
-                f"{who}: cost must be a finite number of at least 0, got {self.cost!r}"
-            )
+        cost = check_amount(cost, f"{who}: cost")
         if self.given and cost > 0:
             raise ProblemError(f"{who}: it is given, so it costs nothing, got cost {self.cost!r}")
         msgspec.structs.force_setattr(self, "values", values)
-        msgspec.structs.force_setattr(self, "cost", float(cost))
+        msgspec.structs.force_setattr(self, "cost", cost)
 
     @classmethod
     def binned(cls, name: str, *, edges: Sequence[Any], **rest: Any) -> Self:
@@ -156,13 +155,9 @@ class Panel(
         for name in names:
             _check_name(name, "a panel's observation")
         _check_distinct(names, "a panel's observation")
-        if not is_number(self.fee) or self.fee < 0:
-            raise ProblemError(
-                f"the panel of {', '.join(map(str, names))}: fee must be a finite number of at "
-                f"least 0, got {self.fee!r}"
-            )
+        fee = check_amount(self.fee, f"the panel of {', '.join(map(str, names))}: fee")
         msgspec.structs.force_setattr(self, "observations", names)
-        msgspec.structs.force_setattr(self, "fee", float(self.fee))
+        msgspec.structs.force_setattr(self, "fee", fee)
 
 
 class Problem(
@@ -175,7 +170,8 @@ class Problem(
 ):
     """The observations D, the actions A, the most that may be bought in a case (m) and β.
 
-    `reward_value` is what one unit of reward is worth in the currency of the costs.
+    `reward_value` is what one unit of reward is worth in the currency of the costs. It is from 1e-9
+    to 1e9, and costs and fees are from 0 to 1e9: `askwise.amounts` says why.
 
     >>> problem = Problem(
     ...     observations=[Observation("mri", values=["neg", "pos"], cost=9.0)],
@@ -219,15 +215,12 @@ class Problem(
             )
         panels = _as_tuple(self.panels, "panels")
         _check_panels(panels, observations)
-        if not is_number(self.reward_value) or self.reward_value <= 0:
-            raise ProblemError(
-                f"reward_value must be a finite number above 0, got {self.reward_value!r}"
-            )
+        reward_value = check_reward_value(self.reward_value)
         for field, kept in (
             ("observations", observations),
             ("actions", actions),
             ("max_observations", int(most)),
-            ("reward_value", float(self.reward_value)),
+            ("reward_value", reward_value),
             ("panels", panels),
         ):
             msgspec.structs.force_setattr(self, field, kept)
@@ -256,6 +249,17 @@ class Problem(
             for o in self.observations
         ]
         return msgspec.structs.replace(self, observations=priced)
+
+    def supposing(self, prices: Mapping[str, float]) -> Self:
+        """The same problem at prices that nobody asked: those that are reckoned with may be larger
+        than any that can be told."""
+        other = copy.copy(self)
+        supposed = tuple(map(copy.copy, self.observations))
+        for observation in supposed:
+            if observation.name in prices:
+                msgspec.structs.force_setattr(observation, "cost", float(prices[observation.name]))
+        msgspec.structs.force_setattr(other, "observations", supposed)
+        return other
 
     def _repr_html_(self) -> str:
         return of_problem(self)
@@ -312,3 +316,6 @@ def _is_value(value: object) -> bool:
 
 def _is_whole(number: object) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+
+
+prepare(Problem)

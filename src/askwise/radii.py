@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 
 class Radii(NamedTuple):
-    """How far an estimate from n samples may be off: conf(n) = min(1, √(width / max(1, n))).
+    """How far an estimate from n samples may be off: conf(n) = √(width / max(1, n)).
 
     A distribution over k outcomes has the width `outcomes + per_outcome · k`. Zero: known exactly.
+    A mean reward is off by at most 1, a distribution, in L1, by at most 2: kernels cap conf there.
     """
 
     reward: float = 0.0

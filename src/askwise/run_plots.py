@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askwise._extras import need
+from askwise._numbers import shown
 from askwise._typing import Floats
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def draw_run(gain: Floats, cost: Floats, bought: Mapping[str, Floats]) -> Figure
         figure = Shown(figsize=(8.0, 5.4), facecolor=PAPER, layout=layout)
         above, below = figure.subplots(2, 1, sharex=True)
         width = max(1, len(gain) // WINDOWS)
-        _curve(above, gain, f"gain, mean {gain.mean():.4g}", COLOURS[0], "solid")
-        _curve(above, cost, f"spent, mean {cost.mean():.4g}", COLOURS[1], DASHES[1])
+        _curve(above, gain, f"gain, mean {shown(gain.mean())}", COLOURS[0], "solid")
+        _curve(above, cost, f"spent, mean {shown(cost.mean())}", COLOURS[1], DASHES[1])
         above.set_title("Gain and spend a case")
         low, high = above.get_ylim()
         above.set_ylim(min(low, 0.0), max(high, 0.0))  # how much it is shows only from nothing up

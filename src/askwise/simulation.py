@@ -15,6 +15,7 @@ import numpy as np
 
 from askwise._frames import framed
 from askwise._html import table, text, title
+from askwise._numbers import shown
 from askwise._progress import Progress
 from askwise._random import as_generator
 from askwise._typing import Choices, Floats, Integers, RandomSource
@@ -136,7 +137,7 @@ class Run:
         return len(self.state)
 
     def __repr__(self) -> str:
-        mean = f" with mean gain {self.gain.mean():g}" if len(self) else ""
+        mean = f" with mean gain {shown(self.gain.mean())}" if len(self) else ""
         return f"<Run of {len(self):,} cases{mean}>"
 
     def _repr_html_(self) -> str:

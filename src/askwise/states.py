@@ -16,7 +16,6 @@ case begins in one of as many states as there are contexts, combinations of give
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +23,7 @@ import numpy as np
 
 from askwise._typing import Integers
 from askwise.errors import TooLargeError
-from askwise.layout import Step, Steps, build_layout, count_states
+from askwise.layout import Step, Steps, build_layout, count_products, count_states, said
 
 MOST_SUBSETS = 5_000_000
 FEW_SUBSETS = 100_000
@@ -47,7 +46,7 @@ class States:
         """How many outcomes each observation has, those that are given last."""
         self.m = m
         """The most observations in a state, beside those given."""
-        self.contexts = math.prod(given)
+        self.contexts = count_products(given)
         """In how many states a case can begin."""
         self.size = self.contexts * count_states(radices, m)
         """Ψ_tot, the empty state included."""
@@ -58,10 +57,10 @@ class States:
                 if subsets > MOST_SUBSETS
                 else f"subsets, more than the {MOST_STATES:,} states that can be numbered: lower "
             )
-            times = f" for {self.contexts:,} contexts" if given else ""
+            times = f" for {said(self.contexts)} contexts" if given else ""
             raise TooLargeError(
                 f"{len(radices)} observations with max_observations={m} make "
-                f"{self.size:,} states in {subsets:,} {most}"
+                f"{said(self.size)} states in {said(subsets)} {most}"
                 f"max_observations, or the number of observations or of their values{times}"
             )
         self.layout = build_layout(np.array(radices, np.int64), m, np.array(given, np.int64))

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from askwise._typing import Floats, Integers
+from askwise.amounts import LARGEST_SUM
 from askwise.errors import CaseError, StatisticsError, TooLargeError
 from askwise.lattice import Lattice
 from askwise.problem import Seen
@@ -37,7 +38,7 @@ from askwise.rows import Counters, Rows, extended
 PAID_UNIT = 2.0**-20
 """The resolution of a price that was paid."""
 
-MOST_PAID = 2.0**40
+MOST_PAID = LARGEST_SUM
 """So that the sum of prices paid fits into 63 bits."""
 
 UNIT = 2.0**-30
@@ -393,6 +394,12 @@ class Statistics:
         most = max(self.cases + other.cases, rewards)
         if most > MOST_CASES:
             raise StatisticsError(f"together {most:,} cases: at most {MOST_CASES:,} fit")
+        paid = self.paid_sums * PAID_UNIT + other.paid_sums * PAID_UNIT
+        if paid.max(initial=0.0) > MOST_PAID:
+            name = self.lattice.observations[int(paid.argmax())].name
+            raise StatisticsError(
+                f"together {paid.max():,.0f} paid for {name!r}: at most {MOST_PAID:,.0f} fit"
+            )
         self.cases += other.cases
         self.records += other.records
         subset_visits, states, *counted = other._counted()

@@ -22,6 +22,7 @@ import numpy as np
 
 from askwise._frames import framed
 from askwise._html import table
+from askwise._numbers import as_price, shown
 from askwise.errors import OptionError
 from askwise.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.lattice import Lattice
@@ -64,6 +65,14 @@ class ObservationWorth:
     break_even: float
     """The highest price at which the best policy still buys it; 0 if it is not even worth having
     for nothing."""
+    fees: float = 0.0
+    """What is paid on top for its panels where the best policy buys it, on average: nothing after
+    another member. If it never does, what would be paid if it came first."""
+
+    @property
+    def paid(self) -> float:
+        """The price that is paid for it, fees included: what is shown as its price."""
+        return self.price + self.fees
 
     @property
     def adds(self) -> float:
@@ -129,11 +138,11 @@ class Worth:
 
     def frame(self, kind: str = "dict") -> Any:
         """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
-        names = ("name", "price", "bought", "gain", "without", "free", "break_even")
+        names = ("name", "price", "bought", "gain", "without", "free", "break_even", "fees")
         return framed({n: [getattr(row, n) for row in self.rows] for n in names}, kind)
 
     def __repr__(self) -> str:
-        return f"<Worth of {len(self)} observations, gain {self.gain:g}>"
+        return f"<Worth of {len(self)} observations, gain {shown(self.gain)}>"
 
     def __str__(self) -> str:
         lines = self._lines()
@@ -153,8 +162,8 @@ class Worth:
         lines: list[tuple[str, ...]] = [("", "price", "bought", "adds", "if free", "break-even")]
         for row in sorted(self.rows, key=lambda row: -row.break_even):
             adds, free = figures.plain_gain(row.adds), figures.plain_gain(row.free - row.without)
-            worth = (share(row.bought), adds, free, figures.amount(row.break_even))
-            lines.append((row.name, f"{row.price:g}", *worth))
+            worth = (share(row.bought), adds, free, figures.amount(row.break_even + row.fees))
+            lines.append((row.name, as_price(row.paid), *worth))
         return lines
 
 
@@ -209,6 +218,8 @@ class Offer(NamedTuple):
     """The share of the cases that buy each observation,"""
     paid: dict[str, float]
     """and that pay for it: less, where a failure is refunded."""
+    fees: dict[str, float]
+    """What is paid on top of each for its panels, on average where it is bought."""
 
 
 class Line(NamedTuple):
@@ -261,15 +272,14 @@ class Market:
         """The best policy at these prices; others are today's."""
         key = tuple(prices.items())
         if key not in self._offers:
-            policy = best_by(self.way, self.evidence, self.lattice.priced(prices))
+            policy = best_by(self.way, self.evidence, self.lattice.supposing(prices))
             self._offers[key] = self._offer(policy, policy.planned_value + self._shift)
         return self._offers[key]
 
     def _offer(self, policy: Policy, gain: float) -> Offer:
-        bought, paid = (
-            dict(zip(self.names, part, strict=True)) for part in shares(policy, self.evidence)
-        )
-        return Offer(policy, gain, bought, paid)
+        parts = shares(policy, self.evidence)
+        by_name = (dict(zip(self.names, part, strict=True)) for part in parts)
+        return Offer(policy, gain, *by_name)
 
     def worth_of(self, name: str) -> ObservationWorth:
         """What one observation is worth."""
@@ -282,6 +292,7 @@ class Market:
             without=self.without(name),
             free=self.line(name, 0.0).intercept,
             break_even=self.break_even(name),
+            fees=now.fees[name],
         )
 
     def without(self, name: str) -> float:
@@ -372,11 +383,14 @@ class Market:
             yield from self._between(name, middle, high)
 
 
-def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float]]:
-    """Of each observation the share of the cases that buy it, and that pay for it."""
+def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float], list[float]]:
+    """Of each observation the share of the cases that buy it, and that pay for it, and the fees.
+
+    Of several that are bought together the first declared pays the fee that they share.
+    """
     lattice = policy.lattice
-    bought, paid = [0.0] * lattice.buyable, [0.0] * lattice.buyable
-    refunded = lattice.tariff.refunded.tolist()
+    bought, paid, fees = ([0.0] * lattice.buyable for _ in range(3))
+    refunded, costs = lattice.tariff.refunded.tolist(), lattice.costs.tolist()
     waiting = list(enumerate(evidence.contexts().probability.tolist()))
     while waiting:
         state, share = waiting.pop()
@@ -386,10 +400,13 @@ def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float]
             bought[i] += share
             back = 0.0 if chances is None or refunded[i] < 0 else chances.probability[refunded[i]]
             paid[i] += share * (1 - float(back))
+            fees[i] += sum(part * (lattice.price(s, (i,)) - costs[i]) for s, part in reached)
             reached = [pair for one in reached for pair in _after(lattice, evidence, one, i)]
         if reached != [(state, share)]:
             waiting.extend(reached)
-    return bought, paid
+    alone = [lattice.tariff.cost_of([i]) - cost for i, cost in enumerate(costs)]
+    means = [f / b if b > 0 else a for f, b, a in zip(fees, bought, alone, strict=True)]
+    return bought, paid, means
 
 
 def _after(

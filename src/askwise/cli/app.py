@@ -48,15 +48,3 @@ def name_value_pairs(name: str, given: list[str] | None) -> list[tuple[str, str]
         if "=" not in text:
             raise OptionError(f"{name} {text}: expected name=value")
     return [(text.partition("=")[0], text.partition("=")[2]) for text in given or []]
-
-
-def parsed_value(text: str) -> Any:
-    """A number if it is one, a list if it has commas, else the text."""
-    if "," in text:
-        return [part for part in text.split(",") if part]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

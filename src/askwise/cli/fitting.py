@@ -96,7 +96,8 @@ def fit_command(
 
 
 def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None:
-    text = draft(log, **columns).text()
+    drafted = draft(log, **columns)
+    text = drafted.text()
     if output is None:
         say(text.rstrip("\n"))
         return
@@ -106,6 +107,8 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
         raise OptionError(f"--output {output}: there is such a file, it is left as it is")
     replace_file(output, text.encode())
     say(f"drafted {output}: look it over, and give every observation its cost")
+    for name, why in drafted.left_out.items():
+        say(f"left out: {name} {why}")
 
 
 @app.command()

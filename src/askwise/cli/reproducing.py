@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from askwise import experiments
+from askwise._numbers import as_price, together
 from askwise.cli.app import app, plain_grid, say
 from askwise.experiments.reproduce import SEEDS, STEPS
 
@@ -57,10 +58,10 @@ def _summarise(result: experiments.Reproduction) -> None:
         ]
         means = [sum(gain) / len(gain) for gain in gains]
         limits = (best.simultaneous, best.sequential, best.nothing)
-        grid.add_row(f"{best.cost:g}", *(f"{value:.1f}" for value in (*means, *limits)))
+        grid.add_row(as_price(best.cost), *together((*means, *limits), decimals=1))
     console = Console()
     console.print(grid)
     middle = result.oracles[len(result.oracles) // 2].cost
     cell = next(c for c in result.cells if (c.learner, c.cost) == ("seq-oos", middle))
-    console.print(f"\nWhat seq-oos recommends at a price of {middle:g}:\n")
+    console.print(f"\nWhat seq-oos recommends at a price of {as_price(middle)}:\n")
     console.print(cell.tree + "\n", markup=False, highlight=False)

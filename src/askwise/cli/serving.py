@@ -38,7 +38,7 @@ def serve(
     ] = False,
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
-    from askwise.service.processes import first_token
+    from askwise.service.processes import first_token, listen_all
     from askwise.service.processes import serve as run
     from askwise.service.settings import Settings
 
@@ -50,6 +50,7 @@ def serve(
         hosts=tuple(allow_host or ()),
         authenticates=tokens,
     )
+    sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
     def started(port: int) -> None:
@@ -59,7 +60,7 @@ def serve(
             say(f"admin token, shown this once: {token}")
         sys.stdout.flush()
 
-    run(settings, demo=demo, started=started)
+    run(settings, sockets, demo=demo, started=started)
 
 
 @ledger_app.command()
@@ -69,13 +70,14 @@ def verify(
 ) -> None:
     """Rebuild counters and cases from the events, and compare them with what is recorded."""
     from askwise.service.ledger import open_ledger
+    from askwise.service.ledger.address import shown
     from askwise.service.replay import MOST_SHOWN
     from askwise.service.replay import verify as compare
 
     ledger = open_ledger(_existing(db))
     names = [p.name for p in ledger.projects()] if project is None else [project]
     if not names:
-        say(f"{db} holds no projects")
+        say(f"{shown(db)} holds no projects")
     is_equal = True
     for name in names:
         verdict = compare(ledger, name)
@@ -101,14 +103,13 @@ def create_project(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a project that begins with what a learner knows, and show its token, once."""
-    from askwise.learners import load
-    from askwise.service.creating import creation_from
+    from askwise.service.creating import creation_from, load_learner
     from askwise.service.errors import Refusal
     from askwise.service.ledger import open_ledger
     from askwise.service.policies import Versions
     from askwise.service.writer import Writer
 
-    token, creation = creation_from(secrets.token_hex(16), project, load(learner))
+    token, creation = creation_from(secrets.token_hex(16), project, load_learner(learner))
     ledger = open_ledger(db)
     try:
         (result,) = Writer(ledger, Versions(ledger)).commit([creation])
@@ -147,13 +148,9 @@ def import_(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Read a project from a file of lines: all of it, or nothing."""
-    from askwise.service.ledger import open_ledger
-    from askwise.service.portable import import_project
+    from askwise.service.portable import import_file
 
-    with file.open("rb") as lines:
-        ledger = open_ledger(db)
-        name, events = import_project(ledger, lines)
-        ledger.close()
+    name, events = import_file(db, file)
     say(f"{name}: {events:,} events")
 
 
@@ -216,6 +213,8 @@ def revoke_token(
 
 def _existing(db: str) -> str:
     """The database, which must be there: reading must not create one."""
-    if "://" not in db and not Path(db).is_file():
+    from askwise.service.ledger.address import is_postgres
+
+    if not is_postgres(db) and not Path(db).is_file():
         raise LedgerError(f"there is no ledger at {str(Path(db).absolute())!r}: --db says where")
     return db

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,9 @@ import typer
 from rich.console import Console
 
 from askwise import learners
-from askwise.cli.app import app, name_value_pairs, parsed_value, plain_grid, say
+from askwise._numbers import together
+from askwise.cli.app import app, name_value_pairs, plain_grid, say
+from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
 from askwise.environments import Environment, Population, model_at_random
 from askwise.errors import OptionError
@@ -47,12 +47,7 @@ def simulate_command(
     loaded = Problem.load(problem)
     if learner not in LEARNERS:
         raise OptionError(f"unknown learner {learner!r}, expected one of: {', '.join(LEARNERS)}")
-    options = {name: parsed_value(text) for name, text in name_value_pairs("--option", option)}
-    known = [name for name in inspect.signature(LEARNERS[learner]).parameters if name != "rng"][1:]
-    for name in options:
-        if name not in known:
-            names = ", ".join(known) or "none"
-            raise OptionError(f"learner {learner} has no option {name!r}, expected: {names}")
+    options = options_of(LEARNERS[learner], option)
     chosen = LEARNERS[learner](loaded, rng=seed, **options)
     if save is not None and not save.parent.is_dir():
         raise OptionError(f"--save {save}: there is no folder {save.parent}")
@@ -92,13 +87,10 @@ def _show(run: Run) -> None:
     grid.add_column("")
     for name, _ in parts:
         grid.add_column(name, justify="right")
-    rows: list[tuple[str, Callable[[slice], str]]] = [
-        ("mean gain", lambda part: f"{run.gain[part].mean():.3f}"),
-        ("mean reward", lambda part: f"{run.reward[part].mean():.3f}"),
-        ("mean spend", lambda part: f"{run.cost[part].mean():.3f}"),
-    ]
-    for title, text in rows:
-        grid.add_row(title, *(text(part) for _, part in parts))
+    rows = {"mean gain": run.gain, "mean reward": run.reward, "mean spend": run.cost}
+    for title, column in rows.items():
+        means = [float(column[part].mean()) for _, part in parts]
+        grid.add_row(title, *together(means, decimals=3))
     bought = [run.bought(part) for _, part in parts]
     for name in bought[0]:
         grid.add_row(f"buys {name}", *(f"{share[name]:.0%}" for share in bought))

@@ -12,6 +12,7 @@ from askwise._typing import Choices, Floats
 from askwise.environments.base import Draws
 from askwise.errors import CaseError, TableError
 from askwise.lattice import Lattice
+from askwise.logs.cells import as_text, truth_places
 from askwise.models import Model
 from askwise.problem import Problem
 
@@ -95,14 +96,18 @@ class Table:
 
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
-    name = lattice.observations[i].name
+    name, values = lattice.observations[i].name, lattice.observations[i].values
+    truths = truth_places(values)
     known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
     digits = np.empty(len(column), np.int16)
     for row, value in enumerate(column):
         try:
             key = (type(value), value)
             if key not in known:
-                known[key] = lattice.digit(i, value)
+                text = as_text(value)
+                truth = text.strip().lower() if isinstance(text, str) else ""
+                is_truth = truth in truths and text not in values
+                known[key] = truths[truth] if is_truth else lattice.digit(i, value)
             digits[row] = known[key]
         except (CaseError, TypeError) as error:
             raise TableError(f"column {name!r}, row {row}: {error}") from None

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from askwise import oracle
+from askwise._documents import prepare
 from askwise._extras import need
 from askwise._progress import Progress
 from askwise.environments import Environment, Population, breast_cancer
@@ -193,3 +194,6 @@ def _finished(keep: Path) -> dict[str, Cell]:
 def _append(keep: Path, job: Job, cell: Cell) -> None:
     with keep.open("ab") as file:
         file.write(msgspec.json.encode((job, cell)) + b"\n")
+
+
+prepare(Job, Cell)

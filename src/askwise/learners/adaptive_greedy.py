@@ -38,7 +38,7 @@ class AdaptiveGreedy(OptimisticLearner):
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = AdaptiveGreedy(patients.problem)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    78.5
+    78.6
     """
 
     name = "adaptive-greedy"

@@ -52,8 +52,8 @@ ROUNDS = 50
 
 SHORTEST = 10
 
-SETTLING = 20
-"""Sweeps over a log before the first plan."""
+SWEEPS = 20
+"""From nothing, or over a log: a learner that goes on by itself sweeps once in a round."""
 
 MOST_LOST = 0.005
 """What trying may cost a case after a log, in units of β."""
@@ -63,6 +63,8 @@ class AdditiveMind:
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     name = "additive"
+    is_sparse = True
+    """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
     def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
         self.lattice = lattice
@@ -82,7 +84,7 @@ class AdditiveMind:
         """Let the estimates settle on what a log says."""
         self.model.count_log(statistics)
         rng = np.random.default_rng(0)
-        for _ in range(SETTLING):
+        for _ in range(SWEEPS):
             self.model.screen(statistics, rng)
 
     # --- planning --------------------------------------------------------------------------------
@@ -242,10 +244,6 @@ class AdditiveMind:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def new_statistics(self) -> Statistics:
-        """Counters with a row for each state that was acted in; looks are tallied apart."""
-        return Statistics(self.lattice, sparse=True)
-
     def acted(self, statistics: Statistics, case: Case) -> None:
         """A case knows all it wanted: tally its looks."""
         assert isinstance(case.policy, TreePolicy)
@@ -264,6 +262,14 @@ class AdditiveMind:
         assert isinstance(policy, TreePolicy)
         statistics.cases += len(tags)
         return policy.run(statistics, self.model.tallies, tags, values, rewards)
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Sweep from nothing but what was counted; the draws are always the same."""
+        rng, counted = np.random.default_rng(0), self.model.tallies
+        self.model, self._world = AdditiveModel(self.lattice), None
+        self.model.tallies, self.model.records = counted, self.log.records
+        for _ in range(SWEEPS):
+            self.model.screen(statistics, rng)
 
     # --- saving ----------------------------------------------------------------------------------
 

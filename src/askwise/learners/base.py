@@ -24,8 +24,9 @@ from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.records import Log
 from askwise.evidence import Beliefs, Counted
 from askwise.lattice import Lattice
-from askwise.learners.believing import evidence_of
+from askwise.learners.believing import evidence_of, limits_of
 from askwise.learners.memory import Knowledge, Memory
+from askwise.learners.own_policies import OwnPolicies
 from askwise.learners.plans import Batch, WayToBuy
 from askwise.learners.recommending import recommended
 from askwise.learners.rounds import Doubling, Marks
@@ -65,7 +66,7 @@ class BaseLearner(ABC):
         """How many cases were opened in the previous round, and in this one."""
         self.memory: Memory | None = None
         """What it remembers, if it ever forgets."""
-        self._own: dict[Any, Policy] = {}
+        self._own = OwnPolicies()
         """The policies of this round for cases with prices of their own."""
         self._opened = 0
         self._rule = Doubling()
@@ -107,10 +108,14 @@ class BaseLearner(ABC):
             if not np.isfinite(array).all():
                 raise StatisticsError(f"{name} holds what is not a number")
 
-    @property
-    def tag(self) -> int:
-        """What to remember of a case that opens now."""
+    def draw_tag(self) -> int:
+        """What to remember of a case that opens now. It may be drawn: each call, another one."""
         return 0
+
+    @property
+    def is_mergeable(self) -> bool:
+        """Whether it learns from its statistics and `tallies` alone, which can be added."""
+        return not self.extra_arrays()
 
     # --- the face --------------------------------------------------------------------------------
 
@@ -186,8 +191,11 @@ class BaseLearner(ABC):
         `policy` is what the learner does, and it may be trying something out; this is what it has
         learned: the best policy by what can be relied on (`learners/recommending.py`). Its value is
         the gain at the root of its tree. `aw.worth`, `aw.explain` and the service show this one.
+        Where there are too many states for records to be believed one by one, its `note` says so.
         """
-        return recommended(self.way, self.evidence())
+        policy = recommended(self.way, self.evidence())
+        policy.note = limits_of(self.statistics)
+        return policy
 
     def evidence(self) -> Beliefs | Counted:
         """What is known of the population after all cases so far; changes nothing."""
@@ -204,15 +212,19 @@ class BaseLearner(ABC):
         """Begin with a log again, in a learner that was loaded."""
         raise StatisticsError(f"{self.name} does not begin with a log")
 
-    def merge(self, statistics: Statistics) -> None:
-        """Learn from cases that were counted elsewhere; the next case opens under a new plan."""
-        if not isinstance(statistics, Statistics):
-            raise StatisticsError(f"expected Statistics, got {statistics!r}")
-        with self.lock:
-            if self.extra_arrays():
-                raise StatisticsError(f"{self.name} learns from more than statistics hold")
-            self.statistics += statistics
-            self._forget_plan()
+    def merge(self, other: Statistics | BaseLearner) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+
+        `other` is `Statistics`, or a learner of the same kind with the same options, which stays as
+        it is. Cases that it has open stay its own: a reward that comes later is counted there.
+        """
+        from askwise.learners.merging import merge
+
+        merge(self, other)
+
+    def merged(self, cases: int) -> None:
+        """So many cases were just added to its counters; its lock is held."""
+        self._forget_plan()
 
     def open(
         self,
@@ -238,7 +250,7 @@ class BaseLearner(ABC):
             if own is not None or subset:
                 policy = self.own_policy(policy, own or self.lattice, start, subset)
             number = self._opened + 1
-            case = Case(number, policy, self, self.tag, start, subset)
+            case = Case(number, policy, self, self.draw_tag(), start, subset)
             self._count_opened(1)
             self.cases[number] = case
             if case.action_index < 0:
@@ -253,10 +265,12 @@ class BaseLearner(ABC):
         if not filed and not is_set and lattice is self.lattice:
             return policy
         key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
-        if key not in self._own:
+
+        def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
-            self._own[key] = self.plan_from(there, start) if is_set else self.plan_at(there)
-        return self._own[key]
+            return self.plan_from(there, start) if is_set else self.plan_at(there)
+
+        return self._own.get(key, policy, plan)
 
     def run(
         self,

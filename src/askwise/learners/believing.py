@@ -33,6 +33,19 @@ def evidence_of(statistics: Statistics, *, by_visits: bool) -> Beliefs | Counted
     return Counted(statistics, by_visits=by_visits)
 
 
+def limits_of(statistics: Statistics) -> str:
+    """What is to be said of a recommendation from records of too large a problem; else nothing."""
+    size = statistics.lattice.size
+    if not statistics.records or size <= MOST_DENSE:
+        return ""
+    return (
+        f"The problem has {size:,} states, more than the {MOST_DENSE:,} for which records are "
+        "believed state by state, with the states of one look less behind each: this rests on "
+        "cautious estimates, which trust a state by its own records alone and buy less. Lower "
+        "max_observations, or the number of observations or of their values"
+    )
+
+
 def complete_beliefs(statistics: Statistics) -> Beliefs:
     """Of complete records that were counted in every state, and of cases beside them."""
     lattice, dense = statistics.lattice, statistics.dense()

@@ -6,9 +6,8 @@ best action taken blindly by today's estimate.
 
 from __future__ import annotations
 
-import math
-import numbers
-
+from askwise.amounts import LARGEST_SUM
+from askwise.bins import is_number
 from askwise.errors import OptionError
 from askwise.statistics import UNIT, Statistics
 
@@ -17,12 +16,11 @@ def check_budget(budget: object) -> float | None:
     """The budget as a float, None for no limit, or an error that names it."""
     if budget is None:
         return None
-    if isinstance(budget, numbers.Real) and not isinstance(budget, bool):
-        amount = float(budget)
-        if 0 <= amount < math.inf:
-            return amount
+    if is_number(budget) and 0 <= budget <= LARGEST_SUM:  # type: ignore[operator]
+        return float(budget)  # type: ignore[arg-type]
     raise OptionError(
-        f"explore_budget must be a finite number of at least 0 or None, got {budget!r}"
+        f"explore_budget must be a number from 0 to {LARGEST_SUM:,.0f}, or None for no limit, "
+        f"got {budget!r}"
     )
 
 

@@ -65,6 +65,8 @@ class JointMind:
     """Every case counts for every state that it is evidence for."""
 
     name = "joint"
+    is_sparse = False
+    """Its counters have a row for every state."""
 
     def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
         self.lattice = lattice
@@ -219,10 +221,6 @@ class JointMind:
 
     # --- counting --------------------------------------------------------------------------------
 
-    def new_statistics(self) -> Statistics:
-        """Counters with a row for every state."""
-        return Statistics(self.lattice)
-
     def acted(self, statistics: Statistics, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.way.count(statistics, case)
@@ -239,6 +237,13 @@ class JointMind:
         assert isinstance(policy, TryingPolicy)
         statistics.cases += len(tags)
         return policy.run(statistics, tags, values, rewards)
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Work the population out from nothing but what was counted."""
+        self.model = JointModel(self.lattice)
+        self.know(self.log)
+        self.model.update(statistics, STEPS)
+        self.world[:] = 0.0
 
     # --- saving ----------------------------------------------------------------------------------
 

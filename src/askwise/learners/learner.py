@@ -41,9 +41,6 @@ class Mind(Protocol):
     def start(self, statistics: Statistics) -> None:
         """Let the estimates settle on what a log says."""
 
-    def new_statistics(self) -> Statistics:
-        """Counters that are all 0."""
-
     def plan(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
@@ -79,6 +76,9 @@ class Mind(Protocol):
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Work the estimates out from nothing but what was counted."""
 
     def arrays(self) -> dict[str, Floats | Integers]:
         """What it keeps beside the statistics, to be saved and to be overwritten when loaded."""
@@ -137,6 +137,7 @@ class Learner(BaseLearner):
         self.given_model = model
         self.explore_budget = check_budget(explore_budget)
         super().__init__(problem, rng=rng)
+        self.mind: Mind = self._kind(self.lattice, self.way, self.explore_budget)
         if window is not None or detect:
             if explore_budget is not None:
                 raise OptionError("explore_budget counts all cases: not with window or detect")
@@ -160,13 +161,16 @@ class Learner(BaseLearner):
         return self.mind.name
 
     def new_statistics(self) -> Statistics:
-        """Counters as the model needs them."""
+        """Counters that are all 0, as the model needs them."""
+        return Statistics(self.lattice, sparse=self._kind.is_sparse)
+
+    @property
+    def _kind(self) -> type[JointMind | AdditiveMind]:
+        """The model that was asked for, or that fits."""
         chosen = self.given_model
         if chosen == "auto":
             chosen = "joint" if count_cells(self.problem) <= MOST_CELLS else "additive"
-        kind = JointMind if chosen == "joint" else AdditiveMind
-        self.mind: Mind = kind(self.lattice, self.way, self.explore_budget)
-        return self.mind.new_statistics()
+        return JointMind if chosen == "joint" else AdditiveMind
 
     @property
     def log(self) -> Log:
@@ -189,8 +193,38 @@ class Learner(BaseLearner):
         self.mind.restored()
 
     @property
-    def tag(self) -> int:
-        """A random number for each case: it decides what the case tries."""
+    def is_mergeable(self) -> bool:
+        """It is: what it keeps beside its tallies follows from what was counted."""
+        return True
+
+    def merge(self, other: Statistics | BaseLearner) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+
+        `other` is a `Learner` with the same options, which stays as it is, or, with the joint
+        model, `Statistics` of cases that each count once. Cases that the other has open stay its
+        own: a reward that comes later is counted there.
+        """
+        if isinstance(other, Statistics) and other.records:
+            raise StatisticsError(
+                "learner counts each case once, in the state that was acted in, but complete "
+                "records count in every state: use seq-oos or sim-oos, or begin with the log, "
+                "aw.fit(...).learner()"
+            )
+        if isinstance(other, Learner) and other.log.records is not None:
+            raise StatisticsError(
+                "the other learner began with complete records, which are not in its statistics: "
+                "merge this one into it"
+            )
+        super().merge(other)
+
+    def merged(self, cases: int) -> None:
+        """So many cases were added: its rounds are a part of all cases before them."""
+        super().merged(cases)
+        self._opened += cases
+        self.mind.begin_anew(self.statistics)
+
+    def draw_tag(self) -> int:
+        """A random number for each case: it decides what the case tries. It is drawn anew."""
         return int(self.rng.integers(TAGS))
 
     @property

@@ -12,6 +12,7 @@ from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.memory import Memory
 from askwise.learners.plans import set_policy_from
+from askwise.learners.rounds import lengths_after
 from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -175,6 +176,7 @@ class OptimisticLearner(BaseLearner):
             self._rule.begin()
         self._rule.from_marks(self._marks_here(), self.round, self._policy, self.statistics)
         self._opened += len(values)
+        self.lengths = lengths_after(self.lengths, before, self.round, out_round)
 
     def _planner_here(self) -> IncrementalPlanner:
         if self._planner is None:

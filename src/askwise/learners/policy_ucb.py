@@ -67,8 +67,7 @@ that can be tried one by one
         """How often each policy was rewarded, its scaled gains in units of 2⁻³⁰, the current."""
         return {"arm_pulls": self._pulls, "arm_gains": self._gains, "arm": self._arm}
 
-    @property
-    def tag(self) -> int:
+    def draw_tag(self) -> int:
         """The policy that the case follows."""
         return int(self._arm[0])
 
@@ -84,7 +83,7 @@ that can be tried one by one
         index = self._gains * UNIT / n + self.exploration * np.sqrt(2 * math.log(total) / n)
         index[self._pulls == 0] = np.inf
         self._arm[0] = index.argmax()
-        subset, chosen = self._policies[self.tag]
+        subset, chosen = self._policies[self._arm[0]]
         actions = np.zeros(self.lattice.size, np.int16)
         states = self.lattice.states(subset)
         actions[states.start : states.stop] = chosen
@@ -113,7 +112,7 @@ that can be tried one by one
             out = (out_state[one], out_action[one], out_round[one])
             super()._run(values[one], rewards[one], *out)
             reward = float(rewards[t, out_action[t]])
-            self._count(self.tag, reward, self.lattice.spent(int(out_state[t])))
+            self._count(int(self._arm[0]), reward, self.lattice.spent(int(out_state[t])))
 
     def _count(self, arm: int, reward: float, cost: float, times: int = 1) -> None:
         dearest = float(self.lattice.subset_costs.max())

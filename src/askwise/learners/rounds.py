@@ -71,3 +71,18 @@ class Doubling:
             state = statistics.state(row)
             pair = [int(marks.began[row]), int(marks.nu[row])]
             self.counts[state, policy.choice(state)] = pair
+
+
+def lengths_after(
+    lengths: tuple[int, int], before: int, now: int, rounds: Integers
+) -> tuple[int, int]:
+    """How many cases were opened in the previous round and in this one, after some more cases.
+
+    `lengths` are those of the round `before`, and each of the cases was opened in one of `rounds`.
+    """
+
+    def opened(round: int) -> int:
+        counted = {before: lengths[1], before - 1: lengths[0]}.get(round, 0)
+        return counted + int(np.count_nonzero(rounds == round))
+
+    return opened(now - 1), opened(now)

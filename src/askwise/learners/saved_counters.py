@@ -7,12 +7,23 @@ import zipfile
 import msgspec
 import numpy as np
 
+from askwise.amounts import LARGEST_AMOUNT
 from askwise.errors import FileError
 from askwise.estimation.records import MOST_RECORDS, CompleteRecords, Log
 from askwise.learners.base import BaseLearner
 from askwise.learners.memory import Knowledge, Memory
 from askwise.learners.saved_policies import Array, load_array
-from askwise.statistics import BY_ROW, MOST_CASES, UNIT, Statistics
+from askwise.statistics import (
+    BY_ROW,
+    MOST_CASES,
+    MOST_PAID,
+    PAID_UNIT,
+    UNIT,
+    Statistics,
+)
+
+MOST_PACKED = 200
+"""How many times its packed length an array of states, all of them different, may have."""
 
 
 class SavedMemory(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,7 +53,10 @@ def restore_counters(
 ) -> None:
     """Fill the counters, and see that they can be counters."""
     statistics.cases = cases
+    if not statistics.is_sparse and rows != statistics.visited:
+        raise FileError(f"the counters have {rows:,} rows, expected {statistics.visited:,}")
     if statistics.is_sparse:
+        _check_rows(archive, prefix, statistics, rows)
         states = load_array(archive, f"{prefix}states", (rows,), np.int64)
         _restore_rows(statistics, states)
     for name, array in statistics.arrays():
@@ -56,6 +70,18 @@ def restore_counters(
         raise FileError("more cases than can be counted")
     if (statistics.reward_sums * UNIT > statistics.action_counts).any():
         raise FileError("rewards sum to more than their number")
+    paid = statistics.paid_sums * PAID_UNIT
+    if (paid > np.minimum(MOST_PAID, statistics.paid_counts * LARGEST_AMOUNT)).any():
+        raise FileError("more was paid than can be")
+
+
+def _check_rows(archive: zipfile.ZipFile, prefix: str, statistics: Statistics, rows: int) -> None:
+    """Refuse more rows than there can be; no state is in two of them, so they do not pack well."""
+    if not 1 < rows <= statistics.lattice.size + 1:
+        raise FileError(f"the counters have {rows:,} rows")
+    packed = archive.getinfo(f"{prefix}states.npy").compress_size
+    if rows * 8 > MOST_PACKED * packed:
+        raise FileError(f"the counters have {rows:,} rows, in {packed:,} bytes: no states are so")
 
 
 def restore_records(statistics: Statistics, records: int | None, *, forgets: bool) -> None:
@@ -135,6 +161,12 @@ def restore_memory(
         raise FileError("it forgets, but there is no memory, or the other way round")
     if memory is None or saved is None:
         return
+    blocks = saved.number - saved.first if memory.window is not None else 0
+    order = [saved.first, *saved.pasts]
+    if saved.first < 0 or order != sorted(set(order)) or order[-1] != saved.number:
+        raise FileError("the blocks of the memory are not in order")
+    if len(saved.parts) != len(saved.pasts) + blocks:
+        raise FileError("the memory has not the blocks it should have")
     parts = []
     for k, (cases, rows) in enumerate(saved.parts):
         statistics = learner.new_counters()
@@ -146,12 +178,6 @@ def restore_memory(
             for name, array in learner.tallies().items()
         }
         parts.append(Knowledge(statistics, tallies))
-    blocks = saved.number - saved.first if memory.window is not None else 0
-    order = [saved.first, *saved.pasts]
-    if saved.first < 0 or order != sorted(set(order)) or order[-1] != saved.number:
-        raise FileError("the blocks of the memory are not in order")
-    if len(parts) != len(saved.pasts) + blocks:
-        raise FileError("the memory has not the blocks it should have")
     memory.began, memory.number, memory.first = saved.began, saved.number, saved.first
     memory.pasts = dict(zip(saved.pasts, parts[: len(saved.pasts)], strict=True))
     memory.blocks.extend(parts[len(saved.pasts) :])

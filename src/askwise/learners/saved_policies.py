@@ -23,9 +23,16 @@ from askwise.learners.random_choice import RandomPolicy
 from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
 from askwise.planning.compact import children_of
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.statistics import Statistics
+from askwise.statistics import MOST_STATES, Statistics
 
 Array = npt.NDArray[Any]
+
+MOST_NODES = 250_000
+MOST_PAIRS = 10_000
+"""Of a tree: far more than one for a shortlist has (`estimation/additive.py`)."""
+
+ARRAY_HEADER = 4096
+"""Bytes that go before the numbers of an array, at most."""
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
@@ -138,6 +145,8 @@ def _rebuild_plain(
     rows, row_of = (saved.rows,), None if saved.dense else row_finder(statistics)
     if saved.rows != lattice.size and (row_of is None or not 0 < saved.rows <= statistics.visited):
         raise FileError(f"a policy has {saved.rows} rows")
+    if saved.dense and lattice.size > MOST_STATES:
+        raise FileError(f"a policy has {saved.rows:,} rows, more than there can be")
     states = np.arange(saved.rows) if saved.dense else statistics.states[: saved.rows]
     actions = load_array(archive, f"{prefix}.actions", rows, np.int16)
     _check_choices("actions", actions, 0, len(lattice.problem.actions))
@@ -166,7 +175,7 @@ def _rebuild_tree(
 ) -> TreePolicy:
     from askwise._kernels.additive_cases import Tree
 
-    if saved.rows < 1 or saved.pairs < 1:
+    if not (0 < saved.rows <= MOST_NODES and 0 < saved.pairs <= MOST_PAIRS):
         raise FileError(f"a policy has {saved.rows} nodes and {saved.pairs} pairs")
     nodes = (saved.rows,)
     look = load_array(archive, f"{prefix}.look", nodes, np.int16)
@@ -211,6 +220,8 @@ def _check_tree(lattice: Lattice, look: Array, child: Array, *, blind: bool) -> 
 
 def _with_saved_tries(archive: zipfile.ZipFile, policy: Policy, prefix: str) -> TryingPolicy:
     lattice, sequential = policy.lattice, isinstance(policy, SequentialPolicy)
+    if lattice.size > MOST_STATES:
+        raise FileError("a policy tries things in more states than there can be")
     like = empty_tries(lattice, one_by_one=sequential)._asdict()
     tries = Tries(
         **{n: load_array(archive, f"{prefix}.{n}", a.shape, a.dtype) for n, a in like.items()}
@@ -248,6 +259,9 @@ def load_array(
 ) -> Array:
     """The array of that name, which must have this shape and type."""
     expected = np.dtype(dtype)
+    size = math.prod(shape) * expected.itemsize
+    if archive.getinfo(f"{name}.npy").file_size > size + ARRAY_HEADER:
+        raise FileError(f"{name} unpacks to more than the {size:,} bytes that it should have")
     with archive.open(f"{name}.npy") as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
@@ -257,7 +271,6 @@ def load_array(
             raise FileError(
                 f"{name} is {found} of shape {found_shape}, expected {expected} of shape {shape}"
             )
-        size = math.prod(shape) * expected.itemsize
         content = file.read(size)
         if len(content) != size or file.read(1):
             raise FileError(f"{name} is not as long as it says")

@@ -11,16 +11,17 @@ import os
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from askwise._documents import replace_file
+from askwise._documents import prepare, replace_file
 from askwise.cases import Case
-from askwise.errors import AskwiseError, FileError
+from askwise.errors import AskwiseError, FileError, StatisticsError, TooLargeError
+from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
 from askwise.learners.saved_counters import (
     SavedMemory,
@@ -49,6 +50,14 @@ from askwise.statistics import check_reward
 FORMAT = "askwise learner"
 VERSION = 3
 
+MOST_HEADER = 64 << 20
+"""Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
+length, so what it unpacks to is looked at before."""
+
+MOST_OPTIONS = 1 << 20
+MOST_RANDOM = 1 << 17
+"""Bytes of what may hold anything."""
+
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
     id: int
@@ -66,6 +75,15 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     on_file: list[int]
     propensity: list[float] | None = None
     """Once it has acted: how likely its steps were, if that is known."""
+
+
+class _First(msgspec.Struct):
+    """What is looked at before the rest is believed."""
+
+    format: Any = None
+    version: Any = None
+    options: msgspec.Raw = msgspec.Raw()
+    rng: msgspec.Raw = msgspec.Raw()
 
 
 class _Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,6 +112,9 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """How many cases were a log's, with which it began,"""
     records: int = 0
     """and how many different complete records it keeps."""
+
+
+prepare(_Header)
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
@@ -139,23 +160,42 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
     for k, policy in enumerate(policies):
         for name, array in tables_of(policy, header.policies[k].rows).items():
             arrays[f"policy{k}.{name}"] = array
+    text = msgspec.json.encode(header)
+    if len(text) > MOST_HEADER:
+        raise StatisticsError(
+            f"{len(cases):,} open cases are more than a file takes: finish or cancel some"
+        )
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("learner.json", msgspec.json.format(msgspec.json.encode(header)))
+        archive.writestr("learner.json", text)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
     replace_file(Path(path), content.getvalue())
 
 
-def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]) -> BaseLearner:
-    """The learner that was saved; a damaged or foreign file is a `FileError`."""
+Check = Callable[[Problem, str, Mapping[str, Any]], None]
+"""Raises if a problem, for the learner of that name with these options, is not wanted."""
+
+
+def read(
+    path: str | os.PathLike[str],
+    learners: Mapping[str, type[BaseLearner]],
+    check: Check | None = None,
+) -> BaseLearner:
+    """The learner that was saved; a damaged or foreign file is a `FileError`.
+
+    What it unpacks to is at most what the counters and policies of its problem need. `check` is
+    asked before anything is built for that problem.
+    """
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            return _restore(archive, learners)
+            return _restore(archive, learners, check)
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
+    except TooLargeError as error:
+        raise TooLargeError(f"{path}: {error}") from None
     except FileNotFoundError:
         raise
     except (
@@ -166,6 +206,7 @@ def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]
         EOFError,
         ArithmeticError,
         LookupError,
+        MemoryError,
         NotImplementedError,
         RuntimeError,
         TypeError,
@@ -176,19 +217,47 @@ def read(path: str | os.PathLike[str], learners: Mapping[str, type[BaseLearner]]
         raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
 
 
-def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]) -> BaseLearner:
+def _read_header(archive: zipfile.ZipFile) -> _Header:
     if "learner.json" not in archive.namelist():
         raise FileError("not a saved learner: it holds no learner.json")
+    if archive.getinfo("learner.json").file_size > MOST_HEADER:
+        raise FileError(f"its learner.json unpacks to more than {MOST_HEADER:,} bytes")
     text = archive.read("learner.json")
-    what = msgspec.json.decode(text, type=dict[str, Any])
-    if what.get("format") != FORMAT:
+    first = msgspec.json.decode(text, type=_First)
+    if first.format != FORMAT:
         raise FileError("not a saved learner")
-    if what.get("version") != VERSION:
-        raise FileError(f"saved in format {what.get('version')!r}, expected {VERSION}")
+    if first.version != VERSION:
+        raise FileError(f"saved in format {first.version!r}, expected {VERSION}")
+    if len(bytes(first.options)) > MOST_OPTIONS or len(bytes(first.rng)) > MOST_RANDOM:
+        raise FileError("its options or its random state are longer than any")
     header = msgspec.json.decode(text, type=_Header)
+    numbers = [header.cases_counted, header.rows, header.round, header.opened, *header.lengths]
+    numbers += [n for began in header.began for n in (began[0], began[2])]
+    numbers += [n for case in header.cases for n in (case.id, case.tag, case.start, case.block)]
+    numbers += [n for case in header.cases for step in case.path for n in step]
+    if min(numbers) < 0:
+        raise FileError("a count or a state is negative")
+    if max(numbers) >= 2**63:
+        raise FileError("a count or a state has more than 63 bits")
+    if len({case.id for case in header.cases}) < len(header.cases):
+        raise FileError("two cases have one number")
+    if len(header.policies) > header.planned + len(header.cases):
+        raise FileError("it has policies that nobody follows")
+    for case in header.cases:
+        if case.policy is not None and not 0 <= case.policy < len(header.policies):
+            raise FileError(f"case {case.id} follows a policy that is not there")
+    return header
+
+
+def _restore(
+    archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]], check: Check | None
+) -> BaseLearner:
+    header = _read_header(archive)
     if header.learner not in learners:
         known = ", ".join(learners)
         raise FileError(f"unknown learner {header.learner!r}, expected one of: {known}")
+    if check is not None:
+        check(header.problem, header.learner, header.options)
     learner = learners[header.learner](header.problem, **header.options)
     statistics = learner.statistics
     restore_counters(archive, "", statistics, header.cases_counted, header.rows)
@@ -208,8 +277,6 @@ def _restore(archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]]
     states = [state for state, _, _ in header.began]
     states += [state for case in header.cases for _, state in case.path]
     states += [case.start for case in header.cases]
-    if min((header.cases_counted, header.round, header.opened, *states)) < 0:
-        raise FileError("a count or a state is negative")
     if max(states, default=0) >= learner.lattice.size:
         raise FileError(f"there is no state {max(states)}")
     learner._rule.resume(header.began, statistics)
@@ -226,6 +293,8 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
         check_reward(saved.default)
     if not -1 <= saved.action < len(learner.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")
+    if not _is_path(learner.lattice, saved.start, saved.path):
+        raise FileError(f"case {saved.id} took steps that lead elsewhere")
     if not all(0 <= chance <= 1 for chance in saved.propensity or ()):
         raise FileError(f"case {saved.id} has chances that are not from 0 to 1")
     return Case.resumed(
@@ -242,6 +311,15 @@ def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
         block=saved.block,
         chances=None if saved.propensity is None else tuple(saved.propensity),
     )
+
+
+def _is_path(lattice: Lattice, start: int, path: list[tuple[int, int]]) -> bool:
+    state = start
+    for observation, after in path:
+        if observation >= lattice.buyable or after not in lattice.children(state, observation):
+            return False
+        state = after
+    return True
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:

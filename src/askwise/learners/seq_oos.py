@@ -10,7 +10,7 @@ class SeqOOS(OptimisticLearner):
     In round k it buys ĝ_k(ψ) in the state ψ reached so far, until that is nothing, then takes
     ĥ_k(ψ); both come from optimistic dynamic programming, see `askwise.planning.sequential`.
 
-    confidence: "practical" radii, or the "theorem"'s (Theorem 2).
+    confidence: "practical" radii, or the "theorem"'s (Theorem 2, corrected: docs/paper.md).
     width: widens (> 1) or narrows (< 1) the practical radii.
     delta: the theorem holds with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.

@@ -10,7 +10,7 @@ class SimOOS(OptimisticLearner):
     In round k it buys Î_k = argmax_I V̂_k(I) at once and takes ĥ_k(ψ), the action with the highest
     optimistic reward in the state ψ that appears; see `askwise.planning.simultaneous`.
 
-    confidence: "practical" radii, or the "theorem"'s (Theorem 1).
+    confidence: "practical" radii, or the "theorem"'s (Theorem 1, corrected: docs/paper.md).
     width: widens (> 1) or narrows (< 1) the practical radii.
     delta: the theorem holds with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.

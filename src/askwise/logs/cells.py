@@ -36,6 +36,28 @@ def printed_values(observation: Observation) -> dict[str, int]:
     return printed
 
 
+TRUTHS = ("false", "true")
+"""A boolean as text. Files have it in any case, by what wrote them: True, true, TRUE."""
+
+
+def truth_places(values: Sequence[Any]) -> dict[str, int]:
+    """Which value stands for "true" and which for "false": so called in any case, or 1 and 0."""
+    if set(values) == {0, 1}:
+        return {truth: list(values).index(number) for number, truth in enumerate(TRUTHS)}
+    called = [str(value).lower() for value in values]
+    return {truth: called.index(truth) for truth in TRUTHS if called.count(truth) == 1}
+
+
+def as_text(cell: Any) -> Any:
+    """A boolean as the text that it is in files; anything else as it is."""
+    return TRUTHS[int(cell)] if isinstance(cell, bool | np.bool_) else cell
+
+
+def is_whole(name: str) -> bool:
+    """Whether a name is a whole number as it prints, of 15 digits at most."""
+    return len(name) <= 15 and name.lstrip("-").isdecimal() and str(int(name)) == name
+
+
 def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent: bool) -> Choices:
     """The outcome in every cell, as its place.
 
@@ -43,8 +65,10 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
     """
     printed = printed_values(observation)
     whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
+    truths = truth_places(observation.values)
 
     def digit(cell: Any) -> int:
+        cell = as_text(cell)
         is_text = isinstance(cell, str)
         if isinstance(cell, float | np.floating) and observation.edges is None:
             cell = int(cell) if float(cell).is_integer() else cell  # whole numbers with gaps
@@ -53,6 +77,8 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
             place = printed.get(str(cell))
             if place is None and is_text and whole:
                 place = whole.get(_number(cell))  # 1.0, as files have whole numbers with gaps
+            if place is None and is_text:
+                place = truths.get(cell.strip().lower())
             if place is not None:
                 return place
         if is_text and may_be_absent and cell == UNAVAILABLE:
@@ -72,8 +98,10 @@ def rewards_of(name: str, column: Sequence[Any]) -> Floats:
     """The reward in every cell."""
 
     def reward(cell: Any) -> float:
+        text = as_text(cell)
+        truth = text.strip().lower() if isinstance(text, str) else ""
         try:
-            found = float(cell)
+            found = float(TRUTHS.index(truth)) if truth in TRUTHS else float(cell)
         except (TypeError, ValueError):
             found = float("nan")
         if not 0 <= found <= 1:
@@ -86,9 +114,16 @@ def rewards_of(name: str, column: Sequence[Any]) -> Floats:
 def actions_of(name: str, column: Sequence[Any], actions: Sequence[str]) -> Choices:
     """The action that every cell names, as its place."""
     places = {action: place for place, action in enumerate(actions)}
+    truths = truth_places(actions)
 
     def action(cell: Any) -> int:
+        cell = as_text(cell)
         place = places.get(str(cell)) if isinstance(cell, str | int | np.integer) else None
+        if place is None and isinstance(cell, str):
+            place = truths.get(cell.strip().lower())
+        number = _number(cell) if place is None else None
+        if isinstance(number, float) and number.is_integer():
+            place = places.get(str(int(number)))  # 1.0, as files have whole numbers with gaps
         if place is None:
             raise CaseError(f"unknown action {cell!r}, expected one of: {', '.join(actions)}")
         return place

@@ -7,18 +7,22 @@ say is written as plainly as can be (every price is 1, nothing is given) with a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
 
 from askwise._frames import columns_of
-from askwise.bins import is_missing
+from askwise.bins import as_date, is_missing
 from askwise.cuts import observations
 from askwise.errors import OptionError, TableError
+from askwise.logs.cells import TRUTHS, as_text
 from askwise.logs.files import are_paths, is_relation, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.roles import UNAVAILABLE
+from askwise.logs.suspects import why_not_to_look
 from askwise.problem import Observation, Problem
 
 MOST_ROWS = 100_000
@@ -88,7 +92,9 @@ def draft(
     """A problem that the first rows of a log fit.
 
     The actions are the labels, or what stands in the column of actions, or those with rewards.
-    Every other column is an observation, cut where a label is best separated, else by quantiles.
+    Every other column is an observation, cut where a label is best separated, else by quantiles;
+    but those that look like identifiers, or like what came of a decision, are `left_out`, and so
+    is what tells nothing, each with the reason.
 
     >>> log = {"age": [31, 35, 42, 47, 51, 58] * 5, "best": (["wait"] * 3 + ["treat"] * 3) * 5}
     >>> print(draft(log, label="best").problem.observations[0])
@@ -106,19 +112,21 @@ def draft(
                 f"the log has no column {name!r}, it has: {', '.join(columns)}. A draft needs "
                 "label=, the column of the right action; or action= and reward=; or rewards="
             )
+    named = label or action
+    actions = list(rewards or {}) if named is None else _actions(named, columns[named])
     found, left_out = [], {}
     for name, cells in columns.items():
-        if name in said or name in SERVICE:
+        if name in said:
             continue
         try:
+            _check_suspect(name, cells, actions)
             labels = columns[label] if label else None
             found.append(_observation(name, cells, labels, bins, is_seen=action is None))
         except TableError as error:
-            left_out[name] = str(error).removeprefix("column 'cells' ")
+            left_out[name] = re.sub(r"^column 'cells',? ", "", str(error))
     if not found:
-        raise TableError("the log has no column that could be looked at")
-    named = label or action
-    actions = list(rewards or {}) if named is None else _actions(named, columns[named])
+        why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
+        raise TableError(f"the log has no column that could be looked at{why and ': '}{why}")
     most = min(MOST_LOOKS, len(found))
     problem = Problem(
         observations=found, actions=actions, max_observations=most, reward_value=WORTH
@@ -138,18 +146,47 @@ def _first_rows(log: Any) -> dict[str, list[Any]]:
         columns = {name: cells[:MOST_ROWS] for name, cells in columns.items()}
     if not any(columns.values()):
         raise TableError("the log has no rows")
-    return {name: _numbers(cells) for name, cells in columns.items()}
+    return {name: _typed(cells) for name, cells in columns.items()}
 
 
-def _numbers(cells: list[Any]) -> list[Any]:
-    """Texts as numbers, if all of them are; blank ones as nothing."""
+def _typed(cells: list[Any]) -> list[Any]:
+    """The cells of a column as what they are, whether a file has them as text or a frame does not.
+
+    Texts are numbers or dates if all of them are, and blank ones are nothing; booleans are texts.
+    """
+    cells = [as_text(cell) for cell in cells]
     if not all(isinstance(cell, str) or is_missing(cell) for cell in cells):
         return cells
     texts = [None if is_missing(cell) or not cell.strip() else cell for cell in cells]
-    try:
-        return [c if c in (None, UNAVAILABLE) else float(c) for c in texts]
-    except ValueError:
-        return texts
+    for read in (float, _date, _truth):
+        try:
+            return [c if c in (None, UNAVAILABLE) else read(c) for c in texts]
+        except ValueError:
+            continue
+    return texts
+
+
+def _date(text: str) -> date:
+    found = as_date(text.strip())
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _truth(text: str) -> str:
+    if text.strip().lower() not in TRUTHS:
+        raise ValueError
+    return text.strip().lower()
+
+
+def _check_suspect(name: str, cells: Sequence[Any], actions: Sequence[str]) -> None:
+    """Raise why a column is nothing to look at, if it is so."""
+    if name in SERVICE:
+        raise TableError("is called like a part of a decision, not like something to look at")
+    present = [cell for cell in cells if not is_missing(cell) and cell != UNAVAILABLE]
+    why = why_not_to_look(name, present, actions)
+    if why is not None:
+        raise TableError(why)
 
 
 def _observation(

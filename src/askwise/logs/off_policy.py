@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askwise._numbers import interval, shown
 from askwise._random import as_generator
 from askwise._typing import Floats, Integers, RandomSource
 from askwise.errors import OptionError, TableError
@@ -55,7 +56,7 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+        return interval(*self)
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,9 @@ class OffPolicyValue:
         weight, low, high = self.mean_weight
         if abs(weight - 1) > high - low:  # twice as far off as luck explains
             lines.append(
-                f"weights average {weight:.2f}, where 1 is expected: propensities that are wrong, "
-                "or cases in which nobody would have done what the policy does; ips is off by that"
+                f"weights average {shown(weight)}, where 1 is expected: propensities that are "
+                "wrong, or cases in which nobody would have done what the policy does; ips is off "
+                "by that"
             )
         return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from askwise.bins import Edge
-from askwise.logs.cells import ABSENT, printed_values
+from askwise.logs.cells import ABSENT, TRUTHS, is_whole, printed_values, truth_places
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 
@@ -38,6 +38,8 @@ def text(value: object) -> str:
 def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
     """The place of the outcome in a cell of a column of that type."""
     cell, printed = quoted(observation.name), printed_values(observation)
+    if kind == "BOOLEAN":
+        cell, kind = f"{cell}::VARCHAR", "VARCHAR"
     failed = str(len(observation.values)) if observation.fails else str(WRONG)
     nothing = str(ABSENT) if may_be_absent else failed
     cases = []
@@ -46,6 +48,7 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
         for place, value in enumerate(observation.values):
             if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
                 cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
+        cases += _truths(cell, observation.values)
         if may_be_absent:
             cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
         cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
@@ -63,6 +66,12 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
     if observation.other is not None and (kind == "VARCHAR" or kind in WHOLE or is_fraction(kind)):
         rest = list(observation.values).index(observation.other)
     return f"CASE {' '.join(cases)} ELSE {rest} END::SMALLINT"
+
+
+def _truths(cell: str, values: Sequence[object]) -> list[str]:
+    """The value that stands for a boolean, in any case."""
+    lower, places = f"lower(trim({cell}, {_BLANKS}))", truth_places(values).items()
+    return [f"WHEN {lower} = {text(truth)} THEN {place}" for truth, place in places]
 
 
 _BLANKS = r"' ' || chr(9) || chr(10) || chr(13)"
@@ -125,12 +134,20 @@ def place_among(column: str, names: Sequence[str]) -> str:
     """The place of the action that a cell names."""
     cell = f"{quoted(column)}::VARCHAR"
     cases = [f"WHEN {cell} = {text(name)} THEN {place}" for place, name in enumerate(names)]
+    cases += [
+        f"WHEN TRY_CAST({cell} AS DOUBLE) = {name} THEN {place}"  # 1.0, as files have 1 with gaps
+        for place, name in enumerate(names)
+        if is_whole(name)
+    ]
+    cases += _truths(cell, names)
     return f"CASE {' '.join(cases)} ELSE {WRONG} END::SMALLINT"
 
 
 def units(column: str) -> str:
     """The reward in a cell, rounded to units as Python rounds: halves to the even one."""
-    number = f"TRY_CAST({quoted(column)} AS DOUBLE)"
+    lower = f"lower(trim({quoted(column)}::VARCHAR, {_BLANKS}))"
+    truths = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(TRUTHS))
+    number = f"CASE {lower} {truths} ELSE TRY_CAST({quoted(column)} AS DOUBLE) END"
     rounded = f"round_even({UNITS.format(number=number)}, 0)::BIGINT"
     return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {rounded} ELSE {WRONG} END"
 

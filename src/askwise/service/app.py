@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+import re
 from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import NamedTuple
@@ -14,7 +15,14 @@ from askwise.errors import LedgerError
 from askwise.service.deciding import Target
 from askwise.service.errors import Refusal
 from askwise.service.house import House
-from askwise.service.http import Answering, Request, Response, refused, segments
+from askwise.service.http import (
+    Answering,
+    DisconnectedError,
+    Request,
+    Response,
+    refused,
+    segments,
+)
 from askwise.service.ledger.contract import StoredToken
 from askwise.service.logs import log, log_failure
 from askwise.service.metrics import KIND
@@ -26,6 +34,8 @@ CSP = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'"
 )
+_HOST = re.compile(rb"(?P<name>\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::[0-9]*)?")
+READS = ("GET", "HEAD")
 PROJECT, CASE = 2, 4
 """Where in /v1/projects/P/cases/C they stand."""
 
@@ -57,91 +67,117 @@ class App:
             "/healthz": lambda _: Response(200, b'{"status":"ok"}'),
             "/readyz": self._ready,
             "/openapi.json": lambda _: Response(200, self._document),
+            "/metrics": self._metrics,
         }
         self._document = msgspec.json.encode(document(authenticates=house.settings.authenticates))
         self._assets = _assets()
 
-    def __call__(self, request: Request) -> Response | asyncio.Future[Response]:
-        """The answer, or what will be it."""
+    async def __call__(self, request: Request, read: Callable[[], Awaitable[bytes]]) -> Response:
+        """The answer; `read` gives the body, once the head was found to be allowed."""
         began = self._loop.time()
         name = "other"
         try:
             self._check_host(request)
-            found = self._simple(request)
-            if found is not None:
-                name, answer = request.path, found
+            self._check_origin(request)
+            simple = self._simple(request)
+            if simple is not None:
+                name = request.path
+                answer = simple(request)
             else:
                 route, target = self._route(request)
                 name = route.name
-                token = self._check_token(request, route.scope, target.project)
+                token = await self._check_token(request, route.scope, target.project)
+                request.body = await read()
                 answer = route.handle(request, target._replace(token=token))
+            if not isinstance(answer, Response):
+                answer = await answer
         except Refusal as refusal:
             answer = refused(refusal)
+        except LedgerError as error:
+            log("error", "the ledger cannot be read", error=str(error))
+            answer = refused(Refusal(503, "the ledger cannot be read now", retry=1))
+        except (asyncio.CancelledError, DisconnectedError):
+            raise
         except Exception as error:
-            answer = _failed(error)
-        if isinstance(answer, Response):
-            self._count(name, answer, began)
-            return answer
-        future = answer
-        if not isinstance(future, asyncio.Future):
-            future = self._loop.create_task(_safe(future))
-        future.add_done_callback(lambda done: self._count(name, done.result(), began))
-        return future
-
-    def _count(self, name: str, answer: Response, began: float) -> None:
+            log_failure("a request failed", error)
+            answer = refused(Refusal(500, "this request failed"))
         self.house.metrics.answered(name, answer.status, self._loop.time() - began)
+        return answer
 
     # --- where -----------------------------------------------------------------------------------
 
-    def _simple(self, request: Request) -> Answering | None:
-        """What needs no token, and the metrics."""
+    def _simple(self, request: Request) -> Callable[[Request], Answering] | None:
+        """What is not under /v1: all but the metrics needs no token."""
         path = request.path
-        is_asset = path in self._assets
-        if path in self._open or is_asset or path == "/metrics":
-            if request.method != "GET":
-                raise _wrong_method(["GET"])
-            if path == "/metrics":
-                self._check_token(request, "read", "")
-                projects = list(self.house.projects.values())
-                return Response(200, self.house.metrics.text(projects), KIND)
-            if is_asset:
-                kind, content = self._assets[path]
-                return Response(200, content, kind, (("content-security-policy", CSP),))
-            return self._open[path](request)
-        return None
+        found = self._asset if path in self._assets else self._open.get(path)
+        if found is not None and request.method not in READS:
+            raise _wrong_method(["GET", "HEAD"])
+        return found
+
+    def _asset(self, request: Request) -> Response:
+        kind, content = self._assets[request.path]
+        return Response(200, content, kind, (("content-security-policy", CSP),))
+
+    async def _metrics(self, request: Request) -> Response:
+        await self._check_token(request, "read", "")
+        return Response(200, self.house.metrics.text(list(self.house.projects.values())), KIND)
 
     def _route(self, request: Request) -> tuple[Route, Target]:
         parts = segments(request.path)
         methods = self._table.get(_shape(parts))
         if methods is None:
             raise Refusal(404, "there is nothing at this path", "path")
-        route = methods.get(request.method)
+        route = methods.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
-            raise _wrong_method(sorted(methods))
+            raise _wrong_method(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
         case = 0
         if len(parts) > CASE:
             case = _case_number(parts[CASE])
         return route, Target(parts[PROJECT] if len(parts) > PROJECT else "", case)
 
     def _ready(self, request: Request) -> Response:
-        if self.house.is_ready:
-            return Response(200, b'{"status":"ready"}')
-        return refused(Refusal(503, "not ready yet", retry=1))
+        reasons = self.house.readiness.reasons()
+        if reasons:
+            return refused(Refusal(503, "; ".join(reasons), retry=1))
+        return Response(200, self.house.readiness.answer())
 
     # --- who -------------------------------------------------------------------------------------
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get(b"host", b"").lower()
-        name, _, port = host.rpartition(b":")
-        bare = name if name and port.isdigit() else host
-        if bare not in self._hosts:
-            asked = f"this server does not answer to the host {bare.decode('latin-1')!r}"
+        found = _HOST.fullmatch(host)
+        if found is None:
+            raise Refusal(400, "header Host is not a host and a port", "header:Host")
+        if found["name"] not in self._hosts:
+            asked = f"this server does not answer to the host {host.decode('latin-1')!r}"
             raise Refusal(421, f"{asked}; --allow-host adds one", "header:Host")
 
-    def _check_token(self, request: Request, scope: str, project: str) -> StoredToken:
+    def _check_origin(self, request: Request) -> None:
+        """A page from elsewhere may not write, not even where no token is asked for.
+
+        A browser says with every request that changes something where its page is from.
+        """
+        if request.method in READS:
+            return
+        headers = request.headers
+        origin = headers.get(b"origin")
+        if origin is not None and origin.lower().partition(b"://")[2] != headers[b"host"].lower():
+            raise Refusal(403, "a page from elsewhere may not ask this", "header:Origin")
+        if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
+            raise Refusal(403, "a page from elsewhere may not ask this", "header:Sec-Fetch-Site")
+
+    async def _check_token(self, request: Request, scope: str, project: str) -> StoredToken:
         token = EVERYTHING
         if self.house.settings.authenticates:
-            token = self.house.tokens.find(request.headers.get(b"authorization"))
+            tokens, header = self.house.tokens, request.headers.get(b"authorization")
+            found = tokens.find(header)
+            if found is None:  # it may have been made just now, by another process
+                await self.routes.aside(tokens.search)
+                found = tokens.find(header)
+            if found is None:
+                why = "this token is not known, or was revoked"
+                raise Refusal(401, why, "header:Authorization")
+            token = found
         if scope:
             check_scope(token, scope, project)
         return token
@@ -149,24 +185,6 @@ class App:
 
 def _wrong_method(allowed: list[str]) -> Refusal:
     return Refusal(405, f"expected {' or '.join(allowed)}", allowed=allowed)
-
-
-async def _safe(answer: Awaitable[Response]) -> Response:
-    """An answer, whatever happens."""
-    try:
-        return await answer
-    except Refusal as refusal:
-        return refused(refusal)
-    except Exception as error:
-        return _failed(error)
-
-
-def _failed(error: Exception) -> Response:
-    if isinstance(error, LedgerError):
-        log("error", "the ledger cannot be read", error=str(error))
-        return refused(Refusal(503, "the ledger cannot be read now", retry=1))
-    log_failure("a request failed", error)
-    return refused(Refusal(500, "this request failed"))
 
 
 def _shape(parts: list[str]) -> tuple[str, ...]:

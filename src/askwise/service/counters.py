@@ -31,17 +31,33 @@ TALLY = "tally."
 
 DAY = 86_400_000_000
 
-DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled")
+DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled", "spend_high")
 """What is counted of each day, by its place; reward in units of 2⁻³⁰, spend of 2⁻²⁰."""
 
-BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited")
+BLOCKWISE = ("acted", "rewarded", "reward", "spend", "awaited", "spend_high")
 """What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
 _Move = tuple[int, int, Status | None, Status]
 """On this day a case of this block went from one status to another."""
 
-_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED = range(len(DAILY))
-_BLOCK_ACTED, _BLOCK_REWARDED, _BLOCK_REWARD, _BLOCK_SPEND, _BLOCK_AWAITED = range(len(BLOCKWISE))
+_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len(DAILY))
+(
+    _BLOCK_ACTED,
+    _BLOCK_REWARDED,
+    _BLOCK_REWARD,
+    _BLOCK_SPEND,
+    _BLOCK_AWAITED,
+    _BLOCK_SPEND_HIGH,
+) = range(len(BLOCKWISE))
+
+HIGH = 1 << 30
+"""What a step spent is counted as two numbers, the multiples of this many units (1,024) and the
+rest: 2³³ steps cannot make either of them too large for 64 bits, whatever they cost."""
+
+
+def spend_of(amounts: Mapping[str, int]) -> int:
+    """What was spent on a day or in a block, in units of 2⁻²⁰."""
+    return amounts["spend_high"] * HIGH + amounts["spend"]
 
 
 class Counting:
@@ -60,8 +76,8 @@ class Counting:
         learner.count_anew(Statistics(learner.lattice, sparse=is_sparse), 0)
         for array in learner.tallies().values():
             array[...] = 0
-        self._moves: dict[_Move, list[int]] = defaultdict(lambda: [0, 0, 0])
-        """How many, and what they spent and earned."""
+        self._moves: dict[_Move, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+        """How many, what they spent, as multiples of `HIGH` and the rest, and earned."""
         self.bought = [0] * learner.lattice.buyable
         """How often each observation was."""
 
@@ -115,15 +131,19 @@ class Counting:
     ) -> None:
         """A case was there and is here, and spent and earned so much more meanwhile."""
         move = self._moves[at // DAY, block_of(case), before, after]
+        high, low = divmod(spent, HIGH)
         move[0] += 1
-        move[1] += spent
-        move[2] += earned
+        move[1] += high
+        move[2] += low
+        move[3] += earned
 
     def _moved(self) -> Iterator[Increment]:
         """What those steps add up to."""
-        for (day, block, before, after), (count, spent, earned) in self._moves.items():
-            yield Increment("day", day, _SPEND, spent)
-            yield Increment("block", block, _BLOCK_SPEND, spent)
+        for (day, block, before, after), (count, high, low, earned) in self._moves.items():
+            yield Increment("day", day, _SPEND_HIGH, high)
+            yield Increment("block", block, _BLOCK_SPEND_HIGH, high)
+            yield Increment("day", day, _SPEND, low)
+            yield Increment("block", block, _BLOCK_SPEND, low)
             yield Increment("day", day, _REWARD, earned)
             yield Increment("block", block, _BLOCK_REWARD, earned)
             if before is after:

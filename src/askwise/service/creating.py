@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 
 import msgspec
 
-from askwise.errors import AskwiseError, OptionError
+from askwise.errors import AskwiseError, OptionError, TooLargeError
+from askwise.learners import LEARNERS
 from askwise.learners.base import BaseLearner
+from askwise.learners.saving import read
 from askwise.service.errors import Refusal
 from askwise.service.groups import Creation
 from askwise.service.ledger.contract import Plan, Project
 from askwise.service.messages import ChosenLearner, Name, NewProject
 from askwise.service.policies import first_plan, new_learner
 from askwise.service.readings import project_answer
+from askwise.service.sizes import check_size
 from askwise.service.tokens import new_token
 
 _encode = msgspec.json.Encoder().encode
@@ -24,6 +28,10 @@ def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
     """A project to be written, and the token that is shown once."""
     seed = secrets.randbits(62)
     try:
+        check_size(body.problem, body.learner.name, body.learner.options)
+    except TooLargeError as error:
+        raise Refusal(422, str(error), "#/problem") from None
+    try:
         learner = new_learner(body.problem, body.learner.name, body.learner.options, seed)
         blob = first_plan(learner)
     except (AskwiseError, MemoryError) as error:
@@ -31,9 +39,15 @@ def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
     return _creation(key, body, seed, blob)
 
 
+def load_learner(path: str | os.PathLike[str]) -> BaseLearner:
+    """A saved learner to be served; one that is too large is refused before it is built."""
+    return read(path, LEARNERS, check_size)
+
+
 def creation_from(key: str, name: str, learner: BaseLearner) -> tuple[str, Creation]:
     """A project that begins with what a learner knows."""
     seed, options = secrets.randbits(62), dict(learner.options)
+    check_size(learner.problem, learner.name, options)
     new_learner(learner.problem, learner.name, options, seed)  # refuses what cannot be served
     try:
         body = NewProject(

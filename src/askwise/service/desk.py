@@ -61,7 +61,7 @@ class Desk:
         learner = learner_of(project)
         self.counting = Counting(learner)
         self.lattice = learner.lattice
-        self._is_tagged = type(learner).tag is not BaseLearner.tag
+        self._is_tagged = type(learner).draw_tag is not BaseLearner.draw_tag
         self._seed = project.seed.to_bytes(8, "little")
         self.plans_for_files = learner.way.name == "simultaneous" or bool(learner.problem.panels)
         """Whether a case that begins with something on file may need a policy of its own."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from askwise.errors import LedgerError, LedgerUnavailableError
 from askwise.service.desk import KINDS, Desk, Request
 from askwise.service.errors import Refusal
 from askwise.service.ledger.contract import (
@@ -180,6 +181,10 @@ class _Sheet:
             return self._step(place, job, number, version)
         except Refusal as refusal:
             return refusal
+        except LedgerUnavailableError:
+            raise
+        except LedgerError as error:  # a policy that cannot be read is its own project's trouble
+            return Refusal(503, f"{error}; nothing was written", retry=10)
 
     def _step(self, place: int, job: Operation, number: int, version: int) -> Answer:
         _, key, asked, request = job

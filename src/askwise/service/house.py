@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from askwise.errors import AskwiseError
+from askwise.errors import AskwiseError, LedgerUnavailableError
 from askwise.service.desk import Desk
 from askwise.service.errors import Refusal
 from askwise.service.ledger import open_ledger
@@ -21,6 +21,7 @@ from askwise.service.logs import log, log_failure
 from askwise.service.messages import Opening
 from askwise.service.metrics import Metrics
 from askwise.service.policies import Versions
+from askwise.service.readiness import Readiness
 from askwise.service.settings import Settings
 from askwise.service.tokens import TokenBook
 from askwise.service.writer import Writer
@@ -45,10 +46,10 @@ class House:
         self.versions = Versions(self.ledger)
         self.tokens = TokenBook(self.ledger)
         self.writer = Writer(self.ledger, self.versions)
-        self.metrics = Metrics(worker, self.writer)
+        self.readiness = Readiness(self.ledger, self.writer)
+        self.metrics = Metrics(worker, self.writer, self.readiness)
         self.projects: dict[str, Project] = {}
         """As they were a moment ago."""
-        self.is_ready = False
         self.desks: dict[str, Desk] = {}
         self._adopted: dict[int, tuple[int, float]] = {}
         """The version of each project that cases follow, and since when."""
@@ -96,34 +97,47 @@ class House:
         self.tokens.renew()
         projects = self.ledger.projects()
         for project in projects:
-            self._adopt(project)
             self.projects[project.name] = project
+            try:
+                self._adopt(project)
+            except LedgerUnavailableError:
+                raise
+            except Exception as error:  # whatever is wrong with it, the others go on
+                why = str(error) if isinstance(error, AskwiseError) else type(error).__name__
+                self.readiness.cannot_follow(project, why)
+        self.readiness.look(projects)
 
     def _adopt(self, project: Project) -> None:
         """Have cases follow the project's newest policy from now on."""
         version, since = self._adopted.get(project.id, (0, -ADOPTS_EVERY))
         now = time.monotonic()
         if version == project.version:
+            self.readiness.follows(project)
             return
         if project.seq > YOUNG and now - since < ADOPTS_EVERY:
             return
         self.desk(project)
         planned = self.versions.prepare(project.id, project.version)
-        planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
-        self._adopted[project.id] = (project.version, now)
-        log("info", "policy", project=project.name, version=project.version)
+        if planned.version != version:
+            planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
+            self._adopted[project.id] = (planned.version, now)
+            log("info", "policy", project=project.name, version=planned.version)
+        if planned.version != project.version:
+            which = f"version {project.version} cannot be read"
+            self.readiness.cannot_follow(project, f"{which}, it follows {planned.version}")
 
     def _take_care(self) -> None:
-        while True:
-            try:
-                self.look()
-                self.is_ready = True
-                self.ledger.tend()
-            except AskwiseError as error:
-                self.is_ready = False
-                log("error", "the ledger cannot be reached", error=str(error))
-            except Exception as error:
-                self.is_ready = False
-                log_failure("the caretaker failed", error)
-            if self._closing.wait(LOOKS_EVERY):
-                return
+        while not self._closing.is_set():
+            for task, failed in (
+                (self.look, self.readiness.cannot_read),
+                (self.readiness.prove, self.readiness.cannot_read),
+                (self.ledger.tend, self.readiness.cannot_write),
+            ):
+                try:
+                    task()
+                except AskwiseError as error:
+                    failed(str(error))
+                except Exception as error:
+                    failed(type(error).__name__)
+                    log_failure("the caretaker failed", error)
+            self._closing.wait(LOOKS_EVERY)

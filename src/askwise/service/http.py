@@ -1,38 +1,32 @@
-"""A request whose body is complete, what an answer is, and how its head is written."""
+"""What a request is, and what an answer is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from http import HTTPStatus
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from askwise.service.errors import Refusal
 
 
+class DisconnectedError(Exception):
+    """The client is gone before its request was complete."""
+
+
 class Request:
-    """What somebody asks."""
+    """What somebody asks. The body is read once the head was found to be allowed."""
 
-    __slots__ = ("body", "headers", "keeps_alive", "method", "path", "query")
+    __slots__ = ("body", "headers", "method", "path", "query")
 
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        headers: dict[bytes, bytes],
-        body: bytes,
-        keeps_alive: bool,
-    ) -> None:
+    def __init__(self, method: str, path: str, query: str, headers: dict[bytes, bytes]) -> None:
         self.method = method
         self.path = path
         """Not decoded yet."""
         self.query = query
         self.headers = headers
         """By their names in lower case."""
-        self.body = body
-        self.keeps_alive = keeps_alive
+        self.body = b""
 
     def arguments(self, *known: str) -> dict[str, str]:
         """The query by name; an argument that is not known, or comes twice, is refused."""
@@ -59,27 +53,8 @@ class Response(NamedTuple):
     stream: AsyncIterator[bytes] | None = None
 
 
-Handler = Callable[[Request], "Response | asyncio.Future[Response]"]
 Answering = Response | asyncio.Future[Response] | Coroutine[Any, Any, Response]
 """What a route gives: an answer, or what will be one."""
-
-
-_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
-_ALWAYS = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
-
-
-def head_of(response: Response, *, keeps_alive: bool) -> bytes:
-    """The lines before the body."""
-    parts = [_LINES[response.status], b"content-type: ", response.kind.encode("ascii")]
-    if response.stream is None:
-        parts.append(b"\r\ncontent-length: %d\r\n" % len(response.body))
-    else:
-        parts.append(b"\r\ntransfer-encoding: chunked\r\n")
-    parts.append(_ALWAYS)
-    for name, value in response.headers:
-        parts.append(f"{name}: {value}\r\n".encode("latin-1"))
-    parts.append(b"\r\n" if keeps_alive else b"connection: close\r\n\r\n")
-    return b"".join(parts)
 
 
 def refused(refusal: Refusal) -> Response:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from askwise.service.house import House
+from askwise.service.ledger.contract import StoredToken
 
 LOOKS_EVERY = 0.5
 """Seconds between two looks for what changed."""
@@ -16,11 +17,13 @@ QUIET = 15.0
 """Seconds after which a stream says that it is still there."""
 
 
-async def changes(house: House, name: str, is_closing: asyncio.Event) -> AsyncIterator[bytes]:
-    """One event at once, then one for each change, until the server closes."""
+async def changes(
+    house: House, name: str, token: StoredToken, is_closing: asyncio.Event
+) -> AsyncIterator[bytes]:
+    """One event at once, then one for each change, until the server closes or the token ends."""
     loop = asyncio.get_running_loop()
     before, said = b"", loop.time()
-    while not is_closing.is_set():
+    while not is_closing.is_set() and house.tokens.is_good(token):
         project = house.projects.get(name)
         if project is not None:
             now = msgspec.json.encode(

@@ -11,18 +11,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from askwise._documents import prepare
 from askwise.problem import Problem
 from askwise.service.policies import served
 
 Name = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z",  # $ would stand before a last newline too
         description="1 to 64 letters, digits, dots, dashes, underscores; a letter or digit first.",
     ),
 ]
 Key = Annotated[
-    str, Meta(pattern=r"^[!-~]{1,200}$", description="1 to 200 printable characters of ASCII.")
+    str, Meta(pattern=r"^[!-~]{1,200}\Z", description="1 to 200 printable characters of ASCII.")
 ]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
@@ -223,6 +224,8 @@ class ObservationAnswer(msgspec.Struct):
     adds_if_free: float | None = None
     break_even: float | None = None
     """The highest price at which the best policy still buys it."""
+    fees: float = 0.0
+    """What is paid on top for its panels, on average where it is bought; in no price above."""
     demand: list[Demand] = []
 
 
@@ -262,3 +265,6 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
     status: int
     detail: str
     errors: list[Flaw] = []
+
+
+prepare(*(kind for kind in list(globals().values()) if isinstance(kind, msgspec.StructMeta)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from askwise.service.ledger.contract import Project
+from askwise.service.readiness import Readiness
 from askwise.service.writer import Writer
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -19,9 +20,10 @@ KIND = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics:
     """What this process did; each of several workers has its own."""
 
-    def __init__(self, worker: int, writer: Writer) -> None:
+    def __init__(self, worker: int, writer: Writer, readiness: Readiness) -> None:
         self.worker = str(worker)
         self._writer = writer
+        self._readiness = readiness
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
@@ -70,9 +72,13 @@ class Metrics:
             family = CounterMetricFamily(name, text, labels=["worker"])
             family.add_metric([mine], value)
             yield family
-        waiting = GaugeMetricFamily("askwise_waiting", "Requests that wait.", labels=["worker"])
-        waiting.add_metric([mine], self._writer.waiting)
-        yield waiting
+        for name, text, value in (
+            ("askwise_waiting", "Requests that wait.", self._writer.waiting),
+            ("askwise_ready", "Whether it can decide.", not self._readiness.reasons()),
+        ):
+            gauge = GaugeMetricFamily(name, text, labels=["worker"])
+            gauge.add_metric([mine], value)
+            yield gauge
         for name, text, of in (
             ("askwise_cases", "Cases opened.", "opened"),
             ("askwise_events", "Events in the ledger.", "seq"),
@@ -83,12 +89,17 @@ class Metrics:
             for project in projects:
                 gauge.add_metric([project.name], getattr(project, of))
             yield gauge
-        failed = GaugeMetricFamily(
-            "askwise_plan_failed", "Whether the newest plan failed.", labels=["project"]
-        )
-        for project in projects:
-            failed.add_metric([project.name], bool(project.failure))
-        yield failed
+        late, unreadable = set(self._readiness.late), set(self._readiness.unreadable)
+        failed = {project.name for project in projects if project.failure}
+        for name, text, which in (
+            ("askwise_plan_failed", "Whether the newest plan failed.", failed),
+            ("askwise_plan_late", "Whether it waits for a plan, and should not.", late),
+            ("askwise_policy_unreadable", "Whether its newest policy cannot be read.", unreadable),
+        ):
+            gauge = GaugeMetricFamily(name, text, labels=["project"])
+            for project in projects:
+                gauge.add_metric([project.name], project.name in which)
+            yield gauge
 
 
 class _Collector:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askwise import __version__
+from askwise._documents import prepare
 from askwise.service.messages import (
     BatchItem,
     Cancelling,
@@ -174,9 +175,15 @@ CALLS = (
 
 
 _STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
+_READY = _STATUS | {
+    "properties": {
+        "status": {"type": "string"},
+        "warnings": {"type": "array", "items": {"type": "string"}},
+    }
+}
 WATCHING: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/healthz": ("Whether it runs.", "application/json", _STATUS),
-    "/readyz": ("Whether it can decide: 503 if not.", "application/json", _STATUS),
+    "/readyz": ("Whether it can decide: 503 and why, if not.", "application/json", _READY),
     "/metrics": ("For Prometheus; needs the scope read.", "text/plain", {"type": "string"}),
 }
 """What whoever looks after the service asks: path, what it says, and how."""
@@ -189,6 +196,8 @@ def document(*, authenticates: bool = True) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
     )
+    # the end of a text is \Z in Python and $ in the patterns of a schema
+    components = msgspec.json.decode(msgspec.json.encode(components).replace(rb"\\Z", b"$"))
     answers = dict(zip(range(len(CALLS)), schemas, strict=False))
     bodies = iter(schemas[len(CALLS) :])
     paths: dict[str, Any] = {}
@@ -280,3 +289,6 @@ def _plain(schema: Any) -> Any:
             if not (key == "default" and isinstance(value, float) and not math.isfinite(value))
         }
     return [_plain(item) for item in schema] if isinstance(schema, list | tuple) else schema
+
+
+prepare(Projects, Cases, BatchAnswer)

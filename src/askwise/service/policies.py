@@ -10,19 +10,25 @@ from __future__ import annotations
 import inspect
 import tempfile
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from askwise.errors import LedgerError, OptionError
-from askwise.learners import LEARNERS, load
+from askwise.errors import LedgerError, LedgerUnavailableError, OptionError
+from askwise.learners import LEARNERS
 from askwise.learners.base import BaseLearner
+from askwise.learners.saving import Check, read
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.service.counters import fill
 from askwise.service.ledger.contract import Ledger, Project, Snapshot
+from askwise.service.logs import log
+
+T = TypeVar("T")
 
 NOT_SERVED = {
     "policy-ucb": "it learns from more than counters hold",
@@ -31,6 +37,12 @@ NOT_SERVED = {
 }
 FORGETS = {"window": None, "detect": False}
 """Options of learners that forget, and what they are for one that does not."""
+
+LOOKS_BACK = 8
+"""Versions that are tried, where the newest ones cannot be read."""
+
+AGAIN = 10.0
+"""Seconds after which a version that could not be read is tried again: it may have been mended."""
 
 MOST_HELD = 256
 """How many versions a process keeps at hand, of all projects together."""
@@ -109,12 +121,41 @@ def to_blob(learner: BaseLearner) -> bytes:
         return path.read_bytes()
 
 
-def from_blob(blob: bytes) -> BaseLearner:
+def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
     """The learner of these bytes; the library checks all that it reads."""
     with tempfile.NamedTemporaryFile(prefix="askwise") as file:
         file.write(blob)
         file.flush()
-        return load(file.name)
+        return read(file.name, LEARNERS, check)
+
+
+def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:
+    """The learner of this version."""
+    plan = ledger.plan(project, version)
+    if plan is None:
+        raise LedgerError(f"project {project} has no policy of version {version}")
+    try:
+        return from_blob(plan.blob)
+    except Exception as error:  # whatever is in there, it is this project's alone
+        log("error", "a policy cannot be read", project=project, version=version, error=str(error))
+        raise LedgerError(f"the policy of version {version} cannot be read") from error
+
+
+def newest_readable(ledger: Ledger, project: int, version: int) -> tuple[int, BaseLearner]:
+    """The newest version that can be read, up to this one, and its learner."""
+    return _newest_readable(version, lambda number: read_version(ledger, project, number))
+
+
+def _newest_readable(version: int, read: Callable[[int], T]) -> tuple[int, T]:
+    why = LedgerError(f"there is no policy of version {version}")
+    for number in range(version, max(0, version - LOOKS_BACK), -1):
+        try:
+            return number, read(number)
+        except LedgerUnavailableError:
+            raise
+        except LedgerError as error:
+            why = error if number == version else why
+    raise why
 
 
 class Versions:
@@ -125,6 +166,8 @@ class Versions:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, int], Planned] = OrderedDict()
         self._newest: dict[int, int] = {}
+        self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
+        """Versions that could not be read: when, and why."""
 
     def newest(self, project: int, at_least: int) -> Planned:
         """The newest version at hand; if there is none, the one that is named is fetched.
@@ -142,19 +185,29 @@ class Versions:
         return held if held is not None else self._fetch(project, version)
 
     def prepare(self, project: int, version: int) -> Planned:
-        """From now on this version is the newest, unless a newer one was prepared before."""
-        planned = self.version(project, version)
+        """From now on this version is the newest, unless a newer one was prepared before.
+
+        If it cannot be read, the newest one before it that can be.
+        """
+        number, planned = _newest_readable(version, lambda n: self.version(project, n))
         with self._lock:
-            self._newest[project] = max(version, self._newest.get(project, 0))
+            self._newest[project] = max(number, self._newest.get(project, 0))
         return planned
 
     def _fetch(self, project: int, version: int) -> Planned:
-        plan = self._ledger.plan(project, version)
-        if plan is None:
-            raise LedgerError(f"project {project} has no policy of version {version}")
-        learner = from_blob(plan.blob)
+        since, error = self._unreadable.get((project, version), (-AGAIN, ""))
+        if error and time.monotonic() - since < AGAIN:
+            raise LedgerError(error)
+        try:
+            learner = read_version(self._ledger, project, version)
+        except LedgerUnavailableError:
+            raise
+        except LedgerError as unreadable:
+            self._unreadable[project, version] = (time.monotonic(), str(unreadable))
+            raise
         planned = Planned(version, learner, learner.policy)
         with self._lock:
+            self._unreadable.pop((project, version), None)
             self._held[project, version] = planned
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)

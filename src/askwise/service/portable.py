@@ -8,12 +8,20 @@ the events, and are worked out again where it is read. Tokens stay where they ar
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
 from collections.abc import Iterable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
+from askwise._documents import prepare
 from askwise.errors import LedgerError
+from askwise.learners.base import BaseLearner
+from askwise.problem import Problem
+from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import (
     HOUSE,
     Event,
@@ -24,48 +32,55 @@ from askwise.service.ledger.contract import (
     Project,
     Writing,
 )
-from askwise.service.policies import Planned, from_blob
+from askwise.service.messages import CaseNumber, Key, Name
+from askwise.service.policies import Planned, from_blob, learner_of, new_learner
 from askwise.service.readings import pages_of_events
 from askwise.service.replay import Replay
+from askwise.service.sizes import check_size
 
 FORMAT = 1
 PAGE = 1000
 
+MOST_LINE = 256 << 20
+"""Bytes of a line: a policy of the largest project that is served is shorter."""
+
+_Number = Annotated[int, Meta(ge=0, le=2**62)]
+
 
 class _Project(msgspec.Struct, tag="project", forbid_unknown_fields=True):
     format: int
-    name: str
+    name: Name
     problem: msgspec.Raw
     learner: str
     options: msgspec.Raw
-    seed: int
-    created: int
-    version: int
-    watermark: int
-    planned: int
+    seed: _Number
+    created: _Number
+    version: _Number
+    watermark: _Number
+    planned: _Number
 
 
 class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
-    version: int
-    watermark: int
-    at: int
+    version: _Number
+    watermark: _Number
+    at: _Number
     blob: bytes
 
 
 class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
-    seq: int
-    key: str
-    kind: str
-    case: int
+    seq: _Number
+    key: Key
+    kind: Literal["open", "observe", "reward", "cancel"]
+    case: CaseNumber
     body: msgspec.Raw
-    status: int
+    status: _Number
     answer: msgspec.Raw
-    at: int
+    at: _Number
 
 
 class _End(msgspec.Struct, tag="end", forbid_unknown_fields=True):
-    policies: int
-    events: int
+    policies: _Number
+    events: _Number
     sha256: str
 
 
@@ -107,7 +122,8 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
         for e in page:
             events += 1
             body, answer = raw(e.body), raw(e.answer)
-            yield line(_Event(e.seq, e.key, e.kind, e.case, body, e.status, answer, e.at))
+            kind: Any = e.kind  # the ledger knows no others
+            yield line(_Event(e.seq, e.key, kind, e.case, body, e.status, answer, e.at))
     yield msgspec.json.encode(_End(policies, events, digest.hexdigest())) + b"\n"
 
 
@@ -119,12 +135,13 @@ def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
         raise LedgerError("the file does not begin with a project")
     if first.format != FORMAT:
         raise LedgerError(f"the file is of format {first.format}, expected {FORMAT}")
+    problem, options = _problem_of(first)
     project = Project(
         0,
         first.name,
-        bytes(first.problem),
+        problem,
         first.learner,
-        bytes(first.options),
+        options,
         first.seed,
         first.created,
         0,
@@ -144,6 +161,43 @@ def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
         return project.name, arrival.finish()
 
 
+def import_file(db: str, path: Path) -> tuple[str, int]:
+    """`import_project` from a file; a SQLite file is there afterwards only if all went well."""
+    target = Path(db)
+    if "://" in db or target.exists():
+        return _import_lines(db, path)
+    # beside it first: what is refused leaves nothing behind
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        done = _import_lines(str(partial), path)
+        os.link(partial, target)  # unlike a renaming it never replaces what came meanwhile
+    finally:
+        for leftover in partial.parent.glob(f"{partial.name}*"):
+            leftover.unlink()
+    return done
+
+
+def _import_lines(db: str, path: Path) -> tuple[str, int]:
+    with path.open("rb") as file:
+        ledger = open_ledger(db)
+        try:
+            return import_project(ledger, iter(lambda: file.readline(MOST_LINE + 1), b""))
+        finally:
+            ledger.close()
+
+
+def _problem_of(line: _Project) -> tuple[bytes, bytes]:
+    """The problem and the options as the service writes them, checked as it checks them."""
+    try:
+        problem = msgspec.json.decode(line.problem, type=Problem)
+        options = msgspec.json.decode(line.options, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise LedgerError(f"line 1: {error}") from None
+    check_size(problem, line.learner, options)
+    new_learner(problem, line.learner, options, line.seed)
+    return msgspec.json.encode(problem), msgspec.json.encode(options)
+
+
 class _Arrival:
     """A project that is being written: its cases and counters are worked out on the way."""
 
@@ -155,12 +209,18 @@ class _Arrival:
         self._blobs: dict[int, bytes] = {}
         self._held: dict[int, Planned] = {}
         self._page: list[Event] = []
+        self._keys: set[str] = set()
+        self._opened = 0
         self._head = Head(0, 0, project.version)
         self._replay = Replay(project, self._planned)
 
     def take_policy(self, line: _Policy) -> None:
         """One of its policies; with the first one the project begins."""
         plan = Plan(line.version, line.watermark, 0, line.at, line.blob)
+        if self._head.seq or self._page:
+            raise LedgerError("the file has a policy after events")
+        if line.version in self._blobs:
+            raise LedgerError(f"the file has two policies of version {line.version}")
         if self._blobs:
             self._writing.add_plan(self._number, plan)
         else:
@@ -172,6 +232,15 @@ class _Arrival:
 
     def take_event(self, line: _Event) -> None:
         """The next event."""
+        if not self._blobs:
+            raise LedgerError("the file has events before policies")
+        if line.key in self._keys:
+            raise LedgerError(f"the file has two events with the key {line.key!r}")
+        if line.kind == "open":
+            self._opened += 1
+            if line.case != self._opened:
+                raise LedgerError(f"event {line.seq} opens case {line.case}, not {self._opened}")
+        self._keys.add(line.key)
         self._page.append(_event(line))
         if len(self._page) == PAGE:
             self._write_page()
@@ -181,6 +250,9 @@ class _Arrival:
         if self._project.version not in self._blobs:
             raise LedgerError("the file has not the policy that it says is current")
         self._write_page()
+        if self._project.watermark > self._head.seq:
+            raise LedgerError("the file has fewer events than its policy was planned with")
+        self._planned(self._project.version)  # cases will follow it, even if none does yet
         return self._head.seq
 
     def _write_page(self) -> None:
@@ -204,9 +276,16 @@ class _Arrival:
         if version not in self._held:
             if version not in self._blobs:
                 raise LedgerError(f"the file has no policy of version {version}")
-            learner = from_blob(self._blobs[version])
+            learner = from_blob(self._blobs[version], check_size)
+            self._check_learner(version, learner)
             self._held[version] = Planned(version, learner, learner.policy)
         return self._held[version]
+
+    def _check_learner(self, version: int, learner: BaseLearner) -> None:
+        """A policy must be one of this problem: its states are numbers that mean nothing else."""
+        mine = learner_of(self._project)
+        if learner.name != mine.name or learner.lattice != mine.lattice:
+            raise LedgerError(f"the file's policy of version {version} is of another problem")
 
 
 def _event(line: _Event) -> Event:
@@ -220,9 +299,11 @@ def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
     seen: dict[Any, int] = {_Policy: 0, _Event: 0}
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Line)
     for number, text in enumerate(lines, start=1):
+        if len(text) > MOST_LINE:
+            raise LedgerError(f"line {number} is longer than {MOST_LINE:,} bytes")
         try:
             line = decoder.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise LedgerError(f"line {number}: {error}") from None
         if isinstance(line, _End):
             found = _End(seen[_Policy], seen[_Event], digest.hexdigest())
@@ -236,3 +317,6 @@ def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
             seen[type(line)] += 1
         yield line
     raise LedgerError("the file is cut off: its last line is missing")
+
+
+prepare(_Line)

@@ -8,18 +8,20 @@ what they have accepted, and end.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from askwise.service.ledger import open_ledger
-from askwise.service.logs import log, say_all_in_lines
+from askwise.service.logs import log, log_failure, say_all_in_lines
 from askwise.service.replanner import Replanner, stand_back
 from askwise.service.server import listen, run, work
 from askwise.service.settings import Settings
@@ -53,16 +55,28 @@ def first_token(db: str) -> str | None:
         ledger.close()
 
 
+def listen_all(settings: Settings) -> list[socket.socket]:
+    """A socket for each worker, all on one port; whoever connects from now on waits."""
+    first = listen(settings)
+    same = msgspec.structs.replace(settings, port=first.getsockname()[1])
+    return [first, *(listen(same) for _ in range(1, settings.workers))]
+
+
 def serve(
-    settings: Settings, *, demo: bool = False, started: Callable[[int], None] = lambda port: None
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    *,
+    demo: bool = False,
+    started: Callable[[int], None] = lambda port: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `started` is told the port."""
+    """Serve on these sockets until SIGTERM, SIGINT or SIGHUP; `started` is told the port."""
     say_all_in_lines()
-    listening = listen(settings)
-    port = listening.getsockname()[1]
+    first, *more = sockets
+    port = first.getsockname()[1]
     settings = msgspec.structs.replace(settings, port=port)
-    roles = [*(f"worker {k}" for k in range(1, settings.workers)), "replanner", "rehearsal"]
-    others = Others(settings, [*roles, "demo"] if demo else roles)
+    workers = {f"worker {k}": listening for k, listening in enumerate(more, 1)}
+    roles = [*workers, "replanner", "rehearsal", *(["demo"] if demo else [])]
+    others = Others(settings, roles, workers)
 
     def ready() -> None:
         others.start()
@@ -70,7 +84,7 @@ def serve(
 
     _be_quick()
     try:
-        run(work(settings, 0, listening, started=ready))
+        run(work(settings, 0, first, started=ready))
     finally:
         others.stop()
 
@@ -78,10 +92,16 @@ def serve(
 class Others:
     """The other processes."""
 
-    def __init__(self, settings: Settings, roles: list[str]) -> None:
+    def __init__(
+        self, settings: Settings, roles: list[str], sockets: dict[str, socket.socket]
+    ) -> None:
         self._settings = msgspec.json.encode(settings) + b"\n"
         self._roles = roles
+        self._sockets = sockets
+        """On which each of the workers among them listens."""
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._missing: set[str] = set()
+        """Those that died and are not started again yet."""
         self._stop = threading.Event()
         self._guard = threading.Thread(target=self._look_after, name="guard", daemon=True)
 
@@ -109,11 +129,20 @@ class Others:
 
     def _start(self, role: str) -> None:
         command = [sys.executable, "-m", "askwise.service.processes", *role.split()]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
+        listening = self._sockets.get(role)
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=[] if listening is None else [listening.fileno()],
+        )
         self._running[role] = process
+        self._missing.discard(role)
         assert process.stdin is not None
         try:
             process.stdin.write(self._settings)
+            if listening is not None:
+                process.stdin.write(b"%d\n" % listening.fileno())
             process.stdin.flush()
         except BrokenPipeError:
             pass  # it died at once, and is started again like any other
@@ -121,15 +150,23 @@ class Others:
     def _look_after(self) -> None:
         while not self._stop.wait(AGAIN):
             for role, process in list(self._running.items()):
-                if process.poll() is None:
-                    continue
-                assert process.stdin is not None
-                process.stdin.close()
-                if role == "rehearsal":
-                    del self._running[role]
-                    continue
-                log("error", "a process died", role=role, code=process.returncode)
-                self._start(role)
+                if process.poll() is not None:
+                    self._bury(role, process)
+            for role in sorted(self._missing):
+                try:
+                    self._start(role)
+                except Exception as error:  # no memory, no process to be had: later there may be
+                    log_failure(f"{role} could not be started", error)
+
+    def _bury(self, role: str, process: subprocess.Popen[bytes]) -> None:
+        """A process has ended; all but the rehearsal are missing then."""
+        del self._running[role]
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # what it was told last may not have been sent yet
+            process.stdin.close()
+        if role != "rehearsal":
+            self._missing.add(role)
+            log("error", "a process died", role=role, code=process.returncode)
 
 
 def main(role: str, number: str = "0") -> None:
@@ -137,9 +174,10 @@ def main(role: str, number: str = "0") -> None:
     say_all_in_lines()
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     if role == "worker":
+        listening = socket.socket(fileno=int(sys.stdin.buffer.readline()))
         _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
         _be_quick()
-        run(work(settings, int(number), listen(settings)))
+        run(work(settings, int(number), listening))
         return
     if role == "demo":
         from askwise.service.demo import Patients
@@ -170,8 +208,8 @@ def _be_quick() -> None:
 
 
 def _on_end(stop: Callable[[], None]) -> None:
-    signal.signal(signal.SIGTERM, lambda *_: stop())
-    signal.signal(signal.SIGINT, lambda *_: stop())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop())
     _when_alone(stop)
 
 

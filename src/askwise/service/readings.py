@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import msgspec
 
 from askwise.problem import Problem
 from askwise.service.blocks import cases_of
-from askwise.service.counters import BLOCKWISE, DAILY, DAY
+from askwise.service.counters import BLOCKWISE, DAILY, DAY, spend_of
 from askwise.service.desk import Desk
 from askwise.service.ledger.contract import Event, Ledger, Project, StoredCase
 from askwise.service.logs import timestamp
@@ -25,7 +26,7 @@ from askwise.service.messages import (
 from askwise.service.records import Status
 from askwise.statistics import PAID_UNIT, UNIT
 
-PAGE = 1000
+PAGE = 250
 """Events that are read at a time."""
 
 
@@ -33,7 +34,8 @@ def project_answer(project: Project) -> ProjectAnswer:
     """A project as it stands."""
     return ProjectAnswer(
         name=project.name,
-        problem=msgspec.json.decode(project.problem, type=Problem),
+        # as it was written: nobody else's answer depends on whether it can still be read
+        problem=cast("Problem", msgspec.Raw(project.problem)),
         learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
         created=timestamp(project.created),
         policy_version=project.version,
@@ -100,7 +102,7 @@ def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
         rewarded=amounts["rewarded"],
         awaited=amounts["awaited"],
         reward=amounts["reward"] * UNIT,
-        spend=amounts["spend"] * PAID_UNIT,
+        spend=spend_of(amounts) * PAID_UNIT,
     )
 
 
@@ -117,7 +119,7 @@ def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
 
 
 def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
-    reward, spend = amounts["reward"] * UNIT, amounts["spend"] * PAID_UNIT
+    reward, spend = amounts["reward"] * UNIT, spend_of(amounts) * PAID_UNIT
     return DaySummary(
         day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
         opened=amounts["opened"],

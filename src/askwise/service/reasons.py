@@ -91,6 +91,7 @@ def worth(planned: Planned) -> WorthAnswer:
             adds=row.adds,
             adds_if_free=row.free - row.without,
             break_even=_finite(row.break_even),
+            fees=row.fees,
             demand=[Demand(piece.price, piece.bought) for piece in known.demand(name)],
         )
 

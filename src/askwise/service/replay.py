@@ -21,6 +21,16 @@ from askwise.service.messages import CaseAnswer, Opening
 from askwise.service.policies import Planned, Versions
 from askwise.service.readings import pages_of_events
 
+REFUSED = (
+    Refusal,
+    AskwiseError,
+    msgspec.MsgspecError,
+    ArithmeticError,
+    RecursionError,
+    UnicodeDecodeError,
+)
+"""What an event that cannot be so is answered with, wherever it comes from."""
+
 MOST_SHOWN = 20
 """Differences that are shown; the others are only counted."""
 
@@ -53,7 +63,7 @@ class Replay:
     def _take(self, event: Event) -> None:
         try:
             case, status, answer = self._step(event)
-        except (Refusal, AskwiseError, msgspec.MsgspecError) as error:
+        except REFUSED as error:
             self.differences.append(f"event {event.seq}: refused when taken again: {error}")
             return
         if (status, answer) != (event.status, event.answer):
@@ -116,8 +126,13 @@ def _compare(found: list[Increment], rebuilt: Counter[tuple[str, int, int]]) -> 
         f"counter {kind}[{cell}, {place}]: {kept.get((kind, cell, place), 0)} in the ledger, "
         f"{rebuilt.get((kind, cell, place), 0)} from the events"
         for kind, cell, place in sorted(kept.keys() | rebuilt.keys())
-        if kept.get((kind, cell, place), 0) != rebuilt.get((kind, cell, place), 0)
+        if not _same(kept.get((kind, cell, place), 0), rebuilt.get((kind, cell, place), 0))
     ]
+
+
+def _same(kept: object, rebuilt: int) -> bool:
+    """Whether they are the same whole number: a float that is near it is not."""
+    return type(kept) is int and kept == rebuilt
 
 
 def _compare_cases(

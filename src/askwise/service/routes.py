@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from askwise.service.creating import creation_of
 from askwise.service.deciding import Deciding, Target, key_of, one
 from askwise.service.errors import Refusal
-from askwise.service.groups import Answer, Result
+from askwise.service.groups import Answer, Creation, Result
 from askwise.service.house import House
 from askwise.service.http import Request, Response
 from askwise.service.ledger.contract import Project, StoredCase
@@ -32,10 +33,14 @@ from askwise.service.readings import (
     summary,
 )
 from askwise.service.reasons import Reasons
+from askwise.service.replanner import stand_back
 
 _encode = msgspec.json.Encoder().encode
 
 NEW_PROJECT = msgspec.json.Decoder(NewProject)
+
+MOST_MAKING = 16
+"""Projects that are being created, or wait for it; beyond, the answer is 503."""
 
 
 class Routes(Deciding):
@@ -44,11 +49,15 @@ class Routes(Deciding):
     def __init__(self, house: House) -> None:
         super().__init__(house)
         self._reasons = Reasons()
+        self._maker = ThreadPoolExecutor(1, "maker", initializer=stand_back)
+        """Makes new projects, one after the other: those who read have threads of their own."""
+        self._making = 0
         self.is_closing = asyncio.Event()
 
     def close(self) -> None:
         """Read no more."""
         self._readers.shutdown()
+        self._maker.shutdown(cancel_futures=True)
         self._reasons.close()
 
     # --- cases -----------------------------------------------------------------------------------
@@ -100,9 +109,15 @@ class Routes(Deciding):
     async def create(self, request: Request, target: Target) -> Response:
         """A new project; its first policy is planned aside, before it exists."""
         key = key_of(request)
-        check_depth(request.body)
-        body = read_body(request, NEW_PROJECT)
-        token, creation = await self.aside(creation_of, key, body)
+        if self._making >= MOST_MAKING:
+            raise Refusal(503, "too many projects are being created, nothing was written", retry=1)
+        self._making += 1
+        try:
+            body, token, creation = await self._loop.run_in_executor(
+                self._maker, _made, key, request
+            )
+        finally:
+            self._making -= 1
         answered: asyncio.Future[Result] = self._loop.create_future()
         self.house.writer.submit(
             [creation], lambda results: self.deliver(answered, itemgetter(0), results)
@@ -179,8 +194,15 @@ class Routes(Deciding):
         """What changes, as it changes."""
         request.arguments()
         await self.aside(self.house.project, target.project)
-        stream = changes(self.house, target.project, self.is_closing)
+        stream = changes(self.house, target.project, target.token, self.is_closing)
         return Response(200, kind="text/event-stream", stream=stream)
+
+
+def _made(key: str, request: Request) -> tuple[NewProject, str, Creation]:
+    """In a thread: a body of a megabyte takes long to read, and a large project long to plan."""
+    check_depth(request.body)
+    body = read_body(request, NEW_PROJECT)
+    return body, *creation_of(key, body)
 
 
 def _ok(value: object) -> Response:

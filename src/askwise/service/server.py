@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
+
 from askwise.service.app import App
-from askwise.service.connection import Connection
+from askwise.service.asgi import Asgi
+from askwise.service.edge import server_of
 from askwise.service.house import House
 from askwise.service.logs import log
 from askwise.service.settings import Settings
@@ -19,6 +23,10 @@ FINISH_WITHIN = 20.0
 """Seconds for connections to get their answers when the server ends."""
 
 BACKLOG = 1024
+"""Connections that may wait to be taken."""
+
+SPARE = 128
+"""File descriptors that a worker needs beside those of its connections."""
 
 
 async def work(
@@ -32,38 +40,43 @@ async def work(
     """Serve on this socket until told to stop."""
     loop = asyncio.get_running_loop()
     stop = stop or asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         with contextlib.suppress(RuntimeError, ValueError):  # not in a thread of its own
             loop.add_signal_handler(number, stop.set)
+    settings = msgspec.structs.replace(settings, most_connections=_make_room(settings))
     house = House(settings, worker)
     house.start()
     app = App(house)
-    connections: set[Connection] = set()
-    server = await loop.create_server(
-        lambda: Connection(app, settings.most_body, connections), sock=listening, backlog=BACKLOG
-    )
-    log("info", "serving", worker=worker, port=listening.getsockname()[1])
-    started()
-    while not stop.is_set():
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), 1.0)
-        now = loop.time()
-        for connection in list(connections):
-            connection.tidy(now)
-    server.close()
+
+    def ready() -> None:
+        log("info", "serving", worker=worker, port=listening.getsockname()[1])
+        started()
+
+    server = server_of(Asgi(app, settings), settings, FINISH_WITHIN, ready)
+    serving = asyncio.create_task(server.serve([listening]))
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
     app.routes.is_closing.set()
-    await _finish(connections, loop.time() + FINISH_WITHIN)
+    server.should_exit = True
+    await serving
     app.routes.close()
     await asyncio.to_thread(house.stop)
     log("info", "stopped", worker=worker)
 
 
-async def _finish(connections: set[Connection], deadline: float) -> None:
-    """Wait until everybody who asked was answered."""
-    while connections and asyncio.get_running_loop().time() < deadline:
-        for connection in list(connections):
-            connection.shut_down()
-        await asyncio.sleep(0.01)
+def _make_room(settings: Settings) -> int:
+    """How many connections a worker can have: each needs a file descriptor."""
+    wanted = settings.most_connections + SPARE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted and soft != resource.RLIM_INFINITY:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        if allowed < wanted:
+            most = max(1, allowed - SPARE)
+            log("warning", "few file descriptors are allowed", connections=most)
+            return most
+    return settings.most_connections
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -78,7 +91,11 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket to serve on; several workers have one each, and the kernel spreads connections."""
+    """A socket on which connections wait from now on, until they are taken.
+
+    Several workers have one each, and the kernel spreads connections over them. All are opened by
+    the first process and stay open there, so that a worker that is started again refuses nobody.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,6 +103,7 @@ def listen(settings: Settings) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise OSError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from askwise._documents import prepare
 from askwise.errors import OptionError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -26,6 +27,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     most_body: int = 1 << 20
     most_items: int = 1000
     """Requests in a batch."""
+    most_connections: int = 1000
+    """Of a worker, at a time."""
+    read_within: float = 30.0
+    """Seconds from the first byte of a request to its last."""
+    write_within: float = 30.0
+    """Seconds in which a client that is sent an answer must take a part of it."""
+    idle_within: float = 75.0
+    """Seconds that a connection may be open without a request."""
 
     def __post_init__(self) -> None:
         if not self.authenticates and not is_loopback(self.host):
@@ -33,7 +42,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 f"host {self.host!r} can be reached from elsewhere: without tokens the server "
                 "listens on 127.0.0.1 only"
             )
-        for name, least, most in (("port", 0, 65_535), ("workers", 1, 64)):
+        for name, least, most in (
+            ("port", 0, 65_535),
+            ("workers", 1, 64),
+            ("most_connections", 1, 100_000),
+        ):
             value: Any = getattr(self, name)
             if not least <= value <= most:
                 raise OptionError(f"{name} must be from {least} to {most:,}, got {value}")
@@ -53,3 +66,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+prepare(Settings)

@@ -46,6 +46,7 @@ class TokenBook:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._good: dict[bytes, StoredToken] = {}
+        self._searching = threading.Lock()
         self._searched = 0.0
 
     def renew(self) -> None:
@@ -54,8 +55,18 @@ class TokenBook:
         with self._lock:
             self._good = good
 
-    def find(self, header: bytes | None) -> StoredToken:
-        """The token of an Authorization header, or a refusal that does not repeat it."""
+    def search(self) -> None:
+        """Look for a token that is not known, which may have been made just now.
+
+        That reads the database, so it is done aside, once for all who wait, and not too often.
+        """
+        with self._searching:
+            if time.monotonic() - self._searched > AGAIN:
+                self.renew()
+                self._searched = time.monotonic()
+
+    def find(self, header: bytes | None) -> StoredToken | None:
+        """The token of an Authorization header, if it is known; a refusal does not repeat it."""
         if header is None:
             raise Refusal(401, "header Authorization: Bearer … is missing", "header:Authorization")
         kind, _, text = header.partition(b" ")
@@ -63,13 +74,11 @@ class TokenBook:
             raise Refusal(401, "expected a bearer token", "header:Authorization")
         digest = hashlib.sha256(text.strip()).digest()
         found = self._good.get(digest)
-        if found is None and time.monotonic() - self._searched > AGAIN:
-            self._searched = time.monotonic()
-            self.renew()  # it may have been made just now
-            found = self._good.get(digest)
-        if found is None or not hmac.compare_digest(found.digest, digest):
-            raise Refusal(401, "this token is not known, or was revoked", "header:Authorization")
-        return found
+        return found if found and hmac.compare_digest(found.digest, digest) else None
+
+    def is_good(self, token: StoredToken) -> bool:
+        """Whether a token that was found before is still good."""
+        return token is EVERYTHING or token.digest in self._good
 
 
 def check_scope(token: StoredToken, scope: str, project: str) -> None:

@@ -1,18 +1,20 @@
 """One thread writes: what waits is decided together and committed together.
 
-A group is one transaction; `groups.py` says how it is decided. Should one request fail in a way
-that nobody foresaw, the transaction is taken back and each request of the group is tried again by
-itself. Answers leave after the commit.
+A group is one transaction; `groups.py` says how it is decided. Should it fail, and not because the
+database is gone, a request in it is at fault. Then the transaction is taken back and each half of
+the group is tried again by itself, until the request that fails is alone: it is refused, and all
+others are written. Answers leave after the commit.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from askwise.errors import LedgerError
+from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.desk import Desk
 from askwise.service.errors import Refusal
 from askwise.service.groups import Group, Job, Result
@@ -45,6 +47,8 @@ class Writer:
         """How many transactions were committed."""
         self.committed = 0
         """How many requests were."""
+        self.wrote = self.failed = 0.0
+        """When the ledger was written last, and when that failed last; by the monotonic clock."""
 
     def start(self) -> None:
         """Begin to work."""
@@ -94,21 +98,34 @@ class Writer:
                     log_failure("an answer could not be delivered", error)
 
     def commit(self, jobs: Sequence[Job]) -> list[Result]:
-        """Decide and write all of them; an answer or a refusal for each."""
-        try:
-            group = Group(jobs, self._desk, self._versions)
-            group.foresee(self._ledger)
-            with self._ledger.writing() as writing:
-                results = group.write(writing)
-        except LedgerError as error:
-            log("error", "a group could not be written", error=str(error), requests=len(jobs))
-            why = "the ledger cannot be written now; try again with the same key"
-            return [Refusal(503, why, retry=1)] * len(jobs)
-        except Exception as error:
-            if len(jobs) > 1:
-                return [result for job in jobs for result in self.commit([job])]
-            log_failure("a request could not be decided", error)
-            return [Refusal(500, "this request could not be decided; nothing was written")]
+        """Decide and write all of them, in order; an answer or a refusal for each."""
+        results: list[Result] = []
+        parts = [jobs]
+        """What is left to do, the first of them last."""
+        while parts:
+            part = parts.pop()
+            try:
+                results += self._write(part)
+            except LedgerUnavailableError as error:
+                self.failed = time.monotonic()
+                left = len(jobs) - len(results)
+                log("error", "a group could not be written", error=str(error), requests=left)
+                return results + [_not_now()] * left
+            except Exception as error:
+                if len(part) == 1:
+                    results.append(_refusal(error))
+                else:
+                    half = len(part) // 2
+                    parts += [part[half:], part[:half]]
+        return results
+
+    def _write(self, jobs: Sequence[Job]) -> list[Result]:
+        """Decide and write all of them as one transaction, or none."""
+        group = Group(jobs, self._desk, self._versions)
+        group.foresee(self._ledger)
+        with self._ledger.writing() as writing:
+            results = group.write(writing)
+        self.wrote = time.monotonic()
         self.groups += 1
         self.committed += len(jobs)
         return results
@@ -121,3 +138,20 @@ class Writer:
                 find = partial(self._versions.version, project.id)
                 desk = self._desks[name] = Desk(project, find)
         return desk
+
+
+def _not_now() -> Refusal:
+    why = "the ledger cannot be written now; try again with the same key"
+    return Refusal(503, why, retry=1)
+
+
+def _refusal(error: Exception) -> Refusal:
+    """Of a request that fails by itself."""
+    if isinstance(error, LedgerDataError):
+        log("error", "a request does not fit into the ledger", error=str(error))
+        return Refusal(422, "the ledger cannot hold what this asks for; nothing was written")
+    if isinstance(error, LedgerError):
+        log("error", "a request could not be written", error=str(error))
+        return _not_now()
+    log_failure("a request could not be decided", error)
+    return Refusal(500, "this request could not be decided; nothing was written")

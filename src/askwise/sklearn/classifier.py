@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askwise._extras import need
+from askwise._numbers import as_price
 from askwise._typing import Floats, Integers
 from askwise.bins import is_number
 from askwise.errors import OptionError
@@ -192,7 +193,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         axes.plot(spend, accuracy, marker="o")
         for row in rows:
             axes.annotate(
-                f"{row['reward_value']:g}",
+                as_price(row["reward_value"]),
                 (row["spend"], row["accuracy"]),
                 xytext=(4, -10),
                 textcoords="offset points",

@@ -15,6 +15,7 @@ from askwise.testing.learner_checks import (
     check_compiled_run_equals_the_face,
     check_counts_each_case_once,
     check_policy_is_frozen_and_readable,
+    check_reading_changes_nothing,
     check_refuses_damaged_files,
     check_rewards_come_in_any_order,
     check_same_seed_same_run,
@@ -30,6 +31,7 @@ from askwise.testing.real_life_checks import (
 LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
     check_same_seed_same_run,
     check_saved_and_loaded_goes_on,
+    check_reading_changes_nothing,
     check_compiled_run_equals_the_face,
     check_buys_at_most_m_and_counts_the_cost,
     check_counts_each_case_once,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -57,6 +58,37 @@ def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
         assert_same_future(learner, loaded, model)
 
 
+def check_reading_changes_nothing(make: MakesLearner) -> None:
+    """Whatever is read of a learner, and new counters that it makes, leave it as it was."""
+    for model in models():
+        learner = make(model.problem, rng=8)
+        play(learner, model, 60, np.random.default_rng(3))
+        with tempfile.TemporaryDirectory() as folder:
+            before, after = Path(folder) / "before.askwise", Path(folder) / "after.askwise"
+            learner.save(before)
+            names = {name for kind in type(learner).__mro__ for name in vars(kind)}
+            for name in sorted(n for n in names if isinstance(_found(learner, n), property)):
+                getattr(learner, name)
+            learner.recommend()
+            learner.evidence()
+            fresh = learner.new_statistics()
+            assert fresh.cases == 0
+            assert fresh == learner.new_counters()
+            assert fresh is not learner.statistics
+            learner.save(after)
+            assert _content(before) == _content(after)
+
+
+def _content(path: Path) -> dict[str, bytes]:
+    """What is in a saved learner; a zip file also has the time at which it was written."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _found(learner: object, name: str) -> object:
+    return getattr(type(learner), name, None)
+
+
 def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
     """`simulate` decides, counts and draws just as the same cases do when opened one by one."""
     for model in models():
@@ -76,6 +108,7 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
             assert run.cost.tolist() == [case.cost for case in cases]
             assert run.round.tolist() == rounds
             assert compiled.statistics == face.statistics
+            assert compiled.lengths == face.lengths
             assert_same_future(compiled, face, model)
 
 

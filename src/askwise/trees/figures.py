@@ -6,19 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from askwise._numbers import as_price, shown, with_error
 from askwise.problem import Value
 from askwise.trees.nodes import Look, Reason
 
 NORMAL = 1.96
 """Standard errors on each side of an interval of 95 %."""
+NOISE = 1e-9
+"""A part of β that is nothing but rounding."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Decimals of gains, and of amounts spent."""
+    """Decimals of gains, and of amounts spent, at least; small ones get as many as they need."""
 
     gain: int = 2
     spend: int = 2
+    least: float = 0.0
+    """What is smaller is 0: it is left over from rounding."""
 
     @classmethod
     def of(cls, reward_value: float, costs: Sequence[float]) -> Figures:
@@ -26,23 +31,22 @@ class Figures:
         decimals = max(0, 3 - math.ceil(math.log10(reward_value)))
         least = min((cost for cost in costs if cost > 0), default=1.0)
         finest = next((d for d in range(6) if abs(round(least, d) - least) < 1e-9 * least), 6)
-        return cls(decimals, min(max(decimals, finest), decimals + 3))
+        return cls(decimals, min(max(decimals, finest), decimals + 3), NOISE * reward_value)
 
     def amount(self, spent: float) -> str:
         """What was spent."""
-        return _no_minus_zero(f"{spent:,.{self.spend}f}")
+        return shown(spent, decimals=self.spend, least=self.least)
 
     def gained(self, reason: Reason) -> str:
         """The gain with its interval, if there is any doubt."""
         if reason.gain is None or reason.share == 0:
             return "?"
         error = NORMAL * math.sqrt(reason.variance)
-        doubt = f" ± {error:,.{self.gain}f}" if error > 0 else ""
-        return self.plain_gain(reason.gain) + doubt
+        return with_error(reason.gain, error, decimals=self.gain, least=self.least)
 
     def plain_gain(self, gain: float | None) -> str:
         """A gain alone."""
-        return "?" if gain is None else _no_minus_zero(f"{gain:,.{self.gain}f}")
+        return "?" if gain is None else shown(gain, decimals=self.gain, least=self.least)
 
     def stopped(self, reason: Reason) -> str:
         """What would be done if one stopped here, and what that would gain."""
@@ -72,8 +76,4 @@ def values_of(node: Look, values: Sequence[Value | None], *, titled: bool = Fals
 
 def headline(node: Look) -> str:
     """What is bought, at what price."""
-    return f"buy {' + '.join(node.bought)} ({node.cost:g})"
-
-
-def _no_minus_zero(number: str) -> str:
-    return number.removeprefix("-") if not number.strip("-0.,") else number
+    return f"buy {' + '.join(node.bought)} ({as_price(node.cost)})"

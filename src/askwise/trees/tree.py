@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from askwise.trees.figures import Figures
@@ -16,8 +17,10 @@ class Tree:
     they gain in the end (± 1.96 standard errors), and what would be done if one stopped there.
     """
 
-    def __init__(self, root: Node, figures: Figures) -> None:
+    def __init__(self, root: Node, figures: Figures, note: str = "") -> None:
         self.root = root
+        self.note = note
+        """What is to be known of the estimates, if they are not what one expects."""
         self.figures = figures
         """How numbers are written."""
 
@@ -26,7 +29,8 @@ class Tree:
         return outline(self.root)
 
     def __str__(self) -> str:
-        return text(self.root, self.figures)
+        note = self.note and f"\n\n{self.note}."
+        return text(self.root, self.figures) + note
 
     def __repr__(self) -> str:
         return str(self)
@@ -51,7 +55,8 @@ class Tree:
         """As a list that unfolds, to be put into a page; it brings its own style."""
         from askwise.trees.html import html
 
-        return html(self.root, self.figures)
+        note = self.note and f"<p>{escape(self.note)}.</p>"
+        return html(self.root, self.figures) + note
 
     def _repr_html_(self) -> str:
         return self.html()

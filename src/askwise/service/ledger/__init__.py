@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from askwise._extras import need
+from askwise.service.ledger.address import is_postgres
 from askwise.service.ledger.contract import Ledger
 
 
 def open_ledger(where: str, *, migrate: bool = True) -> Ledger:
     """The ledger at a file name or a postgresql:// address, its schema up to date."""
     ledger: Ledger
-    if where.startswith(("postgresql://", "postgres://")):
+    if is_postgres(where):
         need("psycopg", "service")
         from askwise.service.ledger.postgres import PostgresLedger
 

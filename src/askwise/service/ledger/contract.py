@@ -93,12 +93,23 @@ class StoredToken(NamedTuple):
     """0 while it is good."""
 
 
+LEASE = 10_000_000
+"""Microseconds that a lease is good for, unless it is renewed. One that seems to be good for longer
+was given when the database's clock was ahead of now: it is good for nothing."""
+
+
 class Lease(NamedTuple):
-    """The right to plan, until it expires; a later one has a higher fencing number."""
+    """The right to plan, until it expires; another holder's has a higher fencing number."""
 
     holder: str
     fence: int
-    expires: int
+    left: int
+    """Microseconds until it expires, by the database's clock: nobody else's counts."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nobody but its holder may plan."""
+        return 0 < self.left <= LEASE
 
 
 class Plan(NamedTuple):
@@ -203,8 +214,20 @@ class Ledger(Protocol):
     def plan_failed(self, project: int, failure: str) -> None:
         """Say why no new policy came."""
 
-    def lease(self, holder: str, now: int, until: int) -> Lease:
-        """Take or keep the right to plan, if it is free; returns whose it is."""
+    def lease(self) -> Lease:
+        """Whose right it is to plan; this writes nothing."""
+
+    def take_lease(self, holder: str) -> Lease:
+        """Take or renew the right to plan, unless it is another's; returns whose it is."""
+
+    def release_lease(self, holder: str) -> None:
+        """Give it up, if it is this one's."""
+
+    def is_doubtful(self) -> bool:
+        """Whether it looks as though nothing could be written now; this writes nothing."""
+
+    def prove(self) -> None:
+        """Write something that matters to nobody, as durably as all else; raises if it cannot."""
 
     def tokens(self) -> list[StoredToken]:
         """All tokens, the revoked ones too."""

@@ -7,13 +7,15 @@ case or count in the same cells at once; there is nothing else to take turns at.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
-from askwise.errors import LedgerError
+from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
+from askwise.service.ledger.address import checked, hidden
 from askwise.service.ledger.schema import NEWEST, STEPS
 from askwise.service.ledger.sql import Row, SqlLedger
 
@@ -32,6 +34,25 @@ TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 MANY = 200
 """Rows that are copied rather than sent as arrays, which is faster, but takes longer to begin."""
 
+GONE = ("08", "25", "28", "3D", "42501", "42P01", "53", "57", "58")
+"""How the codes begin of what the server says to everybody: it cannot be reached, it is read-only,
+the account or the tables are missing, the disk is full, it is shutting down, it cannot read."""
+
+UNFIT = ("22", "23", "54")
+"""How the codes begin of what it says about what it was given."""
+
+CANCELLED = "57014"
+"""A statement took longer than the server allows: a smaller one may not."""
+
+ALIVE: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""How soon it is noticed that the other side is gone without a word."""
+
 MIGRATING = 0x61736B77
 """The number of the advisory lock that migrations hold."""
 
@@ -40,6 +61,8 @@ class PostgresSession:
     """A connection to the server."""
 
     locking = " FOR UPDATE"
+    sum = "counters.amount + excluded.amount"
+    now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self.connection = connection
@@ -89,11 +112,12 @@ class PostgresLedger(SqlLedger):
     """A database of a server."""
 
     def __init__(self, address: str) -> None:
-        self.address = address
+        self._address = checked(address)
         self._lock = threading.Lock()
         self._writer: psycopg.Connection[Row] | None = None
         self._local = threading.local()
         self._readers: list[psycopg.Connection[Row]] = []
+        self._lock_of_readers = threading.Lock()
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
@@ -118,31 +142,60 @@ class PostgresLedger(SqlLedger):
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""
-        with self._clearly():
-            connection = getattr(self._local, "connection", None)
-            if connection is None or connection.closed:
-                connection = self._local.connection = self._connect()
-                connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-                connection.read_only = True
-                self._readers.append(connection)
-            with connection.transaction():
-                yield PostgresSession(connection)
+        with self._clearly(), ExitStack() as stack:
+            held: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
+            connection = self._begun(stack, held, self._new_reader)
+            if connection is not held:
+                self._local.connection = connection
+                with self._lock_of_readers:
+                    self._readers = [c for c in self._readers if not c.closed]
+                    self._readers.append(connection)
+            yield PostgresSession(connection)
 
     @contextmanager
     def changing(self) -> Iterator[PostgresSession]:
         """A session that commits at the end, or takes all back."""
         with self._lock, self._clearly():
-            if self._writer is None or self._writer.closed:
-                self._writer = self._connect()
-            connection = self._writer
             try:
-                with connection.transaction():
-                    yield PostgresSession(connection)
+                with ExitStack() as stack:
+                    self._writer = self._begun(stack, self._writer, self._connect)
+                    yield PostgresSession(self._writer)
             except psycopg.Error:
-                self._writer = None
-                with suppress(psycopg.Error):
-                    connection.close()
+                writer = self._writer
+                if writer and writer.info.transaction_status != TransactionStatus.IDLE:
+                    self._writer = None
+                    with suppress(psycopg.Error):
+                        writer.close()
                 raise
+
+    def _begun(
+        self,
+        stack: ExitStack,
+        held: psycopg.Connection[Row] | None,
+        connect: Callable[[], psycopg.Connection[Row]],
+    ) -> psycopg.Connection[Row]:
+        """The connection that is held, in a transaction; a new one, if the server let go of it.
+
+        To begin is to ask the server. Where the answer is that the connection is lost, the server
+        was restarted since: nothing was asked of it yet, so it can be asked on a new one.
+        """
+        if held is not None and not held.closed:
+            try:
+                stack.enter_context(held.transaction())
+                return held
+            except psycopg.OperationalError:
+                if not held.closed:
+                    raise
+        connection = connect()
+        stack.enter_context(connection.transaction())
+        return connection
+
+    def is_doubtful(self) -> bool:
+        """Whether the server only follows another one, or lets nobody write."""
+        sql = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')"
+        with self.reading() as session:
+            (is_following, is_read_only), *_ = session.all(sql)
+        return bool(is_following) or is_read_only == "on"
 
     def tend(self) -> None:
         """The server does so itself."""
@@ -155,15 +208,35 @@ class PostgresLedger(SqlLedger):
                     connection.close()
 
     def _connect(self) -> psycopg.Connection[Row]:
-        return psycopg.connect(self.address, connect_timeout=10, application_name="askwise")
+        return psycopg.connect(self._address, application_name="askwise", **ALIVE)
+
+    def _new_reader(self) -> psycopg.Connection[Row]:
+        connection = self._connect()
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        return connection
 
     @contextmanager
     def _clearly(self) -> Iterator[None]:
-        """What the server says, as one of our own errors; the address may hold a password."""
+        """What the server says, as one of our own errors, and never the password."""
         try:
             yield
         except psycopg.Error as error:
-            raise LedgerError(f"the database: {' '.join(str(error).split())}") from error
+            said = hidden(self._address, " ".join(str(error).split()))
+            raise _kind(error)(f"the database: {said}") from None
+
+
+def _kind(error: psycopg.Error) -> type[LedgerError]:
+    """Whether the database is gone, or this is about what it was given, or neither."""
+    code = error.sqlstate
+    if code is None:  # nothing that a server said
+        is_given = isinstance(error, psycopg.DataError)
+        return LedgerDataError if is_given else LedgerUnavailableError
+    if code.startswith(UNFIT):
+        return LedgerDataError
+    if code.startswith(GONE) and code != CANCELLED:
+        return LedgerUnavailableError
+    return LedgerError
 
 
 def _statement(sql: str) -> Any:

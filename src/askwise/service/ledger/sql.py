@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from askwise.service.ledger.contract import (
     HOUSE,
+    LEASE,
     Event,
     Head,
     Increment,
@@ -27,10 +28,7 @@ Row = tuple[Any, ...]
 
 EVENT = "seq, key, kind, case_id, body, status, answer, at"
 PROJECT = ", ".join(Project._fields)
-ADD = (
-    " ON CONFLICT (project, kind, cell, place) "
-    "DO UPDATE SET amount = counters.amount + excluded.amount"
-)
+ADD = " ON CONFLICT (project, kind, cell, place) DO UPDATE SET amount = {sum}"
 REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 
 
@@ -39,6 +37,10 @@ class Session(Protocol):
 
     locking: str
     """What a SELECT says to hold its rows until the commit."""
+    sum: str
+    """The sum of `counters.amount` and `excluded.amount`: an error if it does not fit."""
+    now: str
+    """Microseconds since 1970, by the database's clock."""
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         """The rows of a query."""
@@ -63,6 +65,7 @@ class SqlWriting:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._add = ADD.format(sum=session.sum)
 
     def lock(self, projects: Sequence[int]) -> dict[int, Head]:
         """Hold these projects until the end, in one order, so that nobody waits in a circle."""
@@ -105,7 +108,7 @@ class SqlWriting:
         with session.together(len(events)):
             insert("events", [(project, *event) for event in events])
             insert("cases", [(project, *case) for case in cases], REPLACE)
-            insert("counters", [(project, *increment) for increment in increments], ADD)
+            insert("counters", [(project, *increment) for increment in increments], self._add)
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 
@@ -167,7 +170,9 @@ class SqlLedger(ABC):
         return [Project(*row) for row in self._all(sql, HOUSE)]
 
     def project(self, name: str) -> Project | None:
-        """The project of that name."""
+        """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
+        if "\0" in name:
+            return None
         sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
         found = self._all(sql, name, HOUSE)
         return Project(*found[0]) if found else None
@@ -244,22 +249,43 @@ class SqlLedger(ABC):
         with self.changing() as session:
             session.change("UPDATE projects SET failure = ? WHERE id = ?", failure, project)
 
-    def lease(self, holder: str, now: int, until: int) -> Lease:
-        """Take or keep the right to plan, if it is free; returns whose it is."""
-        sql = "SELECT holder, fence, expires FROM leases WHERE name = 'replanner'"
+    def lease(self) -> Lease:
+        """Whose right it is to plan; this writes nothing."""
+        with self.reading() as session:
+            return _lease(session)
+
+    def take_lease(self, holder: str) -> Lease:
+        """Take or renew the right to plan, unless it is another's; returns whose it is."""
         with self.changing() as session:
-            lease = Lease(*session.all(sql + session.locking)[0])
-            if lease.holder == holder and now < lease.expires:
-                lease = lease._replace(expires=until)
-            elif now >= lease.expires:
-                lease = Lease(holder, lease.fence + 1, until)
-            else:
-                return lease
+            before = _lease(session, session.locking)
+            if before.holder != holder and before.is_good:
+                return before
+            lease = Lease(holder, before.fence + (before.holder != holder), LEASE)
             session.change(
-                "UPDATE leases SET holder = ?, fence = ?, expires = ? WHERE name = 'replanner'",
+                "UPDATE leases SET holder = ?, fence = ?, "  # noqa: S608
+                f"expires = {session.now} + ? WHERE name = 'replanner'",
                 *lease,
             )
             return lease
+
+    def release_lease(self, holder: str) -> None:
+        """Give it up, if it is this one's."""
+        sql = "UPDATE leases SET expires = 0 WHERE name = 'replanner' AND holder = ?"
+        with self.changing() as session:
+            session.change(sql, holder)
+
+    @abstractmethod
+    def is_doubtful(self) -> bool:
+        """Whether it looks as though nothing could be written now; this writes nothing."""
+
+    def prove(self) -> None:
+        """Write something that matters to nobody, as durably as all else; raises if it cannot.
+
+        It counts up: SQLite writes nothing where all is as it was.
+        """
+        again = " ON CONFLICT (name) DO UPDATE SET fence = leases.fence + 1"
+        with self.changing() as session:
+            session.insert("leases", [("proof", "", 0, 0)], again)
 
     def tokens(self) -> list[StoredToken]:
         """All tokens, the revoked ones too."""
@@ -281,3 +307,8 @@ class SqlLedger(ABC):
     def _all(self, sql: str, *values: Any) -> list[Row]:
         with self.reading() as session:
             return session.all(sql, *values)
+
+
+def _lease(session: Session, locking: str = "") -> Lease:
+    sql = f"SELECT holder, fence, expires - {session.now} FROM leases WHERE name = 'replanner'"  # noqa: S608
+    return Lease(*session.all(sql + locking)[0])

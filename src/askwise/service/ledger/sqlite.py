@@ -20,7 +20,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from askwise.errors import LedgerError
+from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.ledger.schema import NEWEST, STEPS
 from askwise.service.ledger.sql import Row, SqlLedger
 
@@ -37,6 +37,9 @@ WORDS = {
 WAIT = 30_000
 """Milliseconds to wait for somebody who writes without taking turns, such as a backup."""
 
+UNFIT = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+"""What SQLite raises for what it is given. All else is about the file, whoever asks."""
+
 STATEMENTS = 256
 """Prepared ones that are kept."""
 
@@ -47,6 +50,9 @@ of SQLite it would read most pages of their index anew for every group."""
 TOGETHER = (256, 32, 4, 1)
 """Rows of one statement: as many as there are kinds of statements to keep prepared."""
 
+ROOM = 1 << 20
+"""Bytes: with less on the disk, a commit may find none."""
+
 LONG, TOO_LONG = 1_000, 16_000
 """Pages of the log: from LONG on `tend` copies them into the file, aside; from TOO_LONG on, since
 nobody did, whoever commits."""
@@ -56,6 +62,12 @@ class SqliteSession:
     """A connection to the file."""
 
     locking = ""
+    sum = (
+        "CASE typeof(counters.amount + excluded.amount) WHEN 'integer' "
+        "THEN counters.amount + excluded.amount END"
+    )
+    """Where it does not fit, SQLite would go on with a float: NULL is refused instead."""
+    now = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
 
     def __init__(self, path: str) -> None:
         self.connection = apsw.Connection(path, statementcachesize=STATEMENTS)
@@ -100,7 +112,10 @@ class SqliteSession:
                 part = rows[done : done + together]
                 places = f"({', '.join('?' * len(part[0]))})"
                 sql = f"INSERT INTO {table} VALUES {', '.join([places] * together)}{then}"  # noqa: S608
-                self.connection.execute(sql, list(chain.from_iterable(part)))
+                try:
+                    self.connection.execute(sql, list(chain.from_iterable(part)))
+                except OverflowError as error:
+                    raise LedgerDataError(f"{table}: {error}") from error
                 done += together
 
 
@@ -168,11 +183,20 @@ class SqliteLedger(SqlLedger):
             except BaseException as error:
                 with suppress(apsw.Error):
                     session.connection.execute("ROLLBACK")
-                if isinstance(error, apsw.Error):
+                if isinstance(error, apsw.Error) and not isinstance(error, UNFIT):
                     # whatever the disk did, a new connection believes only what is in the file
                     self._writer = None
                     session.connection.close(True)
                 raise
+
+    def is_doubtful(self) -> bool:
+        """Whether the disk is nearly full or read-only, or the folder is gone."""
+        try:
+            disk = os.statvfs(Path(self.path).resolve().parent)
+        except OSError:
+            return True
+        free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+        return bool(disk.f_flag & os.ST_RDONLY) or free * disk.f_frsize < ROOM
 
     def tend(self) -> None:
         """Copy a long log into the file: most of it while others write, so that they hardly wait
@@ -230,5 +254,7 @@ def _clearly(path: str) -> Iterator[None]:
     """What SQLite says, as one of our own errors."""
     try:
         yield
+    except UNFIT as error:
+        raise LedgerDataError(f"{path}: {error}") from error
     except apsw.Error as error:
-        raise LedgerError(f"{path}: {error}") from error
+        raise LedgerUnavailableError(f"{path}: {error}") from error

@@ -1,4 +1,4 @@
-// How numbers are written: with as many decimals as matter for this problem.
+// How numbers are written: three significant digits of what matters for this problem.
 
 const LOCALE = "en-US";
 
@@ -12,20 +12,27 @@ export class Figures {
     let finest = 0;
     while (finest < 6 && Math.abs(Number(least.toFixed(finest)) - least) > 1e-9 * least) finest += 1;
     this.finest = Math.min(Math.max(this.decimals, finest), this.decimals + 3);
+    this.least = 1e-6 * Math.max(beta, least); // below it, a number is as good as 0
   }
 
   gain(number) {
-    return isNumber(number) ? fixed(number, this.decimals) : "?";
+    return isNumber(number) ? fixed(number, this.places(number, this.decimals)) : "?";
   }
 
   amount(number) {
-    return isNumber(number) ? fixed(number, this.finest) : "?";
+    return isNumber(number) ? fixed(number, this.places(number, this.finest)) : "?";
+  }
+
+  /** As many decimals as usual here, or as three significant digits need. */
+  places(number, usual) {
+    if (Math.abs(number) < this.least) return usual;
+    return Math.max(usual, Math.min(12, 2 - Math.floor(Math.log10(Math.abs(number)))));
   }
 
   /** With its sign. */
   difference(number) {
     if (!isNumber(number)) return "?";
-    const text = fixed(Math.abs(number), this.decimals);
+    const text = fixed(Math.abs(number), this.places(number, this.decimals));
     if (Number(text.replaceAll(",", "")) === 0) return text;
     return `${number < 0 ? "−" : "+"}${text}`;
   }
@@ -44,6 +51,13 @@ function fixed(number, decimals) {
 export const plain = (number) => number.toLocaleString(LOCALE, { maximumFractionDigits: 6 });
 
 export const whole = (number) => Math.round(number).toLocaleString(LOCALE);
+
+/** What the next look costs after those that were bought: the first of a panel pays its fee too. */
+export function priceOf(problem, name, bought) {
+  const isDue = ({ observations }) => observations.includes(name) && !observations.some((one) => bought.includes(one));
+  const fees = (problem.panels ?? []).filter(isDue).map(({ fee }) => fee);
+  return fees.reduce((sum, fee) => sum + fee, problem.observations.find((o) => o.name === name).cost ?? 0);
+}
 
 /** A part of all cases. */
 export function share(part) {

@@ -3,7 +3,7 @@
 import { get, path, post } from "./api.js";
 import { pathOf } from "./cases.js";
 import { during, field, fill, h, say, section } from "./dom.js";
-import { many } from "./figures.js";
+import { many, plain, priceOf } from "./figures.js";
 
 export class Follow {
   /** mayDecide: whether the token allows more than to look. */
@@ -87,8 +87,10 @@ export class Follow {
   }
 
   observing(one) {
-    const price = (name) => this.problem.observations.find((o) => o.name === name);
-    const inputs = one.wanted.map((name) => this.input(price(name), true));
+    const inputs = one.wanted.map((name, k) => {
+      const cost = priceOf(this.problem, name, [...one.path, ...one.wanted.slice(0, k)]);
+      return this.input({ ...this.problem.observations.find((o) => o.name === name), cost }, true);
+    });
     if (!this.mayDecide) return h("p", {}, `It wants ${one.wanted.join(", ")}.`);
     const button = h("button", { type: "submit" }, "That is what was seen");
     const send = during(button, this.refusal, async () => {
@@ -130,7 +132,7 @@ export class Follow {
   /** Where a value is chosen, or a number typed that falls between edges. */
   input(observation, required) {
     const { name, values = [], edges, fails, other, cost } = observation;
-    const words = observation.given || !required ? name : `${name} (${this.figures.amount(cost)})`;
+    const words = observation.given || !required ? name : `${name} (${plain(cost)})`;
     if (edges || other !== undefined) {
       const typed = h("input", { name, required: required && !fails, autocomplete: "off" });
       const hint = edges ? `a number or a date; the edges are ${edges.join(", ")}` : `${values.join(", ")}, or anything else`;

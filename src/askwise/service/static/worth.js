@@ -12,7 +12,7 @@ export class Worth {
     this.figures = figures;
     const { element, body } = section(
       "What one may pay for each",
-      "The break-even price is the highest at which the best policy still buys, as believed today: above it, one does better without. “Adds” is what a case gains by having the observation at today's price.",
+      "The break-even price is the highest at which the best policy still buys, as believed today: above it, one does better without. “Adds” is what a case gains by having the observation at today's price. Prices are those that are paid: the fee of a panel is in that of its first.",
     );
     this.element = element;
     this.rows = h("tbody", {});
@@ -25,7 +25,7 @@ export class Worth {
   }
 
   show(worth, cases) {
-    const order = (o) => o.break_even ?? (o.share === null ? -1 : Infinity);
+    const order = (o) => (o.break_even === null ? (o.share === null ? -1 : Infinity) : o.break_even + o.fees);
     const sorted = [...worth.observations].sort((a, b) => order(b) - order(a));
     fill(this.rows, sorted.map((o) => this.row(o, cases)));
   }
@@ -33,14 +33,14 @@ export class Worth {
   row(o, cases) {
     const { figures } = this;
     const unknown = o.share === null;
-    const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(o.break_even);
+    const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(o.break_even + o.fees);
     const often = cases ? `${whole(o.bought)} (${share(o.bought / cases)})` : "0";
     const cell = (title, text, kind) => h("td", { "data-title": title, class: kind }, text);
     return h(
       "tr",
       { class: !unknown && (o.break_even === null || o.break_even > o.cost) ? null : "idle" },
       h("th", { scope: "row" }, o.name),
-      cell("price today", plain(o.cost)),
+      cell("price today", plain(o.cost + o.fees)),
       cell("bought so far", often),
       cell("worth buying in", unknown ? "–" : share(o.share)),
       cell("adds", unknown ? "–" : figures.gain(o.adds)),
@@ -51,12 +51,13 @@ export class Worth {
 }
 
 /** The share of the cases that buy as the price rises: steps, and a line at today's price. */
-export function demand({ name, cost, demand: pieces }) {
-  const prices = pieces.map((piece) => piece.price);
+export function demand({ name, cost: own, fees, demand: pieces }) {
+  const cost = own + fees;
+  const prices = pieces.map((piece) => piece.price + fees);
   const end = 1.15 * Math.max(...prices, cost) || 1;
   const x = (price) => 2 + (price / end) * (WIDE - 4);
   const y = (part) => LOW - part * (LOW - 5);
-  const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
+  const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price + fees).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
   const words = `${name}: bought in ${share(pieces[0].share)} of the cases if free, never from ${plain(prices.at(-1))} on; today's price is ${plain(cost)}`;
   const written = Number(end.toPrecision(2));
   return s(

@@ -1,0 +1,91 @@
+"""`--option name=value`: a text as what the option of a learner takes."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Union, get_args, get_origin
+
+from askwise.cli.app import name_value_pairs
+from askwise.errors import OptionError
+from askwise.learners import BaseLearner
+
+TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+NOTHING = ("none", "null")
+
+
+def options_of(kind: type[BaseLearner], given: list[str] | None) -> dict[str, Any]:
+    """The options of a learner as given on the command line, each of the type that it takes."""
+    parameters = list(inspect.signature(kind, eval_str=True).parameters.values())
+    known = {p.name: p.annotation for p in parameters[1:] if p.name != "rng"}
+    options = {}
+    for name, text in name_value_pairs("--option", given):
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise OptionError(f"learner {kind.name} has no option {name!r}, expected: {names}")
+        options[name] = _read(name, text.strip(), known[name])
+    return options
+
+
+def _read(name: str, text: str, annotation: Any) -> Any:
+    """The text as the first of the types that it can be."""
+    is_union = get_origin(annotation) in (Union, types.UnionType)
+    taken = [kind for kind in _READERS if kind in _kinds(annotation, is_union=is_union)]
+    for kind in taken:
+        try:
+            return _READERS[kind][1](text)
+        except ValueError:
+            continue
+    expected = " or ".join(_READERS[kind][0] for kind in taken)
+    raise OptionError(f"--option {name}={text}: {name} takes {expected}")
+
+
+def _kinds(annotation: Any, *, is_union: bool) -> list[Any]:
+    """The types that an option takes; one without a type may take any."""
+    if annotation in (inspect.Parameter.empty, Any):
+        return list(_READERS)
+    parts = get_args(annotation) if is_union else (annotation,)
+    return [get_origin(part) or part for part in parts]
+
+
+def _nothing(text: str) -> None:
+    if text.lower() not in NOTHING:
+        raise ValueError
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in TRUE + FALSE:
+        raise ValueError
+    return text.lower() in TRUE
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)  # 1e5, as people write a large one
+        if not number.is_integer():
+            raise ValueError from None
+        return int(number)
+
+
+def _names(text: str) -> list[str]:
+    if "," not in text:
+        raise ValueError
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _text(text: str) -> str:
+    return text
+
+
+_READERS: dict[Any, tuple[str, Callable[[str], Any]]] = {
+    types.NoneType: ("none", _nothing),
+    bool: ("true or false", _truth),
+    int: ("a whole number", _whole),
+    float: ("a number", float),
+    Sequence: ("names with commas between them", _names),
+    str: ("a text", _text),
+}
+"""What each type is called, and how it is read; the strictest first."""

@@ -1,0 +1,61 @@
+"""Learning from cases that were counted elsewhere: statistics, or another learner of the same kind.
+
+What a learner has learned is a sum: its statistics, and what it tallies beside them. Sums are added
+exactly. A learner may also keep where its estimates stand, from which the next ones go on. Those
+cannot be added, so they are worked out anew from the sums: it does not matter who is merged into
+whom, nor in which order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise.errors import OptionError, StatisticsError
+from askwise.learners.base import BaseLearner
+from askwise.learners.memory import Knowledge
+from askwise.statistics import Statistics
+
+
+def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
+    """Add what the other has counted; nothing changes if it does not fit.
+
+    The other is copied before the learner is locked: two may be merged into each other at a time.
+    """
+    if not learner.is_mergeable:
+        raise StatisticsError(f"{learner.name} learns from more than statistics hold")
+    if isinstance(other, BaseLearner):
+        known = _knowledge(learner, other)
+    elif isinstance(other, Statistics):
+        if learner.tallies():
+            raise StatisticsError(
+                f"{learner.name} with this model learns from more than statistics hold: merge the "
+                "learner that counted them, merge(other), not merge(other.statistics)"
+            )
+        known = Knowledge(other, {})
+    else:
+        raise StatisticsError(f"expected Statistics, or a learner of the same kind, got {other!r}")
+    with learner.lock:
+        learner.statistics += known.statistics
+        for name, array in learner.tallies().items():
+            np.add(array, known.tallies[name], out=array)
+        learner.merged(known.statistics.cases)
+
+
+def _knowledge(learner: BaseLearner, other: BaseLearner) -> Knowledge:
+    """A copy of what the other learner knows, if it fits."""
+    if other is learner:
+        raise StatisticsError("a learner cannot be merged into itself: its cases would count twice")
+    if type(other) is not type(learner):
+        raise StatisticsError(
+            f"a learner of the same kind can be merged: {learner.name} and {other.name} differ"
+        )
+    for name, value in learner.options.items():
+        if other.options[name] != value:
+            raise OptionError(
+                f"learners with the same options can be merged: {name} is {value!r} here and "
+                f"{other.options[name]!r} in the other"
+            )
+    if other.lattice != learner.lattice:
+        raise StatisticsError("learners of two different problems cannot be merged")
+    with other.lock:
+        return Knowledge(other.statistics, other.tallies()).copy()

@@ -1,0 +1,81 @@
+"""Policies for cases with something on file, or with prices of their own: as many as fit."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.environments import Population
+from askwise.learners import own_policies
+from askwise.testing import random_model
+
+MODEL = random_model(np.random.default_rng(2), (3, 3, 3, 3, 3), actions=2, max_observations=4)
+
+KINDS = {
+    "sim-oos": lambda: aw.SimOOS(MODEL.problem, rng=1),
+    "joint": lambda: aw.Learner(MODEL.problem, plan="simultaneous", rng=1),
+    "psrl": lambda: aw.PSRL(MODEL.problem, plan="simultaneous", rng=1),
+}
+
+
+def starts_of(lattice):
+    """Everything that may be on file, with one to four observations, two times over."""
+    some = [lattice.index_of(dict(zip(chosen, digits, strict=True)))
+            for n in range(1, 5)
+            for chosen in itertools.combinations(range(5), n)
+            for digits in itertools.product(range(3), repeat=n)]  # fmt: skip
+    return some * 2
+
+
+def decided(learner, start):
+    policy = learner.policy
+    own = learner.own_policy(policy, learner.lattice, start, learner.lattice.subset_of(start))
+    looks = own.looks(start)
+    states = [start]
+    for i in looks:
+        states = [child for s in states for child in learner.lattice.children(s, i)]
+    return looks, [own.act(state) for state in states]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_thousands_of_starts_stay_within_bounds_and_are_decided_the_same(kind, monkeypatch):
+    found = {}
+    for most in (2**16, 2**62):
+        monkeypatch.setattr(own_policies, "MOST_BYTES", most)
+        learner = KINDS[kind]()
+        aw.simulate(learner, Population(MODEL), steps=300, rng=1)
+        starts = starts_of(learner.lattice)
+        assert len(starts) > 1500
+        found[most], held = [], []
+        for start in starts:
+            learner.rng = np.random.default_rng(start)  # psrl draws when it plans
+            found[most].append(decided(learner, start))
+            assert learner._own.bytes <= most
+            held.append(len(learner._own))
+        assert held[-1] < len(starts) // 4 or most > 2**16
+    assert found[2**16] == found[2**62]
+
+
+def test_what_was_asked_for_last_is_kept(monkeypatch):
+    learner = KINDS["sim-oos"]()
+    aw.simulate(learner, Population(MODEL), steps=100, rng=1)
+    policy, lattice = learner.policy, learner.lattice
+    first, *others = starts_of(lattice)[:300]
+
+    def own(start):
+        return learner.own_policy(policy, lattice, start, lattice.subset_of(start))
+
+    kept = own(first)
+    size = learner._own.bytes
+    monkeypatch.setattr(own_policies, "MOST_BYTES", 10 * size)
+    for start in others:
+        own(start)
+        assert own(first) is kept
+        assert len(learner._own) <= 10
+    monkeypatch.setattr(own_policies, "MOST_BYTES", 0)  # the newest is kept whatever its size
+    assert own(others[0]) is own(others[0])
+    assert len(learner._own) == 1
+    learner.replan()
+    assert len(learner._own) == 0
+    assert learner._own.bytes == 0

@@ -1,0 +1,157 @@
+"""The right to plan: by the clock of the database, never stuck, and idle without a write."""
+
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from askwise.service.messages import Opening
+from askwise.service.policies import Versions
+from askwise.service.replanner import Replanner
+from askwise.service.writer import Writer
+from serving import (  # noqa: F401 (fixtures)
+    ask,
+    create,
+    database_fixture,
+    ledger_fixture,
+    postgres_fixture,
+)
+
+HOUR = 3_600_000_000
+MINE = " WHERE name = 'replanner'"
+
+
+@pytest.fixture(name="writer")
+def writer_fixture(ledger):
+    """A project with something to plan."""
+    writer = Writer(ledger, Versions(ledger))
+    create(writer)
+    ask(writer, Opening())
+    return writer
+
+
+def set_lease(ledger, expires):
+    """Somebody holds it until then, microseconds since 1970."""
+    with ledger.changing() as session:
+        session.change(
+            f"UPDATE leases SET holder = 'elsewhere', fence = 7, expires = ?{MINE}", expires
+        )
+
+
+def lease_row(ledger):
+    with ledger.reading() as session:
+        return session.all(f"SELECT holder, fence, expires FROM leases{MINE}")[0]
+
+
+def now():
+    return time.time_ns() // 1000
+
+
+@pytest.mark.parametrize("ahead", [20, 3600, 10**9])
+def test_a_lease_of_the_future_is_taken_over_and_that_is_said(ledger, writer, capfd, ahead):
+    """Such a one was given when a clock was ahead; it must not stop planning until then."""
+    set_lease(ledger, now() + ahead * 1_000_000)
+    replanner = Replanner(ledger)
+    assert replanner.step() == 1
+    assert ledger.project("clinic").version == 2
+    assert lease_row(ledger)[1] == 8  # whoever had it cannot publish any more
+    lines = [msgspec.json.decode(line) for line in capfd.readouterr().err.splitlines()]
+    (said,) = [line for line in lines if "taken over" in line["what"]]
+    assert said["level"] == "error"
+    assert ahead - 5 <= said["seconds"] <= ahead
+
+
+def test_a_lease_that_is_good_is_left_alone(ledger, writer):
+    set_lease(ledger, now() + 5_000_000)
+    assert Replanner(ledger).step() == 0
+    assert lease_row(ledger)[0] == "elsewhere"
+    set_lease(ledger, now() - 1)
+    assert Replanner(ledger).step() == 1
+
+
+@pytest.mark.parametrize("off", [-HOUR, HOUR])
+def test_a_lease_goes_by_the_clock_of_the_database(ledger, writer, monkeypatch, off):
+    """A process whose own clock is wrong neither takes a lease too early nor keeps it for ever."""
+    good = Replanner(ledger)
+    assert good.step() == 1
+    ask(writer, Opening())
+    real = time.time_ns
+    with monkeypatch.context() as wrong:
+        wrong.setattr(time, "time_ns", lambda: real() + off * 1000)
+        assert Replanner(ledger).step() == 0  # it is another's
+        ledger.release_lease(good._holder)
+        assert Replanner(ledger).step() == 1
+    left = lease_row(ledger)[2] - now()
+    assert 0 < left <= 10_000_000
+
+
+def test_a_clock_that_was_set_back_does_not_put_plans_off(ledger, writer, monkeypatch):
+    with ledger.changing() as session:  # a plan of the future, which one new event does not outdate
+        session.change(
+            "UPDATE projects SET planned = ?, seq = 1001, watermark = 1000 WHERE id = 1",
+            now() + HOUR,
+        )
+    replanner = Replanner(ledger)
+    assert [replanner._is_due(p) for p in ledger.projects()] == [True]
+    assert replanner.step() == 1
+    assert abs(ledger.project("clinic").planned - now()) < HOUR / 2
+
+
+def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
+    monkeypatch.setattr("askwise.service.replanner.LOOKS_EVERY", 0.005)
+    monkeypatch.setattr("askwise.service.replanner.LEASE", 30_000)
+    create(Writer(ledger, Versions(ledger)))
+    log = Path(f"{database}-wal")
+    before = lease_row(ledger), log.stat() if log.exists() else None
+    looked = threading.Event()
+    looks, read = [], ledger.projects
+
+    def projects():
+        looks.append(1)
+        if len(looks) > 20:
+            looked.set()
+        return read()
+
+    monkeypatch.setattr(ledger, "projects", projects)
+    replanner = Replanner(ledger)
+    running = threading.Thread(target=replanner.run)
+    running.start()
+    try:
+        assert looked.wait(60)
+        after = lease_row(ledger), log.stat() if log.exists() else None
+        assert after == before
+    finally:
+        replanner.stop()
+        running.join()
+
+
+def test_a_lease_is_renewed_when_little_of_it_is_left(ledger, writer, monkeypatch):
+    taken, take = [], ledger.take_lease
+
+    def take_lease(holder):
+        taken.append(holder)
+        return take(holder)
+
+    monkeypatch.setattr(ledger, "take_lease", take_lease)
+    replanner = Replanner(ledger)
+    for _ in range(5):
+        ask(writer, Opening())
+        assert replanner.step() == 1
+    assert len(taken) == 1
+    with ledger.changing() as session:
+        session.change(f"UPDATE leases SET expires = ?{MINE}", now() + 4_000_000)
+    ask(writer, Opening())
+    assert replanner.step() == 1
+    assert len(taken) == 2
+    assert lease_row(ledger)[1] == 1
+
+
+def test_who_ends_gives_up_the_lease(ledger, writer):
+    first = Replanner(ledger)
+    assert first.step() == 1
+    first.stop()
+    first.run()
+    ask(writer, Opening())
+    assert Replanner(ledger).step() == 1
