@@ -12,7 +12,6 @@ from askwise._documents import replace_file
 from askwise._numbers import as_price, shown
 from askwise._pages import page, safe
 from askwise.evidence import Beliefs, Counted
-from askwise.learners.believing import limits_of
 from askwise.models import Model
 from askwise.trees import Act, Node, Reason, Tree
 from askwise.trees.figures import Figures, share
@@ -113,11 +112,7 @@ def explain(
 
     A fitted log brings its own notes on what it can say, unless others are given.
     """
-    said = list(getattr(source, "notes", ()) if notes is None else notes)
-    statistics = getattr(source, "statistics", None)
-    limits = "" if statistics is None else limits_of(statistics)
-    if limits and f"{limits}." not in said:
-        said.append(f"{limits}.")
+    said = getattr(source, "notes", ()) if notes is None else notes
     return Explanation(worth(source, plan=plan), title=title, notes=said)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from askwise.lattice import Lattice
-from askwise.learners.believing import limits_of
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Looks, Roles
 from askwise.statistics import Statistics
@@ -25,7 +24,7 @@ def notes_of(
 ) -> tuple[str, ...]:
     """The sentences about one log."""
     if decisions is None or statistics is None:
-        return _of_records(lattice, statistics)
+        return _of_records(lattice)
     looks: Looks = roles.looks or "at once"
     notes = [_LOOKS[looks], _REWARDS, *_untried(statistics)]
     if (decisions.digits >= 0).all():
@@ -67,15 +66,13 @@ _REWARDS = (
 )
 
 
-def _of_records(lattice: Lattice, statistics: Statistics | None) -> tuple[str, ...]:
-    limits = "" if statistics is None else limits_of(statistics)
+def _of_records(lattice: Lattice) -> tuple[str, ...]:
     return (
         "Everything is known in every row, the reward of every action too, so every state of at "
         f"most {lattice.m} looks is a fair sample: policies that buy at once and policies that "
         "look one after the other can both be learned without bias.",
         "This is so for cases like these: records that are complete because only some cases were "
         "looked at completely say nothing of the others.",
-        *([f"{limits}."] if limits else []),
     )
 
 
