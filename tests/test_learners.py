@@ -78,9 +78,13 @@ def test_learns_the_oracle_policy(kind):
     oracle = aw.oracle.simultaneous if kind is aw.SimOOS else aw.oracle.sequential
     for cost in (1.0, 12.0, 21.0):
         model = aw.environments.breast_cancer(cost)
-        learner = kind(model.problem)
-        aw.simulate(learner, aw.environments.Population(model), steps=100_000, rng=0)
-        assert learner.policy.evaluate(model) > 0.97 * oracle(model).value
+        best, follows = oracle(model).value, []
+        for seed in range(4):
+            learner = kind(model.problem)
+            aw.simulate(learner, aw.environments.Population(model), steps=100_000, rng=seed)
+            assert learner.recommend().evaluate(model) > 0.985 * best
+            follows.append(learner.policy.evaluate(model))  # it may be trying something out
+        assert np.mean(follows) > 0.98 * best
 
 
 def test_rounds_end_when_a_count_doubles():

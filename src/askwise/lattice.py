@@ -203,10 +203,12 @@ class Lattice(States):
 
     def price(self, index: int, looks: tuple[int, ...]) -> float:
         """What these looks cost together in a state."""
-        if self.is_plain:
-            return sum(self.observations[i].cost for i in looks)
-        before = self.charged(index)
-        return self.tariff.cost_of(sorted((*before, *looks))) - self.tariff.cost_of(before)
+        total = sum(self.observations[i].cost for i in looks)
+        if not self.is_plain:
+            due = {k for i in looks for k in self.tariff.panels_of(i)}
+            due -= {k for i in self.charged(index) for k in self.tariff.panels_of(i)}
+            total += sum(self.tariff.fee[k].item() for k in sorted(due))
+        return total
 
     @cached_property
     def refunds(self) -> Floats:

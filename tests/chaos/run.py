@@ -116,6 +116,7 @@ def admin_token(db: str) -> str:
 def create_project(port: int, token: str) -> None:
     """The project that all patients are of."""
     headers = {"authorization": f"Bearer {token}", "idempotency-key": "the-project"}
+    headers["content-type"] = "application/json"
     body = msgspec.json.encode({"name": PROJECT, "problem": PROBLEM})
     for _ in range(20):  # a new token is known within a second
         answer = httpx.post(

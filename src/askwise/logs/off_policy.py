@@ -128,9 +128,9 @@ def off_policy(
     ...     "propensity": [0.75, 0.75, 0.75, 0.25, 0.75, 0.75, 0.75, 0.25] * 50,
     ... }
     >>> print(off_policy(oracle.sequential(model), log))
-    ips    0.9 (0.8433 to 0.9567)
-    snips  0.9 (0.9 to 0.9)
-    dr     0.9 (0.9 to 0.9)
+    ips    0.9000 (0.8433 to 0.9567)
+    snips  0.900 (0.900 to 0.900)
+    dr     0.900 (0.900 to 0.900)
     300 of 400 rows agree with the policy, worth 300 rows
     """
     if not isinstance(policy, Policy):
