@@ -187,7 +187,11 @@ class PostgresLedger(SqlLedger):
                 if not held.closed:
                     raise
         connection = connect()
-        stack.enter_context(connection.transaction())
+        try:
+            stack.enter_context(connection.transaction())
+        except psycopg.Error:  # the server is about to go again
+            connection.close()
+            raise
         return connection
 
     def is_doubtful(self) -> bool:
