@@ -149,9 +149,7 @@ class Case:
         """What was spent on observations so far; what was on file is free."""
         lattice = self._lattice
         if self.start < lattice.contexts:
-            if lattice.is_plain:
-                return float(lattice.subset_costs[self.subset])
-            return lattice.spent(self.state_index)
+            return lattice.spent(self.state_index, self.subset)
         bought = {i for i, _ in self.path}
         return lattice.tariff.cost_of([i for i in lattice.charged(self.state_index) if i in bought])
 

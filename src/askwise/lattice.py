@@ -190,11 +190,15 @@ class Lattice(States):
             total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
         return total
 
-    def spent(self, index: int) -> float:
-        """What was spent in a state."""
-        if not self.tariff.has_refunds:
-            return float(self.subset_costs[self.subset_of(index)])
-        return self.tariff.cost_of(self.charged(index))
+    def spent(self, index: int, subset: int = -1) -> float:
+        """What was spent in a state, whose subset may be given.
+
+        Prices of one case are not worked out for all subsets, of which there may be many.
+        """
+        known: Floats | None = self.__dict__.get("subset_costs")
+        if known is None or self.tariff.has_refunds:
+            return self.tariff.cost_of(self.charged(index))
+        return known.item(self.subset_of(index) if subset < 0 else subset)
 
     def charged(self, index: int) -> list[int]:
         """What was bought in a state and not refunded, in ascending order."""

@@ -87,7 +87,8 @@ class App:
                 route, target = self._route(request)
                 name = route.name
                 token = await self._check_token(request, route.scope, target.project)
-                request.body = await read()
+                if request.method not in READS:
+                    request.body = await read()
                 answer = route.handle(request, target._replace(token=token))
             if not isinstance(answer, Response):
                 answer = await answer

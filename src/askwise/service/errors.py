@@ -13,6 +13,9 @@ from askwise.service.messages import Flaw, ProblemDetails
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
 
+LONGEST = 1000
+"""Characters of a sentence that says what is wrong."""
+
 
 class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure)
     """What is answered instead; nothing has changed."""
@@ -26,6 +29,8 @@ class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure
         retry: int = 0,
         allowed: Sequence[str] = (),
     ) -> None:
+        if len(detail) > LONGEST:  # it may repeat what was asked, for each of a thousand items
+            detail = f"{detail[:LONGEST]} … (cut off)"
         super().__init__(detail)
         self.status = status
         self.detail = detail

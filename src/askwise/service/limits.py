@@ -16,7 +16,8 @@ T = TypeVar("T")
 MOST_DEEP = 32
 """Levels of lists and objects."""
 
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+"""A text, or one that does not end: then nothing is left to be looked through again."""
 _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
@@ -27,6 +28,9 @@ def read_body(request: Request, decoder: msgspec.json.Decoder[T]) -> T:
     kind = request.headers.get(b"content-type", b"" if body else b"application/json")
     if kind.split(b";")[0].strip().lower() != b"application/json":
         raise Refusal(415, "expected Content-Type: application/json", "header:Content-Type")
+    coding = request.headers.get(b"content-encoding", b"identity")
+    if coding.strip().lower() != b"identity":
+        raise Refusal(415, "expected a body without Content-Encoding", "header:Content-Encoding")
     try:
         return decoder.decode(body or b"{}")
     except AskwiseError as error:

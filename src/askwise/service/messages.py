@@ -27,7 +27,10 @@ Key = Annotated[
 ]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
-Seen = str | Whole | float | None
+Text = Annotated[str, Meta(max_length=200)]
+"""As long as a declared value may be: what is counted as another one is kept, too."""
+
+Seen = Text | Whole | float | None
 """A value, a number or a date for its bin, or null for a look that failed."""
 
 

@@ -8,9 +8,11 @@ goes on from; the rest is what cases follow.
 from __future__ import annotations
 
 import inspect
+import io
 import tempfile
 import threading
 import time
+import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +46,9 @@ LOOKS_BACK = 8
 AGAIN = 10.0
 """Seconds after which a version that could not be read is tried again: it may have been mended."""
 
-MOST_HELD = 256
-"""How many versions a process keeps at hand, of all projects together."""
+MOST_HELD, MOST_BYTES = 256, 256 * 2**20
+"""How many versions a process keeps at hand beside the newest of each project, and how large they
+are together, unpacked."""
 
 
 class Planned(NamedTuple):
@@ -131,11 +134,18 @@ def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
 
 def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:
     """The learner of this version."""
+    return _read_version(ledger, project, version)[0]
+
+
+def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearner, int]:
+    """The learner of this version, and the bytes that it has unpacked."""
     plan = ledger.plan(project, version)
     if plan is None:
         raise LedgerError(f"project {project} has no policy of version {version}")
     try:
-        return from_blob(plan.blob)
+        learner = from_blob(plan.blob)
+        with zipfile.ZipFile(io.BytesIO(plan.blob)) as archive:
+            return learner, sum(part.file_size for part in archive.infolist())
     except Exception as error:  # whatever is in there, it is this project's alone
         log("error", "a policy cannot be read", project=project, version=version, error=str(error))
         raise LedgerError(f"the policy of version {version} cannot be read") from error
@@ -165,6 +175,8 @@ class Versions:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, int], Planned] = OrderedDict()
+        self._sizes: dict[tuple[int, int], int] = {}
+        """Bytes of each of those, unpacked."""
         self._newest: dict[int, int] = {}
         self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
         """Versions that could not be read: when, and why."""
@@ -199,7 +211,7 @@ class Versions:
         if error and time.monotonic() - since < AGAIN:
             raise LedgerError(error)
         try:
-            learner = read_version(self._ledger, project, version)
+            learner, size = _read_version(self._ledger, project, version)
         except LedgerUnavailableError:
             raise
         except LedgerError as unreadable:
@@ -209,6 +221,16 @@ class Versions:
         with self._lock:
             self._unreadable.pop((project, version), None)
             self._held[project, version] = planned
-            while len(self._held) > MOST_HELD:
-                self._held.popitem(last=False)
+            self._sizes[project, version] = size
+            self._let_go((project, version))
         return planned
+
+    def _let_go(self, new: tuple[int, int]) -> None:
+        """Keep what was fetched last, and the newest version of each project."""
+        older = [key for key in self._held if key != new and self._newest.get(key[0]) != key[1]]
+        held = sum(self._sizes[key] for key in older)
+        for place, key in enumerate(older):
+            if held <= MOST_BYTES and len(older) - place <= MOST_HELD:
+                return
+            held -= self._sizes.pop(key)
+            del self._held[key]

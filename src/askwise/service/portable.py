@@ -221,6 +221,7 @@ class _Arrival:
             raise LedgerError("the file has a policy after events")
         if line.version in self._blobs:
             raise LedgerError(f"the file has two policies of version {line.version}")
+        self._check_learner(line.version, from_blob(line.blob, check_size))
         if self._blobs:
             self._writing.add_plan(self._number, plan)
         else:
@@ -276,8 +277,7 @@ class _Arrival:
         if version not in self._held:
             if version not in self._blobs:
                 raise LedgerError(f"the file has no policy of version {version}")
-            learner = from_blob(self._blobs[version], check_size)
-            self._check_learner(version, learner)
+            learner = from_blob(self._blobs[version])
             self._held[version] = Planned(version, learner, learner.policy)
         return self._held[version]
 

@@ -56,7 +56,7 @@ class Routes(Deciding):
 
     def close(self) -> None:
         """Read no more."""
-        self._readers.shutdown()
+        self._readers.shutdown(cancel_futures=True)
         self._maker.shutdown(cancel_futures=True)
         self._reasons.close()
 
