@@ -84,7 +84,7 @@ def gains(learner, policy, values, means, rng):
     """What cases gain that follow a policy, what it tries included, by the true means."""
     lattice = learner.lattice
     digits = np.ascontiguousarray(values[:, list(lattice.order)]).astype(np.int16)
-    tags, statistics = rng.integers(1 << 62, size=len(values)), learner.mind.new_statistics()
+    tags, statistics = rng.integers(1 << 62, size=len(values)), learner.new_statistics()
     tallies = () if learner.model_name == "joint" else (AdditiveModel(lattice).tallies,)
     states, actions = policy.run(statistics, *tallies, tags, digits, means)
     earned = means[np.arange(len(actions)), actions]
