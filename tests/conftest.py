@@ -37,6 +37,14 @@ def _plain_kernels():
             setattr(askwise._kernels, name.rpartition(".")[2], module)
 
 
+LONG = ("test_service_machine.py", "test_service_schema.py", "test_chaos.py", "test_import.py")
+"""What takes longest begins first, so that no processor waits for it in the end."""
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture(params=["compiled", "plain"])
 def kernels(request):
     """Runs a test with the kernels compiled, then again with the same kernels interpreted."""
