@@ -29,7 +29,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from askwise.reports.drawing import INK, MUTED, PAPER, SERIES, save, style
+from askwise.reproduction.drawing import INK, MUTED, PAPER, SERIES, save, style
 from askwise.sklearn import CostAwareClassifier
 
 FOLDS = 5

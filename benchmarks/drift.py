@@ -27,10 +27,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from askwise import LEARNERS
-from askwise.environments import Population, stream
-from askwise.learners import BaseLearner
+from askwise.learners import LEARNERS, BaseLearner
 from askwise.simulation import simulate
+from askwise.simulation.environments import Population, stream
 from drift_worlds import REWARD_VALUE, STRETCH, Desk, Drift, drifts
 
 SEEDS = 10

@@ -15,9 +15,9 @@ import numpy as np
 
 import learning_many
 import learning_small
-from askwise import LEARNERS
-from askwise.environments import Environment
 from askwise.estimation.joint import count_cells
+from askwise.learners import LEARNERS
+from askwise.simulation.environments import Environment
 
 CASES = 20_000
 AT_A_TIME = 125

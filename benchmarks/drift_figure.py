@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from askwise.reports.drawing import GRID, INK, MUTED, PAPER, SERIES, save, style
+from askwise.reproduction.drawing import GRID, INK, MUTED, PAPER, SERIES, save, style
 from drift import PIECE, RECENT, recent
 from drift_worlds import STRETCH, Drift
 

@@ -113,7 +113,7 @@ def is_like_one_by_one(path: Path) -> bool:
     import duckdb
 
     rows = duckdb.sql(f"SELECT * FROM '{path}' LIMIT {SAMPLE}").to_arrow_table().to_pylist()
-    statistics = aw.Statistics(aw.Lattice(PROBLEM))
+    statistics = aw.Statistics(aw.states.Lattice(PROBLEM))
     for row in rows:
         looks = row["order"].split(",") if row["order"] else []
         seen = {name: row[name] for name in looks}

@@ -30,10 +30,10 @@ from rich.console import Console
 
 import learning_many
 import learning_small
-from askwise import LEARNERS
-from askwise.environments import Environment
 from askwise.errors import TooLargeError
+from askwise.learners import LEARNERS
 from askwise.simulation import simulate
+from askwise.simulation.environments import Environment
 from learning_tables import Row, beaten, details, show, summary
 
 MOMENTS = 1_000, 5_000, 20_000, 50_000, 100_000, 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from askwise.reports.drawing import GRID, INK, MUTED, PAPER, SERIES, save, style
+from askwise.reproduction.drawing import GRID, INK, MUTED, PAPER, SERIES, save, style
 
 SHOWN = {
     "Learner": (SERIES[0], "solid", 2.6),

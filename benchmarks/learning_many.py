@@ -2,7 +2,7 @@
 
 Each has a *core*: a known model of the observations that matter, at seeded places among the others.
 The others are drawn apart from the core and from the rewards, so they never help, and the best
-possible gain is that of the core alone, exact by `askwise.oracle`. Nothing here ever holds a table
+possible gain is that of the core alone, exact by `aw.oracle`. Nothing here ever holds a table
 over all the observations. A reward is 1 with the core's probability, else 0; β is 100.
 
 Each environment belongs to one half. Constants of a learner may be chosen on the half "chosen-on";
@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from askwise import Model, Observation, Problem, oracle
-from askwise._typing import Choices, Floats, Integers
-from askwise.environments.base import Draws
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.simulation.environments.base import Draws
 
 REWARD_VALUE = 100.0
 

@@ -23,7 +23,13 @@ from typing import Literal
 import numpy as np
 
 from askwise import Model, Observation, Problem, oracle
-from askwise.environments import Draws, Environment, Population, breast_cancer, random_model
+from askwise.simulation.environments import (
+    Draws,
+    Environment,
+    Population,
+    breast_cancer,
+    random_model,
+)
 
 REWARD_VALUE = 100.0
 WORTHLESS = 0.01

@@ -25,12 +25,12 @@ import numpy as np
 from scipy.optimize import linprog
 
 from askwise import Observation, Problem
+from askwise._kernels.radii import Radii
+from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.optimistic import optimistic_estimates, practical_radii
-from askwise.lattice import Lattice
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.radii import Radii
-from askwise.statistics import UNIT, Statistics
+from askwise.states import Lattice
 
 PLANNERS = "simultaneous", "sequential"
 SOLVER_GOAL = 1_000  # times faster, at least

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise import SeqOOS, SimOOS, oracle
-from askwise.environments import Population, breast_cancer
+from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
-from askwise.models import Model
 from askwise.policy import SimultaneousPolicy
 from askwise.simulation import simulate
+from askwise.simulation.environments import Population, breast_cancer
 from askwise.testing import random_model
 
 CASES, SEEDS = 100_000, 5

@@ -1,7 +1,7 @@
 """Which estimate to recommend by: what the recommended policy gains less than the best one.
 
-Populations are drawn by seed from families. One constant, `CAUTION` of `askwise.evidence`, was
-chosen on the seeds below 100; the others report. Run: `python benchmarks/recommending.py --kept`.
+Populations are drawn by seed from families. One constant, `CAUTION` of `estimation/evidence.py`,
+was chosen on the seeds below 100; the others report. Run: `python benchmarks/recommending.py --kept`.
 """
 
 import argparse
@@ -11,9 +11,9 @@ from collections import defaultdict
 import numpy as np
 
 import askwise as aw
-from askwise.environments import Population
-from askwise.evidence import Counted
+from askwise.estimation.evidence import Counted
 from askwise.learners.recommending import recommended
+from askwise.simulation.environments import Population
 
 CASES = 1_000, 5_000, 20_000, 100_000
 CAUTIONS = 0.0, 0.5, 1.0, 2.0

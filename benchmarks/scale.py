@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askwise import Observation, Problem, SeqOOS, SimOOS, simulate
-from askwise.environments import Draws, Population, breast_cancer
 from askwise.estimation.optimistic import optimistic_estimates
-from askwise.layout import count_states
 from askwise.learners.optimistic import OptimisticLearner
+from askwise.simulation.environments import Draws, Population, breast_cancer
+from askwise.states.layout import count_states
 
 DOUBLING, EXACT = CLOCKS = "doubling", "exact"
 LEARNERS: dict[str, type[OptimisticLearner]] = {"Sim-OOS": SimOOS, "Seq-OOS": SeqOOS}
@@ -278,8 +278,8 @@ def draw(rows: list[Measured], path: Path) -> None:
     """The time of a decision against the number of states."""
     from matplotlib.ticker import EngFormatter, NullLocator
 
-    from askwise.reports.drawing import KNOWN, MUTED, PAPER, blank, save, style
-    from askwise.reports.labels import End, label_ends
+    from askwise.reproduction.drawing import KNOWN, MUTED, PAPER, blank, save, style
+    from askwise.reproduction.labels import End, label_ends
 
     series, ends = [], []
     for name in LEARNERS:

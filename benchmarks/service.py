@@ -34,13 +34,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 import askwise as aw
-from askwise.service.errors import Refusal
-from askwise.service.groups import Job, Operation
+from askwise.service.decisions.transactions import Job, Operation
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import CaseAnswer, Observing, Opening, Rewarding
+from askwise.service.http.problems import Refusal
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
-from askwise.service.messages import CaseAnswer, Observing, Opening, Rewarding
-from askwise.service.policies import Versions
-from askwise.service.writer import Writer
+from askwise.service.replanning.versions import Versions
 from service_beside import GROWS, beside_hostile
 from service_server import PROJECT, postgres, serving
 from service_turns import by_turns
@@ -64,7 +64,7 @@ ONE, TWO, BATCHED, REPLANNING, RESTART, SINGLY, TOGETHER_TOO, SLOWER, GROWN, LOS
 )
 PLANS_WITHOUT_PAUSE = """
 import sys
-from askwise.service import replanner
+from askwise.service.replanning import replanner
 from askwise.service.ledger import open_ledger
 replanner.AT_LATEST, replanner.LOOKS_EVERY = 0, 0.01
 planner = replanner.Replanner(open_ledger(sys.argv[1]))

@@ -25,7 +25,7 @@ import uvloop
 
 import service_load
 from askwise.service.ledger import open_ledger
-from askwise.service.replay import verify
+from askwise.service.replanning.replay import verify
 from service_server import HERE, PROJECT, Server, Values, serving
 
 CONNECTIONS = 32

@@ -15,11 +15,11 @@ from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
-from askwise.service.app import App
-from askwise.service.asgi import Asgi
-from askwise.service.house import House
-from askwise.service.processes import _be_quick, first_token
-from askwise.service.settings import Settings
+from askwise.service.http.app import App
+from askwise.service.http.asgi import Asgi
+from askwise.service.operations.processes import _be_quick, first_token
+from askwise.service.operations.project_store import House
+from askwise.service.operations.settings import Settings
 
 
 async def main(db: str) -> None:

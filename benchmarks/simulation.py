@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askwise import Problem, SeqOOS, SimOOS, simulate
-from askwise.environments import Draws, Population, breast_cancer, stream
 from askwise.learners import BaseLearner
 from askwise.simulation import Run
+from askwise.simulation.environments import Draws, Population, breast_cancer, stream
 
 STEPS, SEED, ROUNDS = 200_000, 0, 3
 CVXPY_CASES, VW_CASES, MABWISER_CASES = 500, 20_000, 2_000

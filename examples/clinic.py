@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 import askwise as aw
-from askwise.environments import Population
 from askwise.simulation import simulate
+from askwise.simulation.environments import Population
 
 CONDITIONS = {"healthy": 0.80, "benign": 0.12, "malignant": 0.08}
 

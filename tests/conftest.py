@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("askwise", deadline=None, derandomize=True)
 settings.load_profile("askwise")
 
+FOLDER = Path(askwise._kernels.__file__).parent
 KERNELS = tuple(
-    path.stem
-    for path in Path(askwise.__file__).parent.glob("_kernels/*.py")
+    ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+    for path in sorted(FOLDER.rglob("*.py"))
     if path.stem != "__init__"
 )
 
@@ -34,7 +35,8 @@ def _plain_kernels():
         numba.config.DISABLE_JIT = False
         sys.modules.update(compiled)
         for name, module in compiled.items():  # importing had put the plain ones there
-            setattr(askwise._kernels, name.rpartition(".")[2], module)
+            package, _, last = name.rpartition(".")
+            setattr(sys.modules[package], last, module)
 
 
 LONG = ("test_service_machine.py", "test_service_schema.py", "test_chaos.py", "test_import.py")

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 import askwise as aw
-from askwise.service.creating import creation_of
-from askwise.service.groups import Operation
+from askwise.service.decisions.creating import creation_of
+from askwise.service.decisions.transactions import Operation
+from askwise.service.http.messages import ChosenLearner, NewProject
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import ChosenLearner, NewProject
-from askwise.service.rehearsing import rehearse
-from askwise.service.server import listen, work
-from askwise.service.settings import Settings
-from askwise.service.tokens import new_token
+from askwise.service.operations.settings import Settings
+from askwise.service.operations.tokens import new_token
+from askwise.service.operations.worker import listen, work
+from askwise.service.replanning.warm_up import rehearse
 from chaos.databases import postgres_server
 
 PROBLEM = aw.Problem(

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise import Lattice, Learner, Observation, Problem, oracle, simulate
-from askwise.environments import Population, random_model
-from askwise.environments.base import Draws
+from askwise import Learner, Observation, Problem, oracle, simulate
+from askwise._kernels.radii import Radii
 from askwise.errors import FileError
 from askwise.estimation.estimates import Estimates
-from askwise.learners.compact import SequentialTree, SimultaneousTree
 from askwise.learners.saving import read
-from askwise.planning.compact import children_of, compact_tree, follow_sets
-from askwise.radii import Radii
+from askwise.planning.trees import children_of, compact_tree, follow_sets
+from askwise.policy.tree_policies import SequentialTree, SimultaneousTree
+from askwise.simulation.environments import Population, random_model
+from askwise.simulation.environments.base import Draws
+from askwise.states import Lattice
 from askwise.testing import play, see
 
 
@@ -63,7 +64,7 @@ def test_a_set_is_looked_at_whatever_it_shows():
 
 def a_tree(explore, *, blind=False):
     """Looks at 3, then after a 1 (or always, if blind) at 5."""
-    from askwise._kernels.additive_cases import Tree
+    from askwise._kernels.policy.tree_cases import Tree
 
     look = np.array([3, 5, 5, -1, -1, -1, -1] if blind else [3, -1, 5, -1, -1], np.int16)
     action = np.arange(len(look), dtype=np.int16) % 2
@@ -72,7 +73,13 @@ def a_tree(explore, *, blind=False):
 
 
 def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
-    from askwise._kernels.additive_cases import FOLLOW, PAIR_FIRST, SINGLES_LAST, kind_of, next_look
+    from askwise._kernels.policy.tree_cases import (
+        FOLLOW,
+        PAIR_FIRST,
+        SINGLES_LAST,
+        kind_of,
+        next_look,
+    )
 
     lattice, tree = Lattice(problem([2] * 8, m=3)), a_tree(0.5)
     tags = np.random.default_rng(8).integers(1 << 62, size=4_000).tolist()

@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from askwise import Observation, Problem, oracle
-from askwise._kernels.additive_groups import Data, Effects, draw_effects, evidence, residuals
-from askwise._kernels.joint import marginalise, maximise, project
+from askwise._kernels.estimation.additive_groups import (
+    Data,
+    Effects,
+    draw_effects,
+    evidence,
+    residuals,
+)
+from askwise._kernels.estimation.shortlist import marginalise, maximise, project
+from askwise.counting import Statistics
 from askwise.estimation.additive import AdditiveModel, contrasts
 from askwise.estimation.shortlist import Beliefs, Shortlist, cell_features, draw_weights
-from askwise.lattice import Lattice
 from askwise.planning import plan_sequential
-from askwise.statistics import Statistics
+from askwise.states import Lattice
 from askwise.testing import random_model
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_REWARD_VALUE
-from askwise.environments import random_model
+from askwise.counting import PAID_UNIT
 from askwise.errors import (
     AskwiseError,
     FileError,
@@ -18,14 +17,15 @@ from askwise.errors import (
     ProblemError,
     StatisticsError,
 )
+from askwise.problem.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_REWARD_VALUE
+from askwise.service.dashboard.summaries import summary
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Observing, Opening
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Head, Increment
-from askwise.service.messages import Observing, Opening
-from askwise.service.policies import Versions
-from askwise.service.readings import summary
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
-from askwise.statistics import PAID_UNIT
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
+from askwise.simulation.environments import random_model
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -89,7 +89,7 @@ def test_a_problem_file_is_refused_with_the_place_and_the_bound(tmp_path, suffix
 
 @pytest.mark.parametrize("amount", TOO_LARGE + NO_AMOUNT)
 def test_prices_that_are_told_later_have_the_same_bound(amount):
-    learner = aw.FixedSet(problem(), observations=["mri"])
+    learner = aw.baselines.FixedSet(problem(), observations=["mri"])
     with pytest.raises(ProblemError, match="'mri': cost"):
         learner.reprice({"mri": amount})
     with pytest.raises(ProblemError, match="'mri': cost"):
@@ -115,7 +115,7 @@ def test_a_budget_is_bounded_too(budget):
 
 
 def test_merged_payments_never_overflow():
-    lattice = aw.Lattice(problem())
+    lattice = aw.states.Lattice(problem())
     half = aw.Statistics(lattice)
     half.paid_sums[0], half.paid_counts[0] = round(0.6 * LARGEST_SUM / PAID_UNIT), 1000
     total = aw.Statistics(lattice) + half

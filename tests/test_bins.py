@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwise import ContextualUCB, Lattice, Observation, Problem, Statistics
-from askwise.environments import Table
+from askwise import Observation, Problem, Statistics
 from askwise.errors import CaseError, FileError, ProblemError, TableError
+from askwise.learners.baselines import ContextualUCB
+from askwise.simulation.environments import Table
+from askwise.states import Lattice
 
 
 def clinic(*observations):

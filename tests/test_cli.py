@@ -11,9 +11,9 @@ import cli_reference
 from askwise.cli import app, main
 from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
-from askwise.environments import Population, Table, model_at_random
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS
+from askwise.simulation.environments import Population, Table, model_at_random
 
 CLINIC = """\
 observations:
@@ -109,7 +109,7 @@ def test_a_random_population_is_the_librarys(folder, problem):
 def test_a_saved_learner_goes_on(folder, problem):
     simulate("--learner", "psrl", "--seed", "1", "--save", "clinic.askwise")
     population = Population(model_at_random(np.random.default_rng(0), problem))
-    other = aw.PSRL(problem, rng=1)
+    other = aw.baselines.PSRL(problem, rng=1)
     aw.simulate(other, population, steps=500, rng=1)
     runs = [
         aw.simulate(learner, population, steps=300, rng=2)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askwise import Observation, Problem, cuts
-from askwise.bins import bin_of
 from askwise.errors import OptionError, TableError
-from askwise.scales import first_of, shortest
+from askwise.problem.bins import bin_of
+from askwise.problem.scales import first_of, shortest
 
 numbers = st.integers(-50, 50) | st.floats(-1e6, 1e6, allow_subnormal=False)
 with_ties = st.lists(st.integers(0, 8), min_size=10, max_size=60)

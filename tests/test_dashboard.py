@@ -13,15 +13,15 @@ import msgspec
 import pytest
 
 from askwise.service.ledger import open_ledger
-from askwise.service.replanner import Replanner
-from askwise.service.tokens import new_token
+from askwise.service.operations.tokens import new_token
+from askwise.service.replanning.replanner import Replanner
 from serving import PROBLEM, served
 
 CHROMIUM = Path("/usr/bin/chromium")
 NEEDED = pytest.mark.skipif(
     not CHROMIUM.exists(), reason="there is no Chromium: apt-get install chromium"
 )
-ASSETS = resources.files("askwise.service").joinpath("static")
+ASSETS = resources.files("askwise.service.dashboard").joinpath("static")
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective));
@@ -355,7 +355,9 @@ def test_by_day_there_is_a_point_for_every_day(open_page, server, ask, monkeypat
     for ago in (2, 1, 0):
         now = time.time_ns() - ago * 86_400 * 10**9
         days.append(time.strftime("%Y-%m-%d", time.gmtime(now // 10**9)))
-        monkeypatch.setattr("askwise.service.groups.time", SimpleNamespace(time_ns=lambda t=now: t))
+        monkeypatch.setattr(
+            "askwise.service.decisions.transactions.time", SimpleNamespace(time_ns=lambda t=now: t)
+        )
         decide(ask, "days", 6)
     monkeypatch.undo()
     found = ask("/projects/days/summary")["days"]

@@ -177,7 +177,11 @@ def test_what_a_page_names_exists(page):
 
 
 def test_names_that_do_not_exist_are_found_out():
-    for dotted in ("askwise.nothing", "askwise.lattice.Lattice.nothing", "askwise.oracle.nothing"):
+    for dotted in (
+        "askwise.nothing",
+        "askwise.states.lattice.Lattice.nothing",
+        "askwise.policy.oracle.nothing",
+    ):
         with pytest.raises((AttributeError, ImportError)):
             resolve(dotted)
 

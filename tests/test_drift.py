@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import askwise as aw
-from askwise.environments import Population, random_model
+from askwise.counting import Statistics
+from askwise.counting import forgetting as memories
+from askwise.counting.change import Cells, contradict, largest_by_chance
+from askwise.counting.forgetting import Knowledge, Memory
 from askwise.errors import FileError, OptionError
-from askwise.estimation.change import Cells, contradict, largest_by_chance
-from askwise.lattice import Lattice
-from askwise.learners import memory as memories
-from askwise.learners.memory import Knowledge, Memory
 from askwise.simulation import simulate
-from askwise.statistics import Statistics
+from askwise.simulation.environments import Population, random_model
+from askwise.states import Lattice
 from askwise.testing import LEARNER_CHECKS, play, see
 
 FORGETFUL = {
@@ -112,11 +112,11 @@ class Ledger:
 
 
 @pytest.mark.parametrize("detect", [False, True])
-@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.NCCUCRL2, aw.Learner])
+@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.baselines.NCCUCRL2, aw.Learner])
 @given(EVENTS, st.sampled_from([8, 16]))
 @settings(max_examples=25)
 def test_what_is_remembered_is_what_the_blocks_counted(kind, detect, events, window):
-    if kind is aw.NCCUCRL2 and detect:
+    if kind is aw.baselines.NCCUCRL2 and detect:
         return  # it has no such option
     ledger = Ledger(kind, window=window, **({"detect": True} if detect else {}))
     memory, learner = ledger.learner.memory, ledger.learner
@@ -272,7 +272,7 @@ def test_recovers_from_an_obvious_change(kind, options):
 
 def test_ncc_ucrl2_forgets_rewards_but_not_what_it_saw():
     model = random_model(np.random.default_rng(1), [2, 2])
-    learner = aw.NCCUCRL2(model.problem, window=80)
+    learner = aw.baselines.NCCUCRL2(model.problem, window=80)
     play(learner, model, 1_000, np.random.default_rng(0))
     assert learner.statistics.visits[0] == learner.statistics.cases == 1_000
     assert 70 < learner.statistics.action_counts.sum() <= 80
@@ -281,7 +281,7 @@ def test_ncc_ucrl2_forgets_rewards_but_not_what_it_saw():
 @pytest.mark.parametrize("window", [7, 0, 8.0, True, "8"])
 def test_windows_are_checked(window):
     problem = random_model(np.random.default_rng(1), [2, 2]).problem
-    for kind in (aw.SeqOOS, aw.Learner, aw.NCCUCRL2):
+    for kind in (aw.SeqOOS, aw.Learner, aw.baselines.NCCUCRL2):
         with pytest.raises(OptionError, match="window must be a whole number of at least 8"):
             kind(problem, window=window)
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import chisquare
 
 import askwise as aw
-from askwise.environments import (
+from askwise.errors import ModelError, OptionError, TableError
+from askwise.simulation.environments import (
     CHUNK,
     Population,
     Table,
@@ -19,7 +20,6 @@ from askwise.environments import (
     stream,
     wisconsin,
 )
-from askwise.errors import ModelError, OptionError, TableError
 
 CLINIC = aw.Problem(
     observations=[

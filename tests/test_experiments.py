@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from askwise.errors import MissingExtraError, OptionError
-from askwise.experiments import Cell, Job, run_job, run_sweep, sweep
+from askwise.simulation.experiments import Cell, Job, run_job, run_sweep, sweep
 
 JOBS = [
     Job(learner=learner, cost=cost, seed=seed, steps=1000, options=options)
@@ -25,7 +25,7 @@ JOBS = [
 SCRIPT = """
 import sys
 import msgspec
-from askwise.experiments import Job, run_sweep
+from askwise.simulation.experiments import Job, run_sweep
 
 if __name__ == "__main__":
     backend, jobs, address = sys.argv[1], msgspec.json.decode(sys.argv[2], type=list[Job]), None

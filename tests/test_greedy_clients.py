@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.service import policies
-from askwise.service.errors import LONGEST, Refusal
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.bodies import check_depth
+from askwise.service.http.messages import Opening
+from askwise.service.http.problems import LONGEST, Refusal
 from askwise.service.ledger import open_ledger
-from askwise.service.limits import check_depth
-from askwise.service.messages import Opening
-from askwise.service.policies import Versions
-from askwise.service.replanner import Replanner
-from askwise.service.writer import Writer
+from askwise.service.replanning import versions as policies
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.versions import Versions
 from serving import PROBLEM, ask, create, served
 from test_service import as_json, get, post, send
 
@@ -104,7 +104,7 @@ def test_prices_of_one_case_are_not_worked_out_for_all_subsets():
         reward_value=100.0,
         panels=[aw.Panel(observations=names[:10], fee=0.3)],
     )
-    lattice = aw.Lattice(problem)
+    lattice = aw.states.Lattice(problem)
     own = lattice.priced({"o3": 2.7})
     states = np.random.default_rng(0).integers(lattice.size, size=200).tolist()
     alone = [own.spent(state) for state in states]

@@ -5,12 +5,12 @@ import secrets
 import numpy as np
 import pytest
 
-from askwise.service.desk import Desk
-from askwise.service.groups import Answer, Group, Operation
-from askwise.service.messages import Cancelling, Observing, Opening, Rewarding
-from askwise.service.policies import Versions
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.decisions.deciding import Desk
+from askwise.service.decisions.transactions import Answer, Group, Operation
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,

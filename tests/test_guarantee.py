@@ -10,13 +10,13 @@ import pytest
 
 import askwise as aw
 import reference
-from askwise.environments import Population
+from askwise._kernels.radii import Radii
+from askwise.counting import UNIT
+from askwise.estimation.models import Model
 from askwise.estimation.optimistic import Confidence, optimistic_estimates, theorem_radii
 from askwise.learners import LEARNERS
-from askwise.models import Model
 from askwise.planning import plan_sequential
-from askwise.radii import Radii
-from askwise.statistics import UNIT
+from askwise.simulation.environments import Population
 from askwise.testing import random_model, see
 
 DELTA = 0.01
@@ -163,7 +163,7 @@ def unlucky_plan(radii):
     Everything else was counted a million times, just as likely as it is.
     """
     model = hard_model()
-    lattice = aw.Lattice(model.problem)
+    lattice = aw.states.Lattice(model.problem)
     statistics = aw.Statistics(lattice)
     probability, reward = model.marginals(lattice)
     n = 1_000_000
@@ -189,7 +189,7 @@ def test_one_unlucky_look_does_not_pin_it_for_ever():
     """
     model = hard_model()
     best = aw.oracle.sequential(model)
-    schedule = theorem_radii(aw.Lattice(model.problem), "sequential", delta=DELTA)
+    schedule = theorem_radii(aw.states.Lattice(model.problem), "sequential", delta=DELTA)
     u, plan = unlucky_plan(schedule.at(10**6))
     assert best.values[u] == pytest.approx(0.8 - 3 / 32)
     assert plan.next[u] == 0
@@ -235,7 +235,7 @@ def test_learners_without_the_guarantee_have_linear_regret(make, oracle, cases):
 def test_regret_is_below_the_bound_of_the_theorem(kind):
     """With the constant 1; random choice is above it."""
     model, cases = hard_model(), 1_000_000
-    lattice = aw.Lattice(model.problem)
+    lattice = aw.states.Lattice(model.problem)
     best = ORACLES[kind](model).value
     states, subsets, outcomes = lattice.size, lattice.subsets, lattice.most_outcomes
     curve = math.sqrt(states * cases * math.log(cases / DELTA))

@@ -7,8 +7,8 @@ from gymnasium.utils.env_checker import check_env
 
 import askwise as aw
 import askwise.gym
-from askwise.environments import Population, Table, random_model
 from askwise.errors import CaseError, ModelError, OptionError
+from askwise.simulation.environments import Population, Table, random_model
 from askwise.testing.playing import models
 
 MODELS = list(models())
@@ -55,7 +55,7 @@ def at_random(rng):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_rewards_of_an_episode_are_the_gain_of_the_case(model):
-    env, lattice = gymnasium.make(ID, model=model).unwrapped, aw.Lattice(model.problem)
+    env, lattice = gymnasium.make(ID, model=model).unwrapped, aw.states.Lattice(model.problem)
     rng = np.random.default_rng(0)
     env.reset(seed=1)
     for _ in range(200):
@@ -155,7 +155,7 @@ def random_value(lattice, model, state=0):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_random_agent_earns_what_it_is_worth(model):
-    lattice = aw.Lattice(model.problem)
+    lattice = aw.states.Lattice(model.problem)
     probability, _ = model.marginals(lattice)
     exact = sum(probability[g] * random_value(lattice, model, g) for g in range(lattice.contexts))
     env = askwise.gym.CostlyObservations(model=model)

@@ -13,12 +13,12 @@ import pytest
 
 import askwise as aw
 from askwise.errors import AskwiseError, FileError, LedgerError, TooLargeError
-from askwise.service.creating import load_learner
+from askwise.service.decisions.creating import load_learner
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Observing, Opening, Rewarding
-from askwise.service.policies import Versions
-from askwise.service.portable import export_project, import_file, import_project
-from askwise.service.writer import Writer
+from askwise.service.operations.export import export_project, import_file, import_project
+from askwise.service.replanning.versions import Versions
 from serving import ask, create, decoded
 
 
@@ -144,7 +144,7 @@ BOMB = 1500
 LIMITED = """
 import resource, sys
 import askwise as aw
-from askwise.service.creating import load_learner
+from askwise.service.decisions.creating import load_learner
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     {load}(sys.argv[1])

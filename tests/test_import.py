@@ -46,7 +46,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     )
     code = """
 import numpy as np
-from askwise._kernels.plans import simultaneous
+from askwise._kernels.planning.plans import simultaneous
 offsets, visits, out = np.array([0, 1, 3]), np.array([2, 1, 1]), np.empty(2)
 sets = np.zeros(1, np.int64)
 stop = np.array([0.0, 0.0, 1.0])
@@ -54,7 +54,7 @@ simultaneous(offsets, stop, visits, np.zeros(2), 1.0, 0.0, 0.0, out, sets)
 print(out[1])
 """
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "0.8535533905932737\n"  # ½ + √½ / 2
-    kernel = tmp_path / "askwise" / "_kernels" / "optimism.py"
+    kernel = tmp_path / "askwise" / "_kernels" / "planning" / "optimism.py"
     text = kernel.read_text(encoding="utf-8")
     kernel.write_text(text.replace("budget = 0.5 * total", "budget = 0.0 * total"), "utf-8")
     left_over = list(tmp_path.rglob("*.nbi"))
@@ -68,10 +68,10 @@ def test_a_served_policy_is_followed_without_numba(tmp_path):
     """A worker answers at once after it was started: nothing is compiled or loaded from a cache."""
     code = """
 import sys
-from askwise.service.house import House
-from askwise.service.settings import Settings
+from askwise.service.operations.project_store import House
+from askwise.service.operations.settings import Settings
 from serving import ask, create, decoded
-from askwise.service.messages import Observing, Opening, Rewarding
+from askwise.service.http.messages import Observing, Opening, Rewarding
 
 def play(house):
     case = decoded(ask(house.writer, Opening()))
@@ -100,11 +100,11 @@ house.ledger.close()
 
 def test_after_a_rehearsal_no_request_waits_for_the_compiler():
     code = """
-from askwise.environments import breast_cancer
-from askwise.service.creating import creation_of
-from askwise.service.messages import ChosenLearner, NewProject
-from askwise.service.policies import Planned, from_blob
-from askwise.service.reasons import policy_tree, worth
+from askwise.simulation.simulate.environments import breast_cancer
+from askwise.service.decisions.creating import creation_of
+from askwise.service.http.messages import ChosenLearner, NewProject
+from askwise.service.replanning.versions import Planned, from_blob
+from askwise.service.dashboard.explanations import policy_tree, worth
 
 additive = ChosenLearner("learner", {"model": "additive"})
 for chosen in (ChosenLearner(), additive, ChosenLearner("seq-oos"), ChosenLearner("sim-oos")):
@@ -113,5 +113,5 @@ for chosen in (ChosenLearner(), additive, ChosenLearner("seq-oos"), ChosenLearne
     planned = Planned(1, learner, learner.policy)
     policy_tree(planned), worth(planned)
 """
-    run("from askwise.service.rehearsing import rehearse; rehearse()")
+    run("from askwise.service.replanning.warm_up import rehearse; rehearse()")
     assert run(code).stderr == ""

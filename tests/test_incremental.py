@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population, random_model
+from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
 
 BETA = 100.0
@@ -35,7 +35,7 @@ def shaped(seed, shape):
 def assert_same(policy, full):
     """The same values and choices wherever the policy can lead, and so to the same end."""
     lattice = full.lattice
-    if isinstance(policy, aw.SimultaneousPolicy):
+    if isinstance(policy, aw.policy.SimultaneousPolicy):
         assert policy.subset == full.subset
         assert policy.value == full.value
         for state in lattice.states(policy.subset):

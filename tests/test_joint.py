@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import askwise as aw
-from askwise.environments import Population, breast_cancer, random_model
+from askwise.counting import UNIT, Statistics
 from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.estimation.anova import agreement, effect_variances, inverse_covariance
 from askwise.estimation.joint import FLOOR, MASS, JointModel
-from askwise.lattice import Lattice
 from askwise.learners.learner import Learner
 from askwise.learners.saving import read
 from askwise.simulation import simulate
-from askwise.statistics import UNIT, Statistics
+from askwise.simulation.environments import Population, breast_cancer, random_model
+from askwise.states import Lattice
 from askwise.testing import check_learner, play
 
 VALUES = [2, 3, 2]
@@ -60,7 +60,7 @@ def plain_step(lattice, seen, p):
 
 
 def test_a_step_of_em(kernels):
-    from askwise._kernels.joint_population import improve_population, marginals
+    from askwise._kernels.estimation.joint_population import improve_population, marginals
 
     lattice, statistics = some_counts(0)
     model = JointModel(lattice)
@@ -120,7 +120,7 @@ def test_the_inverse_of_the_prior(radices):
 
 @given(st.integers(1, 13), st.integers(0, 1000))
 def test_factors(n, seed):
-    from askwise._kernels.joint_rewards import factorise, solve_lower, solve_upper
+    from askwise._kernels.estimation.joint_rewards import factorise, solve_lower, solve_upper
 
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(n, n))
@@ -169,7 +169,7 @@ def test_the_posterior_of_the_rewards(seed, kernels):
 
 
 def test_a_draw_has_the_posterior_covariance():
-    from askwise._kernels.joint_rewards import draw_rewards
+    from askwise._kernels.estimation.joint_rewards import draw_rewards
 
     lattice, statistics = some_counts(5)
     model = JointModel(lattice)
@@ -215,7 +215,7 @@ def test_too_many_cells_are_refused():
 
 
 def test_uniform_numbers_of_a_tag(kernels):
-    from askwise._kernels.trying import uniform
+    from askwise._kernels.learners.explored_runs import uniform
 
     tags = np.random.default_rng(0).integers(1 << 62, size=1_000).tolist()
     numbers = np.array([[uniform(tag, place) for place in range(8)] for tag in tags])

@@ -5,11 +5,13 @@ import importlib
 from pathlib import Path
 
 import askwise
-from askwise._kernels import lattices
+from askwise._kernels.states import lattices
 
 HERE = Path(askwise.__file__).parent
 FOLDERS = (HERE, *(Path(__file__).parents[1] / name for name in ("tests", "benchmarks", "tools")))
-SOURCES = [p for f in FOLDERS for p in sorted(f.rglob("*.py")) if p.parent != HERE / "_kernels"]
+SOURCES = [
+    p for f in FOLDERS for p in sorted(f.rglob("*.py")) if HERE / "_kernels" not in p.parents
+]
 
 
 def only_for_kernels(function):

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askwise import Lattice, Observation, Problem
+from askwise import Observation, Problem
 from askwise.errors import CaseError, TooLargeError
-from askwise.layout import count_states
+from askwise.states import Lattice
+from askwise.states.layout import count_states
 from reference import all_states, domain
 
 

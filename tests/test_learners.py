@@ -89,7 +89,7 @@ def test_learns_the_oracle_policy(kind):
 
 def test_rounds_end_when_a_count_doubles():
     model = random_model(np.random.default_rng(3), [2, 2], actions=2)
-    statistics, rule = aw.Statistics(aw.Lattice(model.problem)), Doubling()
+    statistics, rule = aw.Statistics(aw.states.Lattice(model.problem)), Doubling()
 
     def rewarded():
         statistics.count_reward(0, 0, 1.0)
@@ -158,7 +158,7 @@ def test_a_simultaneous_case_takes_its_values_in_parts():
         case = see(learner.open(), problem, [0, b, c])
         case.reward(float((case.action == "y") == (b != c)))
     policy = learner.policy
-    assert isinstance(policy, aw.SimultaneousPolicy)
+    assert isinstance(policy, aw.policy.SimultaneousPolicy)
     whole, parts = learner.open(), learner.open()
     if len(whole.wanted) > 1:
         whole.observe(dict.fromkeys(whole.wanted, 1))
@@ -178,7 +178,7 @@ def test_observing_is_all_or_nothing():
     )
     learner = aw.SimOOS(problem)
     policy = learner.policy
-    learner._policy = aw.SimultaneousPolicy(
+    learner._policy = aw.policy.SimultaneousPolicy(
         learner.lattice, learner.lattice.subset((0, 1)), policy.actions.copy(), policy.values.copy()
     )
     case = learner.open()

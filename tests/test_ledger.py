@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import askwise as aw
 from askwise.errors import LedgerError
-from askwise.service.counters import fill
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import (
     Event,
@@ -25,12 +26,11 @@ from askwise.service.ledger.contract import (
     StoredCase,
     StoredToken,
 )
-from askwise.service.messages import Cancelling, Observing, Opening, Rewarding
-from askwise.service.policies import Versions, from_blob, learner_of, next_plan
-from askwise.service.portable import export_project, import_project
-from askwise.service.replanner import Replanner
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.operations.export import export_project, import_project
+from askwise.service.replanning.counters import fill
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions, from_blob, learner_of, next_plan
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
     ask,
@@ -274,7 +274,7 @@ def play(writer, versions, learner, rng, cases):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_path, monkeypatch):
     if rows == "sparse":
-        monkeypatch.setattr("askwise.service.counters.SMALL", 0)
+        monkeypatch.setattr("askwise.service.replanning.counters.SMALL", 0)
     ledger = open_ledger(str(tmp_path / "ledger.db"))
     versions = Versions(ledger)
     writer = Writer(ledger, versions)
@@ -406,7 +406,7 @@ def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
 
     replanner = Replanner(ledger)
     with monkeypatch.context() as patch:
-        patch.setattr("askwise.service.replanner.next_plan", fails)
+        patch.setattr("askwise.service.replanning.replanner.next_plan", fails)
         assert replanner.step() == 0
     assert ledger.project("clinic").failure == "no plan today"
     assert ledger.project("clinic").version == 1

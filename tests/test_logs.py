@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app
+from askwise.counting import Statistics
 from askwise.errors import (
     MissingExtraError,
     OptionError,
@@ -24,7 +25,6 @@ from askwise.errors import (
     TooLargeError,
 )
 from askwise.logs import counting, draft
-from askwise.statistics import Statistics
 
 CLINIC = aw.Problem(
     observations=[
@@ -130,7 +130,7 @@ def value_of(problem, name, cell):
 
 
 def recorded(problem, rows, *, at_once):
-    statistics = Statistics(aw.Lattice(problem))
+    statistics = Statistics(aw.states.Lattice(problem))
     given = [o.name for o in problem.observations if o.given]
     for k, order in enumerate(rows["order"]):
         names = [*given, *(order.split(",") if order else [])]
@@ -141,7 +141,7 @@ def recorded(problem, rows, *, at_once):
 
 def counted_by_hand(problem, rows):
     """N of every state that a complete row agrees with, straight from the definition."""
-    lattice = aw.Lattice(problem)
+    lattice = aw.states.Lattice(problem)
     statistics = Statistics(lattice)
     given = [o.name for o in problem.observations if o.given]
     buyable = [o.name for o in problem.observations if not o.given]
@@ -220,7 +220,7 @@ def test_few_states_of_many_are_counted_sparsely_and_alike(kind, tmp_path, monke
 
     monkeypatch.setattr(counting, "SPARSE_FROM", 1)
     monkeypatch.setattr(counting, "FEW", 0)
-    monkeypatch.setattr("askwise.statistics.FIRST_ROWS", 2)  # so that rows run out
+    monkeypatch.setattr("askwise.counting.statistics.FIRST_ROWS", 2)  # so that rows run out
     check()
 
 
@@ -286,7 +286,7 @@ def test_numbers_and_dates_go_into_their_bins(edges, cells, kind, tmp_path):
         if kind == "relation":
             log = duckdb.connect().sql(f"SELECT * FROM '{log}'")
     statistics = aw.fit(log, problem).statistics
-    expected = Statistics(aw.Lattice(problem))
+    expected = Statistics(aw.states.Lattice(problem))
     for cell in cells:
         expected.record({"when": cell}, "go", 1.0, at_once=True)
     assert statistics.visits.tolist() == expected.visits.tolist()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population
 from askwise.errors import OptionError, StatisticsError
+from askwise.simulation.environments import Population
 from askwise.testing import random_model
 
 KINDS = list(itertools.product(["joint", "additive"], ["sequential", "simultaneous"]))

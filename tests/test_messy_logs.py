@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app
-from askwise.environments import Table
 from askwise.errors import TableError
 from askwise.logs import draft
 from askwise.logs.suspects import why_not_to_look
+from askwise.simulation.environments import Table
 
 FORMS = ["csv of pandas", "csv of polars", "parquet", "dict", "pandas", "nullable", "polars"]
 FORMS += ["pyarrow", "duckdb"]

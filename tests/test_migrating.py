@@ -10,12 +10,12 @@ import time
 import psycopg
 import pytest
 
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Observing, Opening
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.schema import NEWEST
-from askwise.service.messages import Observing, Opening
-from askwise.service.policies import Versions
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import askwise as aw
-from askwise.environments import Population, Table, random_model
 from askwise.errors import MissingExtraError, OptionError, TableError
-from askwise.run_plots import moving_mean
+from askwise.simulation.environments import Population, Table, random_model
+from askwise.simulation.run_plots import moving_mean
 from askwise.testing.playing import models
 
 MODELS = list(models())
@@ -32,7 +32,7 @@ def logged(model, steps=120, learner=aw.Learner, **options):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("learner", [aw.Learner, aw.SeqOOS, aw.SimOOS, aw.RandomChoice])
+@pytest.mark.parametrize("learner", [aw.Learner, aw.SeqOOS, aw.SimOOS, aw.baselines.RandomChoice])
 def test_a_logged_run_decides_the_same(model, learner):
     fast, slow = logged(model, learner=learner)
     for name in ("state", "action", "reward", "round", "cost", "gain"):
@@ -122,7 +122,7 @@ def test_a_frame_can_be_read_again():
     )
     rng = np.random.default_rng(0)
     model = aw.Model(problem, np.full((2, 3), 1 / 6), rng.random((2, 3, 2)))
-    run = aw.simulate(aw.RandomChoice(problem, rng=0), Population(model), steps=60, rng=0)
+    run = aw.simulate(aw.baselines.RandomChoice(problem, rng=0), Population(model), steps=60, rng=0)
     frame = run.frame("pandas")
     assert "reward?" in frame.columns  # the observation; the reward itself keeps its name
     assert set(frame["reward?"].dropna()) == {"low", "3"}  # one column, one type
@@ -143,7 +143,7 @@ def test_frames_that_cannot_be_are_refused(monkeypatch):
             raise ImportError(name)
         return real(name, *rest)
 
-    monkeypatch.setattr("askwise._frames.import_module", without)
+    monkeypatch.setattr("askwise._support.frames.import_module", without)
     with pytest.raises(TableError, match="needs polars, which is not installed"):
         run.frame("polars")
 
@@ -172,7 +172,9 @@ def test_a_moving_mean_is_the_mean_of_its_window(cases):
 
 def test_a_figure_shows_what_was_bought():
     model = random_model(np.random.default_rng(0), [2] * 10, max_observations=2)
-    run = aw.simulate(aw.RandomChoice(model.problem, rng=0), Population(model), steps=800, rng=0)
+    run = aw.simulate(
+        aw.baselines.RandomChoice(model.problem, rng=0), Population(model), steps=800, rng=0
+    )
     figure = run.plot()
     above, below = figure.axes
     assert [line.get_label().split(",")[0] for line in above.lines] == ["gain", "spent"]
@@ -198,7 +200,7 @@ def test_a_figure_takes_any_name_and_leaves_matplotlib_as_it_was():
     )
     model = aw.Model(problem, np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5))
     before = dict(matplotlib.rcParams)
-    run = aw.simulate(aw.RandomChoice(problem, rng=0), Population(model), steps=1, rng=0)
+    run = aw.simulate(aw.baselines.RandomChoice(problem, rng=0), Population(model), steps=1, rng=0)
     assert run.plot()._repr_png_()
     assert len(run.plot().axes[1].get_legend().get_texts()) == 2
     assert dict(matplotlib.rcParams) == before
@@ -210,7 +212,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     def without(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("askwise._extras.import_module", without)
+    monkeypatch.setattr("askwise._support.extras.import_module", without)
     with pytest.raises(MissingExtraError, match=r"askwise\[report\]"):
         run.plot()
 
@@ -289,11 +291,11 @@ def test_whatever_it_is_called_it_is_shown_as_text():
     assert str(learner.recommend().tree()) in shown
 
 
-@pytest.mark.parametrize("name", sorted(aw.LEARNERS))
+@pytest.mark.parametrize("name", sorted(aw.learners.LEARNERS))
 def test_every_learner_shows_itself_and_is_not_changed(name):
     model = MODELS[1]
-    learner = aw.LEARNERS[name](model.problem, rng=0)
-    other = aw.LEARNERS[name](model.problem, rng=0)
+    learner = aw.learners.LEARNERS[name](model.problem, rng=0)
+    other = aw.learners.LEARNERS[name](model.problem, rng=0)
     for steps in (0, 30):
         for x in (learner, other):
             aw.simulate(x, Population(model), steps=steps, rng=1)

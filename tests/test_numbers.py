@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import askwise as aw
-from askwise._html import text
-from askwise._numbers import as_price, fixed, interval, shown, together, with_error
+from askwise._support.html import text
+from askwise._support.numbers import as_price, fixed, interval, shown, together, with_error
 from askwise.logs.off_policy import Estimate
-from askwise.trees.figures import Figures
-from askwise.trees.nodes import Reason
+from askwise.policy.trees.figures import Figures
+from askwise.policy.trees.nodes import Reason
 
 AMOUNT = st.floats(1e-6, 1e14) | st.floats(-1e14, -1e-6)
 ERROR = st.floats(1e-6, 1e9)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app
-from askwise.environments import model_at_random
 from askwise.errors import ModelError, OptionError, TableError
+from askwise.simulation.environments import model_at_random
 
 PLAIN = aw.Problem(
     observations=[
@@ -40,18 +40,18 @@ PROBLEMS = pytest.mark.parametrize("problem", [PLAIN, REAL], ids=["plain", "real
 
 def policy_at_random(rng, problem, *, is_sequential):
     """A policy that nobody planned."""
-    lattice = aw.Lattice(problem)
+    lattice = aw.states.Lattice(problem)
     actions = rng.integers(len(problem.actions), size=lattice.size).astype(np.int16)
     if not is_sequential:
         sets = rng.integers(lattice.subsets, size=lattice.contexts)
-        return aw.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
+        return aw.policy.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
     following = np.full(lattice.size, -1, np.int16)
     for state in range(lattice.size):
         known = lattice.domain(state)
         rest = [i for i in range(lattice.buyable) if i not in known]
         if rest and len(known) < lattice.m and rng.random() < 0.8:
             following[state] = rng.choice(rest)
-    return aw.SequentialPolicy(lattice, following, actions, np.zeros(lattice.size))
+    return aw.policy.SequentialPolicy(lattice, following, actions, np.zeros(lattice.size))
 
 
 def chances_at_random(rng, choices):
@@ -63,7 +63,7 @@ class Logger:
     """Whoever wrote the log: a chance for each choice in each state, drawn when first needed."""
 
     def __init__(self, rng, problem):
-        self.rng, self.lattice, self.problem = rng, aw.Lattice(problem), problem
+        self.rng, self.lattice, self.problem = rng, aw.states.Lattice(problem), problem
         self._chances = {}
 
     def _chance(self, key, choices):
@@ -225,11 +225,11 @@ def test_the_right_model_makes_dr_narrower_than_the_log_alone():
 
 def test_a_table_worked_by_hand():
     """Three rows of which the policy agrees with two, with weights 2 and 4."""
-    lattice = aw.Lattice(PLAIN)
+    lattice = aw.states.Lattice(PLAIN)
     buys_mri = np.full(lattice.size, -1, np.int16)
     buys_mri[0] = 0
     waits = np.zeros(lattice.size, np.int16)
-    policy = aw.SequentialPolicy(lattice, buys_mri, waits, np.zeros(lattice.size))
+    policy = aw.policy.SequentialPolicy(lattice, buys_mri, waits, np.zeros(lattice.size))
     log = {
         "mri": ["neg", "pos", None],
         "grade": [None, None, 1],
@@ -291,10 +291,10 @@ def test_files_and_frames_give_the_same(kind, tmp_path):
 
 
 def test_of_no_row_or_one_nothing_is_known():
-    lattice = aw.Lattice(PLAIN)
+    lattice = aw.states.Lattice(PLAIN)
     nothing = np.full(lattice.size, -1, np.int16)
     treats = np.ones(lattice.size, np.int16)
-    policy = aw.SequentialPolicy(lattice, nothing, treats, np.zeros(lattice.size))
+    policy = aw.policy.SequentialPolicy(lattice, nothing, treats, np.zeros(lattice.size))
     log = {"mri": ["neg"] * 3, "grade": [1] * 3, "order": ["mri,grade"] * 3}
     log |= {"action": ["wait"] * 3, "reward": [1] * 3, "propensity": [0.5] * 3}
     found = aw.off_policy(policy, log)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population
 from askwise.learners import LEARNERS
-from askwise.learners.plans import Sequential, Simultaneous
+from askwise.learners.acquisition import Sequential, Simultaneous
 from askwise.learners.recommending import best_by, recommended
-from askwise.service.policies import Planned
-from askwise.service.reasons import policy_tree, worth
+from askwise.service.dashboard.explanations import policy_tree, worth
+from askwise.service.replanning.versions import Planned
+from askwise.simulation.environments import Population
 from test_real_life_plans import random_model, random_problem
 from test_warm_starts import Effects, complete_log, decided_log
 
@@ -98,7 +98,7 @@ def test_of_a_truth_the_best_policy_is_recommended(way):
     rng = np.random.default_rng(5)
     for _ in range(30):
         model = random_model(rng, random_problem(rng, most=48))
-        beliefs = model.beliefs(aw.Lattice(model.problem))
+        beliefs = model.beliefs(aw.states.Lattice(model.problem))
         best = best_by(way, beliefs, beliefs.lattice)
         found = recommended(way, beliefs)
         near = 1e-9 * model.problem.reward_value

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population
-from askwise.learners import own_policies
+from askwise.learners import case_policies as own_policies
+from askwise.simulation.environments import Population
 from askwise.testing import random_model
 
 MODEL = random_model(np.random.default_rng(2), (3, 3, 3, 3, 3), actions=2, max_observations=4)
@@ -15,7 +15,7 @@ MODEL = random_model(np.random.default_rng(2), (3, 3, 3, 3, 3), actions=2, max_o
 KINDS = {
     "sim-oos": lambda: aw.SimOOS(MODEL.problem, rng=1),
     "joint": lambda: aw.Learner(MODEL.problem, plan="simultaneous", rng=1),
-    "psrl": lambda: aw.PSRL(MODEL.problem, plan="simultaneous", rng=1),
+    "psrl": lambda: aw.baselines.PSRL(MODEL.problem, plan="simultaneous", rng=1),
 }
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population, model_at_random
-from askwise.trees import Act
+from askwise.policy.trees import Act
+from askwise.simulation.environments import Population, model_at_random
 
 
 def problem_of(*, fails=None):
@@ -55,7 +55,7 @@ def test_trees_and_tables_say_what_is_paid():
         worth = aw.worth(model, plan=plan)
         later += check_tree(worth.policy.tree().root)
         shown = {line.split()[0]: line.split()[1] for line in str(worth).splitlines()[1:]}
-        lattice, share = aw.Lattice(model.problem), dict.fromkeys(shown, 0.0)
+        lattice, share = aw.states.Lattice(model.problem), dict.fromkeys(shown, 0.0)
         amounts = dict.fromkeys(shown, 0.0)
         probability, _ = model.marginals(lattice)
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from askwise import Lattice
-from askwise._kernels.optimism import FEW
+from askwise._kernels.planning.optimism import FEW
+from askwise._kernels.radii import Radii
 from askwise.estimation.estimates import Estimates
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.radii import Radii
+from askwise.states import Lattice
 from askwise.testing import random_model
 
 BATCHES = 10
@@ -106,7 +106,7 @@ def test_compiled_and_interpreted_give_the_same_bits(monkeypatch, request):
 
 
 def mean_of(value, weight, width):
-    from askwise._kernels.optimism import FEW, optimistic_mean
+    from askwise._kernels.planning.optimism import FEW, optimistic_mean
 
     return optimistic_mean(value, weight, 0, 1, 0, 1, len(value), width, len(value) <= FEW)
 
@@ -169,8 +169,8 @@ def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
 
 
 def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
-    from askwise._kernels.optimism import optimistic_rewards
-    from askwise.statistics import UNIT
+    from askwise._kernels.planning.optimism import optimistic_rewards
+    from askwise.counting import UNIT
 
     counts = np.array([[4, 4], [0, 9], [9, 0], [1, 1], [100, 1]])
     means = np.array([[0.25, 0.5], [0.0, 1.0], [1.0, 0.0], [0.9, 0.9], [0.5, 0.0]])
@@ -183,7 +183,7 @@ def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
 
 
 def test_the_threshold_is_the_one_that_sorting_finds_to_the_bit(kernels):
-    from askwise._kernels.optimism import remaining_loss
+    from askwise._kernels.planning.optimism import remaining_loss
 
     rng = np.random.default_rng(5)
     for _ in range(300):
@@ -207,7 +207,7 @@ def test_the_threshold_is_the_one_that_sorting_finds_to_the_bit(kernels):
 
 
 def test_looks_side_by_side_give_the_bits_of_one_look(kernels):
-    from askwise._kernels.optimism import optimistic_means
+    from askwise._kernels.planning.optimism import optimistic_means
 
     rng = np.random.default_rng(6)
     for outcomes in range(1, FEW + 1):

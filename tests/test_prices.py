@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import random_model
 from askwise.errors import AskwiseError, CaseError
+from askwise.simulation.environments import random_model
 from askwise.testing import play, see
 
 KINDS = {
     "seq-oos": aw.SeqOOS,
     "sim-oos": aw.SimOOS,
-    "ncc-ucrl2": aw.NCCUCRL2,
+    "ncc-ucrl2": aw.baselines.NCCUCRL2,
     "learner": aw.Learner,
     "learner, sets": lambda problem, **options: aw.Learner(problem, plan="simultaneous", **options),
     "additive": lambda problem, **options: aw.Learner(problem, model="additive", **options),
@@ -75,7 +75,7 @@ def test_a_new_price_makes_the_plan_of_a_fresh_learner(kind):
     assert decided[::2] == decided[1::2]
 
 
-@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.NCCUCRL2])
+@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.baselines.NCCUCRL2])
 def test_prices_of_a_case_make_its_plan_alone(kind):
     _, learner = taught(kind)
     plain = learner.replan()
@@ -190,7 +190,7 @@ def test_prices_are_saved(kind, tmp_path):
 
 def test_what_was_paid_and_does_not_fit_is_refused_whole():
     problem = random_model(np.random.default_rng(0), [2, 2]).problem
-    learner = aw.FixedSet(problem, observations=["o0", "o1"])
+    learner = aw.baselines.FixedSet(problem, observations=["o0", "o1"])
     case = learner.open()
     before = learner.statistics.copy()
     with pytest.raises(AskwiseError, match="'o1'"):

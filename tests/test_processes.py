@@ -12,12 +12,12 @@ import time
 
 import pytest
 
-from askwise.service import processes
-from askwise.service.client import Client
+from askwise.service.client.client import Client
 from askwise.service.ledger import open_ledger
-from askwise.service.processes import Others, listen_all
-from askwise.service.replay import verify
-from askwise.service.settings import Settings
+from askwise.service.operations import processes
+from askwise.service.operations.processes import Others, listen_all
+from askwise.service.operations.settings import Settings
+from askwise.service.replanning.replay import verify
 from serving import PROBLEM
 from test_serve import children_of, serving, until
 

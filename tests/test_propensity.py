@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import askwise as aw
-from askwise.environments import random_model
-from askwise.learners.compact import tree_policy
+from askwise.learners.baselines.random_choice import random_policy
 from askwise.learners.learner import TAGS
-from askwise.learners.random_choice import random_policy
-from askwise.learners.trying import Tries, with_tries
-from askwise.planning.compact import compact_tree
+from askwise.planning.trees import compact_tree
+from askwise.policy.exploration import Tries, with_tries
+from askwise.policy.tree_policies import tree_policy
+from askwise.simulation.environments import random_model
 from askwise.testing.playing import begin, models, play, see
 
 KINDS = ["trying sequential", "trying simultaneous", "tree", "blind tree", "random"]
@@ -39,10 +39,10 @@ def policy_of(kind, lattice, rng):
     sets = rng.integers(lattice.subsets, size=lattice.contexts)
     values = np.zeros(lattice.size)
     if "tree" in kind:
-        from askwise._kernels.additive_cases import Tree
+        from askwise._kernels.policy.tree_cases import Tree
+        from askwise._kernels.radii import Radii
         from askwise.estimation.estimates import Estimates
-        from askwise.planning.compact import follow_sets
-        from askwise.radii import Radii
+        from askwise.planning.trees import follow_sets
 
         if kind == "blind tree":
             following = follow_sets(lattice, sets)
@@ -59,10 +59,10 @@ def policy_of(kind, lattice, rng):
     if one_by_one:
         favourite = np.array([_any_look(lattice, s, rng) for s in range(lattice.size)], np.int64)
         chance[[len(lattice.domain(s)) == lattice.m for s in range(lattice.size)]] = 0.0
-        plain = aw.SequentialPolicy(lattice, following, actions, values)
+        plain = aw.policy.SequentialPolicy(lattice, following, actions, values)
     else:
         favourite = rng.integers(lattice.subsets, size=places)
-        plain = aw.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
+        plain = aw.policy.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
     daring = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
     return with_tries(plain, Tries(favourite, chance, daring, rng.uniform(0.1, 0.9, lattice.size)))
 
@@ -114,7 +114,7 @@ def course_in_order(case):
 
 def frequencies(policy, start, full, tags):
     """How often each course is taken, and how likely it is said to be."""
-    at_once = isinstance(policy, aw.SimultaneousPolicy)
+    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
     often, said = {}, {}
     for tag in tags.tolist():
         case = played(policy, tag, start, full)
@@ -144,7 +144,7 @@ CASES = [
 @pytest.mark.parametrize(("values", "m", "given", "on_file"), CASES)
 def test_steps_are_as_likely_as_they_are_frequent(kind, values, m, given, on_file):
     rng = np.random.default_rng([len(values), m, KINDS.index(kind)])
-    lattice = aw.Lattice(problem_of(values, m, given=given, actions=3))
+    lattice = aw.states.Lattice(problem_of(values, m, given=given, actions=3))
     policy = policy_of(kind, lattice, rng)
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
     known = {f"o{i}": full[f"o{i}"] for i in given} | on_file
@@ -168,7 +168,7 @@ def assert_agree(often, said, cases):
 @pytest.mark.parametrize(("values", "m", "given", "on_file"), CASES)
 def test_a_random_choice_is_as_likely_as_it_is_frequent(values, m, given, on_file):
     rng = np.random.default_rng([len(values), m])
-    lattice = aw.Lattice(problem_of(values, m, given=given, actions=2))
+    lattice = aw.states.Lattice(problem_of(values, m, given=given, actions=2))
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
     known = {f"o{i}": full[f"o{i}"] for i in given} | on_file
     often, said = {}, {}
@@ -184,7 +184,7 @@ def courses(policy, start, full):
     lattice = policy.lattice
     known = lattice.domain(start)
     unknown = [i for i in range(lattice.buyable) if i not in known]
-    at_once = isinstance(policy, aw.SimultaneousPolicy)
+    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
     ways = itertools.combinations if at_once else itertools.permutations
     for size in range(lattice.m - len(known) + 1):
         for looks in ways(unknown, size):
@@ -210,7 +210,7 @@ def test_all_that_could_be_done_sums_to_one(kind, shape, m, givens, filed, seed)
     rng = np.random.default_rng(seed)
     given = tuple(range(len(shape)))[:givens]
     m = min(m, len(shape) - givens)
-    lattice = aw.Lattice(problem_of(shape, m, given=given))
+    lattice = aw.states.Lattice(problem_of(shape, m, given=given))
     policy = policy_of(kind, lattice, rng)
     full = {i: int(rng.integers(n)) for i, n in enumerate(lattice.outcomes)}
     on_file = rng.permutation(lattice.buyable)[: min(filed, m)].tolist()
@@ -229,7 +229,7 @@ def _product(policy, start, path, action):
 
 def test_draws_for_different_steps_of_a_case_are_independent():
     """χ² of pairs of draws in 16 × 16 cells, for places that steps near each other use."""
-    from askwise._kernels.trying import uniform
+    from askwise._kernels.learners.explored_runs import uniform
 
     rng = np.random.default_rng(0)
     tags = rng.integers(TAGS, size=20_000).tolist()
@@ -245,7 +245,7 @@ def test_draws_for_different_steps_of_a_case_are_independent():
 @pytest.mark.parametrize("place", [0, 1, 2, 4 * 77 + 1])
 def test_one_draw_is_uniform_to_the_last_bit(place):
     """For one half of the tag fixed, the draw runs through each of its 2³¹ values once."""
-    from askwise._kernels.trying import uniform
+    from askwise._kernels.learners.explored_runs import uniform
 
     high = [uniform((h << 31) | 12345, place) for h in range(1 << 12)]
     assert len(set(high)) == len(high)
@@ -257,7 +257,7 @@ def test_one_draw_is_uniform_to_the_last_bit(place):
 @pytest.mark.parametrize("name", ["seq-oos", "sim-oos", "psrl", "contextual-ucb", "lin-ucb"])
 def test_who_does_not_randomise_is_certain(name):
     for model in models():
-        learner = aw.LEARNERS[name](model.problem, rng=0)
+        learner = aw.learners.LEARNERS[name](model.problem, rng=0)
         for case in play(learner, model, 40, np.random.default_rng(0)):
             at_once = learner.way.name == "simultaneous"
             looks = bool(case.path) if at_once else len(case.path)
@@ -265,7 +265,7 @@ def test_who_does_not_randomise_is_certain(name):
 
 
 WAYS = itertools.product(["sequential", "simultaneous"], ["joint", "additive"])
-LEARNERS = [(aw.RandomChoice, {}), (aw.EpochGreedy, {})]
+LEARNERS = [(aw.baselines.RandomChoice, {}), (aw.baselines.EpochGreedy, {})]
 LEARNERS += [(aw.Learner, {"plan": plan, "model": model}) for plan, model in WAYS]
 
 
@@ -306,7 +306,7 @@ def test_a_case_keeps_what_it_decided_when_it_is_cancelled():
 
 def test_epoch_greedy_is_random_in_odd_rounds_only():
     model = random_model(np.random.default_rng(0), [2, 2])
-    learner = aw.EpochGreedy(model.problem, rng=0)
+    learner = aw.baselines.EpochGreedy(model.problem, rng=0)
     for case in play(learner, model, 60, np.random.default_rng(0)):
         sets = 4
         explored = (1 / sets, 1 / 3) if case.path else (1 / sets / 3,)
@@ -314,11 +314,11 @@ def test_epoch_greedy_is_random_in_odd_rounds_only():
 
 
 def test_a_policy_that_does_not_say_is_unknown():
-    class Secret(aw.SequentialPolicy):
+    class Secret(aw.policy.SequentialPolicy):
         def chances(self, start, path, looks, action):
             return aw.Policy.chances(self, start, path, looks, action)
 
-    lattice = aw.Lattice(problem_of((2, 2), 2))
+    lattice = aw.states.Lattice(problem_of((2, 2), 2))
     following = np.full(lattice.size, -1, np.int16)
     policy = Secret(lattice, following, np.zeros(lattice.size, np.int16), np.zeros(lattice.size))
     assert played(policy, 0, 0, {}).propensity is None
@@ -327,7 +327,7 @@ def test_a_policy_that_does_not_say_is_unknown():
 def test_weights_by_propensity_recover_what_another_policy_would_gain():
     """The mean of [the policy would have done it] / P(done) · gain is the policy's exact gain."""
     model = random_model(np.random.default_rng(4), [2, 2], actions=2, highest_cost=0.1)
-    learner = aw.RandomChoice(model.problem, rng=0)
+    learner = aw.baselines.RandomChoice(model.problem, rng=0)
     target = aw.oracle.simultaneous(model)
     weighed = []
     for case in play(learner, model, 6_000, np.random.default_rng(1)):

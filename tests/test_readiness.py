@@ -5,13 +5,13 @@ import time
 import psycopg
 import pytest
 
-from askwise.service.house import House
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Opening
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Opening
-from askwise.service.policies import Versions
-from askwise.service.replanner import Replanner
-from askwise.service.settings import Settings
-from askwise.service.writer import Writer
+from askwise.service.operations.project_store import House
+from askwise.service.operations.settings import Settings
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.versions import Versions
 from chaos.databases import clean_up, start_postgres
 from serving import (  # noqa: F401 (fixtures)
     ask,
@@ -54,7 +54,7 @@ def test_a_disk_that_takes_nothing_is_said_until_it_does(tmp_path, disk, fault):
 
 
 def test_a_full_disk_is_noticed_though_nobody_writes(tmp_path, disk, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("askwise.service.readiness.PROVES_EVERY", 0.3)
+    monkeypatch.setattr("askwise.service.operations.readiness.PROVES_EVERY", 0.3)
     with served(str(tmp_path / "ledger.db")) as server, client(server) as http:
         until(http, 200)
         disk.fails_after[FULL] = 0
@@ -75,7 +75,7 @@ def test_asking_writes_nothing(tmp_path):
 
 
 def test_a_server_that_lets_nobody_write_is_said(monkeypatch):
-    monkeypatch.setattr("askwise.service.readiness.DOUBTS_EVERY", 0.1)
+    monkeypatch.setattr("askwise.service.operations.readiness.DOUBTS_EVERY", 0.1)
     postgres = start_postgres()
     try:
         address = postgres.get_uri()
@@ -108,7 +108,7 @@ def read_only(address, value):
 
 
 def test_it_says_when_nobody_plans(database, monkeypatch):
-    monkeypatch.setattr("askwise.service.readiness.LATE", 0.5)
+    monkeypatch.setattr("askwise.service.operations.readiness.LATE", 0.5)
     with served(database) as server, client(server) as http:  # in a thread: nobody plans there
         assert post(http, "", NEW, "project").status_code == 201
         assert until(http, 200) == {"status": "ready"}

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwise.service import reasons
-from askwise.service.blocks import block_of, cases_of
-from askwise.service.demo import AWAITED, PROJECT, Patients
-from askwise.service.desk import Desk
+from askwise.service.dashboard import explanations as reasons
+from askwise.service.dashboard.demo import AWAITED, PROJECT, Patients
+from askwise.service.dashboard.explanations import Reasons
+from askwise.service.dashboard.reward_blocks import block_of, cases_of
+from askwise.service.dashboard.summaries import awaited, summary
+from askwise.service.decisions.deciding import Desk
+from askwise.service.decisions.stored_cases import restored
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Cancelling, Observing, Opening, Rewarding
-from askwise.service.policies import Versions
-from askwise.service.readings import awaited, summary
-from askwise.service.reasons import Reasons
-from askwise.service.records import restored
-from askwise.service.replay import verify
-from askwise.service.settings import Settings
-from askwise.service.writer import Writer
+from askwise.service.operations.settings import Settings
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from serving import PROBLEM, ask, create, decoded
 
 

@@ -21,10 +21,10 @@ from hypothesis.stateful import (
 
 import askwise as aw
 import reference
-from askwise.cases import Case
-from askwise.environments import Population
 from askwise.errors import CaseError
+from askwise.learners.cases import Case
 from askwise.policy import SequentialPolicy, SimultaneousPolicy
+from askwise.simulation.environments import Population
 from test_real_life_plans import busy_models, is_drawn_right
 
 UNITS = 2**30
@@ -709,7 +709,7 @@ def test_every_path_costs_what_its_set_costs(seed):
     seen = Counter()
     rng = np.random.default_rng([13, seed])
     for model in busy_models(40 + seed, 4, most=40):
-        problem, lattice = model.problem, aw.Lattice(model.problem)
+        problem, lattice = model.problem, aw.states.Lattice(model.problem)
         names = [o.name for o in problem.observations if not o.given]
         for places in np.ndindex(model.probability.shape):
             full = {

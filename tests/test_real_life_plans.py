@@ -8,10 +8,10 @@ import pytest
 
 import askwise as aw
 import reference
-from askwise.environments import Population, stream
+from askwise._kernels.radii import Radii
 from askwise.estimation.estimates import Estimates
 from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.radii import Radii
+from askwise.simulation.environments import Population, stream
 from askwise.testing import begin, see
 
 FEATURES = ("given", "panel", "overlapping", "charged", "refunded")
@@ -197,7 +197,7 @@ def test_optimistic_plans_equal_linear_programming(batch):
     for k in range(40):
         wanted = ALL if k % 2 else None
         problem = random_problem(rng, most=120, observations=5, wanted=wanted)
-        lattice, beta = aw.Lattice(problem), problem.reward_value
+        lattice, beta = aw.states.Lattice(problem), problem.reward_value
         had.update(features_of(problem))
         reward, visits, steps, radii = random_counts(rng, lattice)
         rewards = by_state(lattice, reward)
@@ -258,7 +258,7 @@ def is_drawn_right(model):
 def assert_same_plan(policy, full, starts):
     """The same choices and values wherever cases from these starts can come."""
     lattice, beta = full.lattice, full.problem.reward_value
-    at_once = isinstance(policy, aw.SimultaneousPolicy)
+    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
     if at_once:
         assert policy.sets.tolist() == full.sets.tolist()
         for g in range(lattice.contexts):
@@ -382,7 +382,7 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
 @pytest.fixture
 def few_rows(monkeypatch):
     """Sparse rows must grow soon."""
-    monkeypatch.setattr("askwise.statistics.FIRST_ROWS", 8)
+    monkeypatch.setattr("askwise.counting.statistics.FIRST_ROWS", 8)
 
 
 CLOCKS, STORAGES = ["doubling", "exact"], ["dense", "sparse"]

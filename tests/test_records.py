@@ -5,10 +5,10 @@ import pytest
 
 import askwise as aw
 from askwise import oracle
-from askwise.estimation.records import OF_PARENTS
-from askwise.learners import believing
-from askwise.learners.believing import complete_beliefs
-from askwise.trees import Act
+from askwise.estimation import believed as believing
+from askwise.estimation.believed import complete_beliefs
+from askwise.estimation.complete_records import OF_PARENTS
+from askwise.policy.trees import Act
 from test_real_life_plans import random_model, random_problem
 
 
@@ -17,7 +17,7 @@ def test_plans_by_advantage_are_the_plans_of_the_truth():
     rng = np.random.default_rng(0)
     for _ in range(150):
         model = random_model(rng, random_problem(rng, most=60))
-        beliefs = model.beliefs(aw.Lattice(model.problem))
+        beliefs = model.beliefs(aw.states.Lattice(model.problem))
         for best in (oracle.best_path, oracle.best_set):
             beliefs.averages_out = True
             expected = best(beliefs.lattice, beliefs)

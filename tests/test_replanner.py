@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from askwise.service.messages import Opening
-from askwise.service.policies import Versions
-from askwise.service.replanner import Replanner
-from askwise.service.writer import Writer
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Opening
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.versions import Versions
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -100,8 +100,8 @@ def test_a_clock_that_was_set_back_does_not_put_plans_off(ledger, writer, monkey
 
 
 def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
-    monkeypatch.setattr("askwise.service.replanner.LOOKS_EVERY", 0.005)
-    monkeypatch.setattr("askwise.service.replanner.LEASE", 30_000)
+    monkeypatch.setattr("askwise.service.replanning.replanner.LOOKS_EVERY", 0.005)
+    monkeypatch.setattr("askwise.service.replanning.replanner.LEASE", 30_000)
     create(Writer(ledger, Versions(ledger)))
     log = Path(f"{database}-wal")
     before = lease_row(ledger), log.stat() if log.exists() else None

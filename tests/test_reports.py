@@ -13,13 +13,13 @@ import pytest
 from scipy.stats import t as student_t
 
 from askwise.errors import AskwiseError, MissingExtraError
-from askwise.experiments.results import Cell, Oracle, Reproduction, RunInfo
-from askwise.reports import write_reproduction
-from askwise.reports.drawing import KNOWN, OTHERS, looks
-from askwise.reports.labels import shorten, spread
-from askwise.reports.statistics import Estimate, estimate, student
-from askwise.reports.summary import Summary, display
-from askwise.reports.words import answer, measured, tiles
+from askwise.reproduction import write_reproduction
+from askwise.reproduction.drawing import KNOWN, OTHERS, looks
+from askwise.reproduction.labels import shorten, spread
+from askwise.reproduction.statistics import Estimate, estimate, student
+from askwise.reproduction.summary import Summary, display
+from askwise.reproduction.words import answer, measured, tiles
+from askwise.simulation.experiments.results import Cell, Oracle, Reproduction, RunInfo
 
 FILES = {"figure1.svg", "figure1.png", "figure1.csv", "regret.csv", "run.json", "index.html"}
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -275,7 +275,7 @@ def test_reports_in_threads_leave_matplotlib_as_it_was(tmp_path):
 
 
 def test_importing_reports_imports_neither_matplotlib_nor_jinja2():
-    code = "import sys, askwise.reports; print({'matplotlib', 'jinja2'} & set(sys.modules))"
+    code = "import sys, askwise.reproduction; print({'matplotlib', 'jinja2'} & set(sys.modules))"
     out = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert out.strip() == "set()"
 

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 from askwise.cli import app
 from askwise.errors import LedgerError, ServiceError
-from askwise.service.client import Client
+from askwise.service.client.client import Client
 from askwise.service.ledger import open_ledger
-from askwise.service.replay import verify
-from askwise.service.tokens import new_token
+from askwise.service.operations.tokens import new_token
+from askwise.service.replanning.replay import verify
 from serving import PROBLEM
 
 SOURCE = os.pathsep.join(sys.path)
@@ -57,8 +57,12 @@ def children_of(process):
     for pid in [int(pid) for t in threads for pid in (t / "children").read_text().split()]:
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-            if "askwise.service.processes" in words:
-                roles[" ".join(words[words.index("askwise.service.processes") + 1 :]).strip()] = pid
+            if "askwise.service.operations.processes" in words:
+                roles[
+                    " ".join(
+                        words[words.index("askwise.service.operations.processes") + 1 :]
+                    ).strip()
+                ] = pid
     return roles
 
 

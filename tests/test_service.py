@@ -12,12 +12,12 @@ import pytest
 
 import askwise as aw
 from askwise.errors import LedgerError, OptionError
-from askwise.service import writer as writer_module
-from askwise.service.errors import Refusal
+from askwise.service.decisions import writer as writer_module
+from askwise.service.http.problems import Refusal
 from askwise.service.ledger import open_ledger
-from askwise.service.replay import verify
-from askwise.service.settings import Settings
-from askwise.service.tokens import TokenBook, check_scope, digest_of, new_token
+from askwise.service.operations.settings import Settings
+from askwise.service.operations.tokens import TokenBook, check_scope, digest_of, new_token
+from askwise.service.replanning.replay import verify
 from serving import PROBLEM, served
 
 CASES = "/v1/projects/clinic/cases"
@@ -547,7 +547,7 @@ def test_a_request_that_nobody_foresaw_fails_alone(tmp_path, monkeypatch):
     path = str(tmp_path / "ledger.db")
     with served(path) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
-        from askwise.service.desk import Desk
+        from askwise.service.decisions.deciding import Desk
 
         real = Desk.open
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askwise.service.errors import Refusal
-from askwise.service.groups import Operation
+from askwise.service.decisions.transactions import Operation
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Opening
+from askwise.service.http.problems import Refusal
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Opening
-from askwise.service.policies import Versions
-from askwise.service.portable import export_project
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.operations.export import export_project
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from chaos.databases import Postgres, clean_up, start_postgres
 from serving import PROBLEM, create, database_fixture, postgres_fixture, served  # noqa: F401
 

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import askwise as aw
 from askwise.service.ledger import open_ledger
-from askwise.service.replanner import Replanner
-from askwise.service.replay import verify
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.replay import verify
 from serving import served
 
 OUTCOMES = {"ecg": ["good", "bad"], "mri": ["neg", "pos", None], "scan": ["a", "b", "c", None]}

@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 import pytest
 
+from askwise.service.http.messages import EventLine
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import EventLine
-from askwise.service.metrics import KIND
-from askwise.service.replay import verify
+from askwise.service.operations.metrics import KIND
+from askwise.service.replanning.replay import verify
 from serving import PROBLEM, served
 
 SEES = {"mammogram": "low", "mri": "neg"}

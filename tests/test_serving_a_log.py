@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 import askwise as aw
 from askwise.cli import app
 from askwise.errors import LedgerError, OptionError
-from askwise.service.creating import creation_from
+from askwise.service.decisions.creating import creation_from
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Observing, Opening, Rewarding
-from askwise.service.policies import Versions
-from askwise.service.replanner import Replanner
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from serving import ask, decoded
 
 PROBLEM = aw.Problem(

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population, random_model
+from askwise.counting import BY_ROW, FIRST_ROWS
 from askwise.errors import StatisticsError
 from askwise.learners import LEARNERS
-from askwise.statistics import BY_ROW, FIRST_ROWS
+from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
 from test_docs import blocks_of
 from test_incremental import BETA, IN_FULL, assert_same
@@ -47,7 +47,7 @@ def finished_cases(kind, model, number, seed):
 
 
 def count(problem, cases, *, at_once, sparse=False):
-    statistics = aw.Statistics(aw.Lattice(problem), sparse=sparse)
+    statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for observed, action, reward in cases:
         statistics.record(observed, action, reward, at_once=at_once)
     return statistics
@@ -87,7 +87,7 @@ import askwise as aw
 
 
 def count(problem, cases, at_once, sparse):
-    statistics = aw.Statistics(aw.Lattice(problem), sparse=sparse)
+    statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for observed, action, reward in cases:
         statistics.record(observed, action, reward, at_once=at_once)
     return statistics, os.getpid()
@@ -452,7 +452,9 @@ def dearer(problem):
 
 def test_statistics_counted_at_other_prices_count():
     model = model_of(9)
-    dear = aw.Statistics(aw.Lattice(changed(model.problem, observations=dearer(model.problem))))
+    dear = aw.Statistics(
+        aw.states.Lattice(changed(model.problem, observations=dearer(model.problem)))
+    )
     dear.record({}, model.problem.actions[0], 1.0, at_once=False)
     learner = aw.SeqOOS(model.problem)
     learner.merge(dear)
@@ -461,11 +463,11 @@ def test_statistics_counted_at_other_prices_count():
 
 
 OTHERS = {
-    "another order": lambda p: aw.Lattice(changed(p, observations=p.observations[::-1])),
-    "another action": lambda p: aw.Lattice(changed(p, actions=[*p.actions[:-1], "leave"])),
-    "fewer bought": lambda p: aw.Lattice(changed(p, max_observations=1)),
-    "another reward value": lambda p: aw.Lattice(changed(p, reward_value=1.0)),
-    "another lattice": lambda p: aw.Lattice(p, max_observations=1),
+    "another order": lambda p: aw.states.Lattice(changed(p, observations=p.observations[::-1])),
+    "another action": lambda p: aw.states.Lattice(changed(p, actions=[*p.actions[:-1], "leave"])),
+    "fewer bought": lambda p: aw.states.Lattice(changed(p, max_observations=1)),
+    "another reward value": lambda p: aw.states.Lattice(changed(p, reward_value=1.0)),
+    "another lattice": lambda p: aw.states.Lattice(p, max_observations=1),
 }
 
 

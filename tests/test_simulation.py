@@ -11,15 +11,15 @@ import pytest
 
 import askwise as aw
 from askwise import _progress
-from askwise._numbers import shown
-from askwise.environments import CHUNK, Population, breast_cancer, random_model
+from askwise._kernels.radii import Radii
+from askwise._support.numbers import shown
 from askwise.errors import OptionError, TooLargeError
 from askwise.estimation.estimates import Estimates
 from askwise.learners import LEARNERS
 from askwise.planning import plan_sequential
-from askwise.radii import Radii
+from askwise.policy.trees import Act
+from askwise.simulation.environments import CHUNK, Population, breast_cancer, random_model
 from askwise.testing import see
-from askwise.trees import Act
 
 PATIENTS = Population(breast_cancer(5.0))
 
@@ -108,7 +108,7 @@ def test_the_learner_and_the_environment_share_a_problem():
 
 @pytest.mark.parametrize("name", ["seq-oos", "sim-oos", "psrl"])
 def test_seeds_in_threads_give_what_they_give_one_after_the_other(name):
-    from askwise._kernels import runs
+    from askwise._kernels.learners import runs
 
     assert runs.run_sequential.targetoptions["nogil"]
     assert runs.run_simultaneous.targetoptions["nogil"]
@@ -265,13 +265,13 @@ def test_policy_ucb_refuses_what_it_cannot_try():
     number = sum(4 ** math.prod(chosen) for chosen in sets)
     assert 10**36 <= number < 10**37
     with pytest.raises(TooLargeError, match=r"about 10\^36 policies, more than the 10,000"):
-        aw.PolicyUCB(PATIENTS.problem)
+        aw.baselines.PolicyUCB(PATIENTS.problem)
     few = aw.Problem(
         observations=[aw.Observation("o", values=list(range(10)), cost=0.0)],
         actions=["a", "b", "c"],
     )
     with pytest.raises(TooLargeError, match=f"{3 + 3**10:,} policies"):
-        aw.PolicyUCB(few)
+        aw.baselines.PolicyUCB(few)
 
 
 def test_policy_ucb_finds_the_best_of_a_few_policies():
@@ -343,7 +343,7 @@ def test_seq_oos_buys_both_halves_of_a_parity():
 
 def test_looking_one_step_ahead_buys_no_half_of_a_parity():
     model = parity()
-    lattice = aw.Lattice(model.problem)
+    lattice = aw.states.Lattice(model.problem)
     probability, reward = model.marginals(lattice)
     every_slot = np.repeat(probability[:, None], lattice.m, axis=1)
     best = reward.max(axis=1)

@@ -12,11 +12,11 @@ import pytest
 
 import askwise as aw
 from askwise.errors import OptionError, TooLargeError
-from askwise.service.creating import creation_from, creation_of
-from askwise.service.errors import Refusal
-from askwise.service.messages import ChosenLearner, NewProject
-from askwise.service.routes import MOST_MAKING
-from askwise.service.sizes import LONGEST, MOST_NUMBERS, check_size, count_numbers
+from askwise.service.decisions.creating import creation_from, creation_of
+from askwise.service.http.handlers import MOST_MAKING
+from askwise.service.http.messages import ChosenLearner, NewProject
+from askwise.service.http.problems import Refusal
+from askwise.service.operations.sizes import LONGEST, MOST_NUMBERS, check_size, count_numbers
 from serving import PROBLEM, served
 
 
@@ -35,8 +35,8 @@ def problem(observations, values=2, m=None, actions=2):
 MEASURED = """
 import sys, msgspec
 from pathlib import Path
-from askwise.service.creating import creation_of
-from askwise.service.messages import NewProject
+from askwise.service.decisions.creating import creation_of
+from askwise.service.http.messages import NewProject
 
 def memory(name):
     (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if name in x]
@@ -98,7 +98,9 @@ TOO_LARGE = {
 @pytest.mark.parametrize("name", TOO_LARGE)
 def test_what_is_too_large_is_refused_before_anything_is_built(name, monkeypatch):
     made, learner, options = TOO_LARGE[name]
-    monkeypatch.setattr("askwise.states.build_layout", lambda *_: pytest.fail("a table was built"))
+    monkeypatch.setattr(
+        "askwise.states.arithmetic.build_layout", lambda *_: pytest.fail("a table was built")
+    )
     with pytest.raises(Refusal, match=r"more than the [\d,]+ ") as refused:
         creation_of("key", NewProject("x", made, ChosenLearner(learner, options)))
     assert (refused.value.status, refused.value.pointer) == (422, "#/problem")
@@ -110,11 +112,11 @@ def test_whatever_the_numbers_are_they_are_counted_at_once():
     made = problem(32_767, values=3)
     assert count_numbers(made, "learner", {})[2] > 10**30
     with pytest.raises(TooLargeError, match=r"make more than 10\^30 states in more than 10\^30"):
-        aw.Lattice(made)
+        aw.states.Lattice(made)
     given = [aw.Observation(f"g{i}", values=range(100), given=True) for i in range(5000)]
     bought = aw.Observation("o", values=[0, 1], cost=1.0)
     with pytest.raises(TooLargeError, match=r"for more than 10\^30 contexts"):
-        aw.Lattice(aw.Problem(observations=[*given, bought], actions=["a"]))
+        aw.states.Lattice(aw.Problem(observations=[*given, bought], actions=["a"]))
 
 
 @pytest.mark.parametrize("where", ["observation", "value", "action"])
@@ -169,7 +171,7 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
                 return http.post("/v1/projects", content=json.dumps(body), headers=key)
 
         assert create("first").status_code == 201
-        monkeypatch.setattr("askwise.service.routes.creation_of", slowly)
+        monkeypatch.setattr("askwise.service.http.handlers.creation_of", slowly)
         answers = []
         threads = [
             threading.Thread(target=lambda k=k: answers.append(create(f"p{k}").status_code))

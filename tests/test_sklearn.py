@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from askwise.sklearn.shrinkage import LeftOut, believe, count
+from askwise.sklearn.table import _information, choose, observations_of, prices_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
@@ -14,11 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askwise as aw
-from askwise._numbers import as_price
-from askwise.lattice import Lattice
+from askwise._support.numbers import as_price
 from askwise.sklearn import CostAwareClassifier
-from askwise.sklearn.shrinkage import LeftOut, believe, count
-from askwise.sklearn.table import _information, choose, observations_of, prices_of
+from askwise.states import Lattice
 
 WINE = load_wine(as_frame=True)
 IRIS = load_iris(as_frame=True)

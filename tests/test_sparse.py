@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import askwise as aw
-from askwise.environments import Population, random_model
-from askwise.environments.base import Draws
+from askwise.counting import BY_ROW, FIRST_ROWS
 from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
-from askwise.rows import Rows
-from askwise.statistics import BY_ROW, FIRST_ROWS
+from askwise.simulation.environments import Population, random_model
+from askwise.simulation.environments.base import Draws
+from askwise.states.rows import Rows
 from askwise.testing import LEARNER_CHECKS, see
 from test_incremental import BETA, assert_same
 
@@ -112,7 +112,7 @@ def histories(draw):
 
 
 def counted(problem, steps, *, sparse):
-    statistics = aw.Statistics(aw.Lattice(problem), sparse=sparse)
+    statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for step in steps:
         count(statistics, step)
     return statistics
@@ -273,7 +273,7 @@ NUMBERS = st.one_of(
 )
 @pytest.mark.usefixtures("kernels")
 def test_rows_are_a_dictionary(capacity, todo):
-    from askwise._kernels.rows import find, has_room, insert, state_of
+    from askwise._kernels.states.rows import find, has_room, insert, state_of
 
     table = np.zeros(2 << (capacity - 1).bit_length(), np.int64)
     rows = Rows(table, np.full(capacity, -1, np.int64), np.ones(1, np.int64))
@@ -295,9 +295,9 @@ def test_rows_are_a_dictionary(capacity, todo):
 
 @pytest.mark.usefixtures("kernels")
 def test_dense_rows_are_the_states():
-    from askwise._kernels.rows import find, has_room, insert, is_sparse, state_of
+    from askwise._kernels.states.rows import find, has_room, insert, is_sparse, state_of
 
-    rows = aw.Statistics(aw.Lattice(problem_of([2, 3], 2))).rows
+    rows = aw.Statistics(aw.states.Lattice(problem_of([2, 3], 2))).rows
     assert not is_sparse(rows)
     assert has_room(rows, 10**9)
     for state in (0, 1, 11):
@@ -306,7 +306,7 @@ def test_dense_rows_are_the_states():
 
 
 def test_many_states_at_once_get_a_row_each(kernels):
-    from askwise._kernels.rows import find, insert_all
+    from askwise._kernels.states.rows import find, insert_all
 
     n = 200 if kernels == "plain" else 20_000
     states = np.random.default_rng(0).permutation(7 * np.arange(n)) + 3
@@ -322,9 +322,12 @@ def test_numbers_near_the_limit():
     """10¹⁸ states: counted, planned and decided alike when relabelled as a few."""
     radices = [1000] * 6
     problem, few = problem_of(radices, 6), problem_of([2] * 6, 6)
-    assert 10**18 < aw.Lattice(problem).size < MOST_NUMBER
+    assert 10**18 < aw.states.Lattice(problem).size < MOST_NUMBER
     rng = np.random.default_rng(0)
-    large, small = aw.Statistics(aw.Lattice(problem), sparse=True), aw.Statistics(aw.Lattice(few))
+    large, small = (
+        aw.Statistics(aw.states.Lattice(problem), sparse=True),
+        aw.Statistics(aw.states.Lattice(few)),
+    )
     for _ in range(300):
         seen = {int(i): int(rng.integers(2)) for i in rng.permutation(6)[: rng.integers(7)]}
         at_once, action = bool(rng.integers(2)), f"a{rng.integers(2)}"
@@ -486,7 +489,7 @@ def test_what_is_recommended_is_the_same(kind):
 
 def test_storage_goes_by_size():
     small, large = problem_of([9] * 5, 5), problem_of([9] * 5 + [2], 5)
-    assert aw.Lattice(small).size == 100_000 <= aw.Lattice(large).size
+    assert aw.states.Lattice(small).size == 100_000 <= aw.states.Lattice(large).size
     assert aw.SeqOOS(small).statistics.is_sparse
     assert not aw.SeqOOS(problem_of([9, 9, 9, 9, 8], 5)).statistics.is_sparse
     for kind in KINDS:
@@ -639,13 +642,13 @@ def test_too_many_states_to_number(kind):
         "7 observations with max_observations=7 make 1,000,000,000,000,000,000,000 states in 128 "
         f"subsets, more than the 2,305,843,009,213,693,952 states that can be numbered: {LOWER}"
     )
-    assert aw.Lattice(problem_of([999] * 6, 6)).size == 10**18
+    assert aw.states.Lattice(problem_of([999] * 6, 6)).size == 10**18
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda problem: aw.Statistics(aw.Lattice(problem)),
+        lambda problem: aw.Statistics(aw.states.Lattice(problem)),
         functools.partial(aw.SeqOOS, storage="dense"),
         functools.partial(aw.SimOOS, storage="dense"),
         LEARNERS["adaptive-greedy"],
@@ -664,7 +667,7 @@ def test_too_many_states_to_have_a_row_each(make):
     for kind in KINDS:
         assert kind(problem).statistics.is_sparse
     with pytest.raises(TooLargeError):
-        aw.Statistics(aw.Lattice(problem), sparse=True).dense()
+        aw.Statistics(aw.states.Lattice(problem), sparse=True).dense()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwise import Lattice, Observation, Problem, Statistics
+from askwise import Observation, Problem, Statistics
+from askwise.counting import MOST_CASES, UNIT
 from askwise.errors import CaseError, StatisticsError
-from askwise.statistics import MOST_CASES, UNIT
+from askwise.states import Lattice
 from reference import Sets, all_states, domain
 
 

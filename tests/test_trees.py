@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population, breast_cancer
 from askwise.errors import ModelError
-from askwise.trees import Act
+from askwise.policy.trees import Act
+from askwise.simulation.environments import Population, breast_cancer
 from test_real_life_plans import random_model, random_problem
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.environments import Population
-from askwise.environments.base import Draws
+from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError
 from askwise.estimation.additive import AdditiveModel
+from askwise.estimation.complete_records import CompleteRecords, grouped
 from askwise.estimation.joint import JointModel
-from askwise.estimation.records import CompleteRecords, grouped
-from askwise.learners.expecting import expected_gain
-from askwise.learners.trying import Tries, with_tries
-from askwise.statistics import UNIT, Statistics
+from askwise.policy.expected_gain import expected_gain
+from askwise.policy.exploration import Tries, with_tries
+from askwise.simulation.environments import Population
+from askwise.simulation.environments.base import Draws
 
 
 class Effects:
@@ -228,7 +228,7 @@ def small_log(seed=0, cases=400):
 def test_a_record_is_one_case_in_its_own_full_state():
     """Against Bayes' rule written out with numpy: what every record says, one after the other."""
     world, fit = small_log()
-    lattice = aw.Lattice(world.problem)
+    lattice = aw.states.Lattice(world.problem)
     model = JointModel(lattice)
     prior = np.linalg.inv(model._inverse_prior)
     model.take(fit.records)
@@ -259,7 +259,7 @@ def test_a_record_is_one_case_in_its_own_full_state():
 def test_a_record_says_what_a_live_case_says_that_saw_everything():
     """m = D: a record of one action and a case that looked at everything are the same evidence."""
     world = Effects(3, size=3, m=3)
-    lattice, rng = aw.Lattice(world.problem), np.random.default_rng(0)
+    lattice, rng = aw.states.Lattice(world.problem), np.random.default_rng(0)
     values, rewards = world.draw(rng, 300)
     by_cases, by_records = JointModel(lattice), JointModel(lattice)
     statistics = Statistics(lattice)

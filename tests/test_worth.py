@@ -9,9 +9,9 @@ import pytest
 
 import askwise as aw
 import reference
-from askwise.environments import Population, breast_cancer
 from askwise.errors import OptionError
-from askwise.evidence import Counted
+from askwise.estimation.evidence import Counted
+from askwise.simulation.environments import Population, breast_cancer
 from test_real_life_plans import random_model, random_problem
 
 

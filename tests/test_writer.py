@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from askwise.errors import LedgerError, LedgerUnavailableError
-from askwise.service.groups import Answer, Operation
+from askwise.service.decisions.transactions import Answer, Operation
+from askwise.service.decisions.writer import Writer
+from askwise.service.http.messages import Opening
 from askwise.service.ledger import open_ledger
-from askwise.service.messages import Opening
-from askwise.service.policies import Versions
-from askwise.service.replay import verify
-from askwise.service.writer import Writer
+from askwise.service.replanning.replay import verify
+from askwise.service.replanning.versions import Versions
 from serving import (  # noqa: F401 (fixtures)
     create,
     database_fixture,
@@ -81,7 +81,7 @@ def test_a_name_that_no_database_can_look_up_is_unknown(writer):
 
 
 def test_a_case_that_cannot_be_restored_fails_alone(ledger, writer):
-    from askwise.service.messages import Rewarding
+    from askwise.service.http.messages import Rewarding
 
     writer.commit([opening(), opening("other")])
     with ledger.changing() as session:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from askwise.service.client import Client
+from askwise.service.client.client import Client
 from edge.wire import PATIENCE, Answer, Talk, connect, exchange
 from serving import PROBLEM
 
@@ -33,8 +33,8 @@ FEW = 40
 _SERVES = """
 import sys
 import msgspec
-from askwise.service.processes import first_token, listen_all, serve
-from askwise.service.settings import Settings
+from askwise.service.operations.processes import first_token, listen_all, serve
+from askwise.service.operations.settings import Settings
 settings = msgspec.json.decode(sys.argv[1], type=Settings)
 token = first_token(settings.db)
 started = lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True)

@@ -64,7 +64,7 @@ def _compiled(function: F, **more: bool) -> F:
 
 def _stamp() -> str:
     digest = hashlib.blake2b()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from askwise.cli.app import app, say
-from askwise.explanation import explain
+from askwise.explain import explain, worth
 from askwise.learners import load
-from askwise.worth import worth
 
 Saved = Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")]
 

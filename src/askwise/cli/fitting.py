@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from askwise._documents import replace_file
+from askwise._support.documents import replace_file
 from askwise.cli.app import app, name_value_pairs, say
 from askwise.errors import OptionError
-from askwise.explanation import explain
+from askwise.explain import explain
 from askwise.learners import LEARNERS, load
 from askwise.logs import draft, fit, off_policy
 from askwise.problem import Problem

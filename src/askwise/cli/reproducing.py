@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from askwise import experiments
-from askwise._numbers import as_price, together
+from askwise._support.numbers import as_price, together
 from askwise.cli.app import app, plain_grid, say
-from askwise.experiments.reproduce import SEEDS, STEPS
+from askwise.reproduction.experiment import SEEDS, STEPS
+from askwise.simulation import experiments
 
 
 @app.command()
@@ -28,7 +28,7 @@ def reproduce(
 
     Interrupted, it goes on where it was when started again with the same options.
     """
-    from askwise.reports import write_reproduction
+    from askwise.reproduction import write_reproduction
 
     output.mkdir(parents=True, exist_ok=True)
     result = experiments.reproduce(

@@ -38,9 +38,9 @@ def serve(
     ] = False,
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
-    from askwise.service.processes import first_token, listen_all
-    from askwise.service.processes import serve as run
-    from askwise.service.settings import Settings
+    from askwise.service.operations.processes import first_token, listen_all
+    from askwise.service.operations.processes import serve as run
+    from askwise.service.operations.settings import Settings
 
     settings = Settings(
         db=db,
@@ -71,8 +71,8 @@ def verify(
     """Rebuild counters and cases from the events, and compare them with what is recorded."""
     from askwise.service.ledger import open_ledger
     from askwise.service.ledger.address import shown
-    from askwise.service.replay import MOST_SHOWN
-    from askwise.service.replay import verify as compare
+    from askwise.service.replanning.replay import MOST_SHOWN
+    from askwise.service.replanning.replay import verify as compare
 
     ledger = open_ledger(_existing(db))
     names = [p.name for p in ledger.projects()] if project is None else [project]
@@ -103,11 +103,11 @@ def create_project(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a project that begins with what a learner knows, and show its token, once."""
-    from askwise.service.creating import creation_from, load_learner
-    from askwise.service.errors import Refusal
+    from askwise.service.decisions.creating import creation_from, load_learner
+    from askwise.service.decisions.writer import Writer
+    from askwise.service.http.problems import Refusal
     from askwise.service.ledger import open_ledger
-    from askwise.service.policies import Versions
-    from askwise.service.writer import Writer
+    from askwise.service.replanning.versions import Versions
 
     token, creation = creation_from(secrets.token_hex(16), project, load_learner(learner))
     ledger = open_ledger(db)
@@ -128,7 +128,7 @@ def export_(
 ) -> None:
     """Write a project, its policies and its events to a file of lines."""
     from askwise.service.ledger import open_ledger
-    from askwise.service.portable import export_project
+    from askwise.service.operations.export import export_project
 
     ledger = open_ledger(_existing(db))
     partial = output.with_name(f".{output.name}.part")
@@ -148,7 +148,7 @@ def import_(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Read a project from a file of lines: all of it, or nothing."""
-    from askwise.service.portable import import_file
+    from askwise.service.operations.export import import_file
 
     name, events = import_file(db, file)
     say(f"{name}: {events:,} events")
@@ -162,7 +162,7 @@ def create_token(
 ) -> None:
     """Create a token and show it, once."""
     from askwise.service.ledger import open_ledger
-    from askwise.service.tokens import new_token
+    from askwise.service.operations.tokens import new_token
 
     ledger = open_ledger(_existing(db))
     if project and ledger.project(project) is None:
@@ -179,7 +179,7 @@ def list_tokens(db: Db = DEFAULT_DB) -> None:
     from rich.console import Console
 
     from askwise.service.ledger import open_ledger
-    from askwise.service.logs import timestamp
+    from askwise.service.operations.logging import timestamp
 
     ledger = open_ledger(_existing(db))
     grid = plain_grid()

@@ -10,15 +10,15 @@ import typer
 from rich.console import Console
 
 from askwise import learners
-from askwise._numbers import together
+from askwise._support.numbers import together
 from askwise.cli.app import app, name_value_pairs, plain_grid, say
 from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
-from askwise.environments import Environment, Population, model_at_random
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS
 from askwise.problem import Problem
 from askwise.simulation import Run, simulate
+from askwise.simulation.environments import Environment, Population, model_at_random
 
 
 @app.command(name="simulate")

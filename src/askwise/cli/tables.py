@@ -6,9 +6,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from askwise.environments import Table
 from askwise.errors import OptionError
 from askwise.problem import Observation, Problem
+from askwise.simulation.environments import Table
 
 
 def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._support.typing import Floats, Integers
+from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.records import CompleteRecords
 from askwise.estimation.shortlist import Beliefs, Shortlist, SmallWorld, small_world
 from askwise.estimation.tabled import CountedRecords, Tabled, counted_records, joined, rows_of
-from askwise.lattice import Lattice
-from askwise.layout import count_states
 from askwise.problem import Panel, Problem
-from askwise.statistics import UNIT, Statistics
+from askwise.states import Lattice
+from askwise.states.layout import count_states
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
-    from askwise._kernels.additive_groups import Belief, Data
+    from askwise._kernels.estimation.additive_groups import Belief, Data
 
 EXPECTED = 4.0
 """How many observations are expected to matter."""
@@ -97,8 +97,8 @@ class AdditiveModel:
     """What is known of a problem with many observations, beside its statistics."""
 
     def __init__(self, lattice: Lattice) -> None:
-        from askwise._kernels.additive_cases import Tallies
-        from askwise._kernels.additive_groups import Effects
+        from askwise._kernels.estimation.additive_groups import Effects
+        from askwise._kernels.policy.tree_cases import Tallies
 
         radices = lattice.outcomes
         size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
@@ -184,8 +184,8 @@ class AdditiveModel:
 
     def data(self, statistics: Statistics) -> Data:
         """The rewards by state, in the order of the states: whatever the order of arrival."""
-        from askwise._kernels.additive_groups import Data
-        from askwise._kernels.lattices import decode
+        from askwise._kernels.estimation.additive_groups import Data
+        from askwise._kernels.states.lattices import decode
 
         visited = statistics.visited
         rows = np.flatnonzero(statistics.action_counts[:visited].any(axis=1))
@@ -225,7 +225,7 @@ class AdditiveModel:
 
     def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened | Tabled:
         """Sweep over everything, and shortlist what was drawn."""
-        from askwise._kernels.additive_sweep import draw_base, sweep_mains, sweep_pairs
+        from askwise._kernels.estimation.additive_sweep import draw_base, sweep_mains, sweep_pairs
 
         met = self.data(statistics)
         data = met if self.records is None else joined(met, rows_of(self.records))
@@ -291,7 +291,7 @@ class AdditiveModel:
 
     def belief(self, data: Data) -> Belief:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
-        from askwise._kernels.additive_groups import Belief
+        from askwise._kernels.estimation.additive_groups import Belief
 
         size = len(self.inside)
         marginals = (self.tallies.marginal + 1.0) * self._possible

@@ -17,7 +17,7 @@ learned no faster.
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._support.typing import Floats, Integers
 
 VARIANCES = (0.08, 0.15, 0.1, 0.05)
 """Of the constant, and of all main effects, all pairs and all larger sets together."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Choices, Floats, Integers
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.counting import Statistics
 from askwise.estimation.optimistic import practical_radii
-from askwise.statistics import Statistics
 
 
 class Cautious(NamedTuple):
@@ -35,7 +35,7 @@ def cautious_rewards(statistics: Statistics, *, by_visits: bool) -> Cautious:
 
     p̂ comes from N(ψ') if cases bought sets (`by_visits`), else from N(ψ, i, ψ').
     """
-    from askwise._kernels.cautious import average_upwards
+    from askwise._kernels.planning.cautious import average_upwards
 
     radii = practical_radii(width=1.0).at(statistics.cases + 1)
     layout, states = statistics.lattice.layout, statistics.states

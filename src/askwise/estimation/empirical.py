@@ -7,10 +7,10 @@ One imagined case of reward ½ stands for an action never tried: neither hope no
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Integers
+from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
-from askwise.radii import Radii
-from askwise.statistics import UNIT, Statistics
 
 
 def empirical_estimates(statistics: Statistics, weight: Integers) -> Estimates:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from askwise._typing import Choices, Floats, Weights
-from askwise.radii import Radii
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Choices, Floats, Weights
 
 
 class Estimates(NamedTuple):

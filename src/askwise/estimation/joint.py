@@ -15,7 +15,8 @@ repeated a few times whenever a round begins, each time from where it stood (Dem
 Maximum likelihood from incomplete data via the EM algorithm, 1977).
 
 **Rewards.** For each action a Gaussian, with the prior of `anova.py` and one linear observation
-Σ_φ p(φ | ψ) r(a, φ) for each state acted in; `_kernels/joint_rewards.py` has the equations.
+Σ_φ p(φ | ψ) r(a, φ) for each state acted in; the equations are in
+`_kernels/estimation/joint_rewards.py`.
 
 **Complete records** (`take`) are cases whose full state is known: each counts once, in its own
 cell, for p and for the rewards of every action. So a log and live cases are one body of evidence.
@@ -29,15 +30,15 @@ import math
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Floats, Integers
+from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import agreement, inverse_covariance
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.records import CompleteRecords
-from askwise.lattice import Lattice
 from askwise.problem import Problem
-from askwise.radii import Radii
-from askwise.statistics import UNIT, Statistics
+from askwise.states import Lattice
 
 MOST_CELLS = 512
 """The cost of a round is cubic in the number of cells."""
@@ -95,8 +96,8 @@ class JointModel:
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
         """Go on from the last estimates with the counters of now."""
-        from askwise._kernels.joint_population import improve_population
-        from askwise._kernels.joint_rewards import posterior
+        from askwise._kernels.estimation.joint_population import improve_population
+        from askwise._kernels.estimation.joint_rewards import posterior
 
         if statistics.records:
             raise StatisticsError(
@@ -137,7 +138,7 @@ class JointModel:
     def probability(self) -> Floats:
         """p(ψ)."""
         if self._probability is None:
-            from askwise._kernels.joint_population import marginals
+            from askwise._kernels.estimation.joint_population import marginals
 
             found = np.empty(self.lattice.size)
             marginals(self._order, self.lattice.layout.offsets, self.population, found)
@@ -156,7 +157,7 @@ class JointModel:
 
     def variances(self) -> Floats:
         """Of r(a, ψ), at [ψ, a]."""
-        from askwise._kernels.joint_rewards import inverse_upper, variances_of_states
+        from askwise._kernels.estimation.joint_rewards import inverse_upper, variances_of_states
 
         found = np.empty((len(self._mean), self.lattice.size))
         where = (self._order, self.lattice.layout.offsets, self.population, self.probability)
@@ -177,7 +178,7 @@ class JointModel:
 
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
         """r(a, ψ) of such a world, at [ψ, a]."""
-        from askwise._kernels.joint_rewards import draw_rewards
+        from askwise._kernels.estimation.joint_rewards import draw_rewards
 
         cells = np.empty_like(self._mean)
         noise = rng.standard_normal(self._mean.shape)
@@ -192,7 +193,7 @@ class JointModel:
 
     def _of_states(self, cells: Floats) -> Floats:
         """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""
-        from askwise._kernels.joint_rewards import rewards_of_states
+        from askwise._kernels.estimation.joint_rewards import rewards_of_states
 
         states = np.empty((self.lattice.size, len(cells)))
         offsets = self.lattice.layout.offsets

@@ -24,12 +24,12 @@ from typing import Literal
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._kernels.radii import Radii, Schedule
+from askwise._support.typing import Integers
+from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates
-from askwise.lattice import Lattice
-from askwise.radii import Radii, Schedule
-from askwise.statistics import UNIT, Statistics
+from askwise.states import Lattice
 
 Plan = Literal["simultaneous", "sequential"]
 
@@ -59,7 +59,7 @@ def practical_radii(*, width: float) -> Schedule:
 
 def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
     """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters."""
-    from askwise._kernels.optimism import optimistic_rewards
+    from askwise._kernels.planning.optimism import optimistic_rewards
 
     reward = np.empty(statistics.lattice.size)
     action = np.empty(statistics.lattice.size, np.int16)

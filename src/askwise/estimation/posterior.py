@@ -7,10 +7,10 @@ independently for every state. Drawn rewards and probabilities are taken as the 
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Integers
+from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
-from askwise.radii import Radii
-from askwise.statistics import UNIT, Statistics
 
 
 def posterior_estimates(

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Floats, Integers
 from askwise.estimation.estimates import Estimates
-from askwise.lattice import Lattice
-from askwise.radii import Radii
+from askwise.states import Lattice
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
-    from askwise._kernels.additive_groups import Data
+    from askwise._kernels.estimation.additive_groups import Data
 
 PRIOR_CASES = 100.0
 """What the product of the marginals counts for in p(φ)."""
@@ -104,7 +104,7 @@ def small_world(
     few: Shortlist, beliefs: Beliefs, data: Data, rng: np.random.Generator, *, spread: float
 ) -> SmallWorld:
     """A world over the lattice of the few: a draw whose doubt is scaled by `spread`."""
-    from askwise._kernels.joint import marginalise, maximise
+    from askwise._kernels.estimation.shortlist import marginalise, maximise
 
     lattice, actions = few.lattice, data.counts.shape[1]
     counts, sums = projected(few, data)
@@ -143,7 +143,7 @@ def small_world(
 
 def projected(few: Shortlist, data: Data) -> tuple[Floats, Floats]:
     """N(a, ψ) and Σr(a, ψ) by what the rows know of the few."""
-    from askwise._kernels.joint import project
+    from askwise._kernels.estimation.shortlist import project
 
     shape = (few.lattice.size, data.counts.shape[1])
     counts, sums = np.empty(shape), np.empty(shape)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
-from askwise.estimation.estimates import Estimates
-from askwise.estimation.records import (
+from askwise._support.typing import Floats, Integers
+from askwise.counting import UNIT
+from askwise.estimation.complete_records import (
     CompleteRecords,
     agreeing,
     count_in_states,
@@ -21,11 +21,11 @@ from askwise.estimation.records import (
     variance_of_means,
     weigh_states,
 )
+from askwise.estimation.estimates import Estimates
 from askwise.estimation.shortlist import STEPS, Shortlist, SmallWorld, projected
-from askwise.statistics import UNIT
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
-    from askwise._kernels.additive_groups import Data
+    from askwise._kernels.estimation.additive_groups import Data
 
 
 class CountedRecords(NamedTuple):
@@ -72,7 +72,7 @@ class Tabled(NamedTuple):
 
 def rows_of(records: CompleteRecords) -> Data:
     """Complete records as rows in which everything is known."""
-    from askwise._kernels.additive_groups import Data
+    from askwise._kernels.estimation.additive_groups import Data
 
     n, size = records.digits.shape
     actions = records.units.shape[1]

@@ -2,21 +2,21 @@
 
 import os
 
-from askwise.learners.adaptive_greedy import AdaptiveGreedy
 from askwise.learners.base import BaseLearner
-from askwise.learners.contextual_ucb import ContextualUCB
-from askwise.learners.epoch_greedy import EpochGreedy
-from askwise.learners.fixed_set import FixedSet
+from askwise.learners.baselines.adaptive_greedy import AdaptiveGreedy
+from askwise.learners.baselines.contextual_ucb import ContextualUCB
+from askwise.learners.baselines.epoch_greedy import EpochGreedy
+from askwise.learners.baselines.fixed_set import FixedSet
+from askwise.learners.baselines.lin_ucb import LinUCB
+from askwise.learners.baselines.ncc_ucrl2 import NCCUCRL2
+from askwise.learners.baselines.no_information import NoInformation
+from askwise.learners.baselines.policy_ucb import PolicyUCB
+from askwise.learners.baselines.psrl import PSRL
+from askwise.learners.baselines.random_choice import RandomChoice
+from askwise.learners.baselines.ucrl2 import UCRL2
 from askwise.learners.learner import Learner
-from askwise.learners.lin_ucb import LinUCB
-from askwise.learners.ncc_ucrl2 import NCCUCRL2
-from askwise.learners.no_information import NoInformation
-from askwise.learners.policy_ucb import PolicyUCB
-from askwise.learners.psrl import PSRL
-from askwise.learners.random_choice import RandomChoice
 from askwise.learners.seq_oos import SeqOOS
 from askwise.learners.sim_oos import SimOOS
-from askwise.learners.ucrl2 import UCRL2
 
 LEARNERS: dict[str, type[BaseLearner]] = {
     learner.name: learner

@@ -16,24 +16,24 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from askwise._html import line, lines, title
-from askwise._random import as_generator
-from askwise._typing import Choices, Floats, Integers, RandomSource
-from askwise.cases import Case
+from askwise._support.html import line, lines, title
+from askwise._support.random import as_generator
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
+from askwise.counting import Statistics
+from askwise.counting.forgetting import Knowledge, Memory
 from askwise.errors import OptionError, StatisticsError
-from askwise.estimation.records import Log
-from askwise.evidence import Beliefs, Counted
-from askwise.lattice import Lattice
-from askwise.learners.believing import evidence_of, limits_of
-from askwise.learners.memory import Knowledge, Memory
-from askwise.learners.own_policies import OwnPolicies
-from askwise.learners.plans import Batch, WayToBuy
+from askwise.estimation.believed import evidence_of, limits_of
+from askwise.estimation.complete_records import Log
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.learners.acquisition import Batch, WayToBuy
+from askwise.learners.case_policies import OwnPolicies
+from askwise.learners.cases import Case
 from askwise.learners.recommending import recommended
 from askwise.learners.rounds import Doubling, Marks
 from askwise.policy import Policy
 from askwise.problem import Problem, Seen
-from askwise.rows import extended
-from askwise.statistics import Statistics
+from askwise.states import Lattice
+from askwise.states.rows import extended
 
 PRICE_MOVED = 0.01
 """A mean of prices paid that moved by this part makes a new plan."""

@@ -6,10 +6,10 @@ best action taken blindly by today's estimate.
 
 from __future__ import annotations
 
-from askwise.amounts import LARGEST_SUM
-from askwise.bins import is_number
+from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
-from askwise.statistics import UNIT, Statistics
+from askwise.problem.amounts import LARGEST_SUM
+from askwise.problem.bins import is_number
 
 
 def check_budget(budget: object) -> float | None:

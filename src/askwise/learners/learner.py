@@ -7,22 +7,22 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from askwise._typing import Choices, Floats, Integers, RandomSource
-from askwise.cases import Case
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
+from askwise.counting import Statistics
+from askwise.counting.forgetting import Memory
 from askwise.errors import OptionError, StatisticsError
+from askwise.estimation.complete_records import CompleteRecords, Log
+from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import MOST_CELLS, count_cells
-from askwise.estimation.records import CompleteRecords, Log
-from askwise.evidence import Beliefs
-from askwise.lattice import Lattice
-from askwise.learners.additive import AdditiveMind
+from askwise.learners.acquisition import Sequential, Simultaneous
+from askwise.learners.additive_model import AdditiveMind
 from askwise.learners.base import BaseLearner
 from askwise.learners.budget import check_budget
-from askwise.learners.joint import JointMind
-from askwise.learners.memory import Memory
-from askwise.learners.plans import Sequential, Simultaneous
+from askwise.learners.cases import Case
+from askwise.learners.joint_model import JointMind
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import Statistics
+from askwise.states import Lattice
 
 TAGS = 1 << 62
 """How many tags there are."""
@@ -96,15 +96,15 @@ class Learner(BaseLearner):
     looking for what it may have missed, at a price per case that goes to zero.
 
     plan: "sequential" or "simultaneous".
-    model: "joint" is one model of all combinations of values (`learners/joint.py`), of at most 512;
-    "additive" expects that few observations matter, by themselves and in pairs
-    (`learners/additive.py`); "auto" is joint if it can be. `model_name` says which it is.
+    model: "joint" is one model of all combinations of values (`joint_model.py`), of at most
+    512; "additive" expects that few observations matter, by themselves and in pairs
+    (`additive_model.py`); "auto" is joint if it can be. `model_name` says which it is.
     explore_budget: the most to lose by trying, in the currency of the costs, compared with the best
     action taken blindly. When it is used up, the learner buys only what pays by cautious estimates,
     else nothing, until it has earned the loss back. None: no limit.
     window, detect: forget, for a world that changes; see docs/drift.md.
 
-    >>> from askwise.environments import Population, breast_cancer
+    >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = Learner(patients.problem, rng=0)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise.counting import Statistics
+from askwise.counting.forgetting import Knowledge
 from askwise.errors import OptionError, StatisticsError
 from askwise.learners.base import BaseLearner
-from askwise.learners.memory import Knowledge
-from askwise.statistics import Statistics
 
 
 def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:

@@ -4,19 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from askwise._typing import Choices, Floats, Integers, RandomSource
-from askwise.cases import Case
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
+from askwise.counting import Statistics
+from askwise.counting.forgetting import Memory
 from askwise.errors import OptionError
 from askwise.estimation.optimistic import Confidence, optimistic_estimates
-from askwise.lattice import Lattice
+from askwise.learners.acquisition import set_policy_from
 from askwise.learners.base import BaseLearner
-from askwise.learners.memory import Memory
-from askwise.learners.plans import set_policy_from
+from askwise.learners.cases import Case
 from askwise.learners.rounds import lengths_after
 from askwise.planning.incremental import IncrementalPlanner
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import Statistics
+from askwise.states import Lattice
 
 SPARSE_FROM = 100_000
 """With so many states it pays to keep rows only for those that are visited."""

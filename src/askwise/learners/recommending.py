@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from askwise._typing import Choices
-from askwise.evidence import Beliefs, Counted
-from askwise.lattice import Lattice
-from askwise.learners.plans import WayToBuy
-from askwise.planning.compact import without_idle_looks
+from askwise._support.typing import Choices
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.learners.acquisition import WayToBuy
+from askwise.planning.trees import without_idle_looks
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.states import Lattice
 
 
 def best_by(way: WayToBuy, evidence: Beliefs | Counted, lattice: Lattice) -> Policy:

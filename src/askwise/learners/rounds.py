@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Integers
+from askwise._support.typing import Integers
+from askwise.counting import Statistics
 from askwise.policy import Policy
-from askwise.statistics import Statistics
 
 
 class Marks(NamedTuple):

@@ -7,13 +7,7 @@ import zipfile
 import msgspec
 import numpy as np
 
-from askwise.amounts import LARGEST_AMOUNT
-from askwise.errors import FileError
-from askwise.estimation.records import MOST_RECORDS, CompleteRecords, Log
-from askwise.learners.base import BaseLearner
-from askwise.learners.memory import Knowledge, Memory
-from askwise.learners.saved_policies import Array, load_array
-from askwise.statistics import (
+from askwise.counting import (
     BY_ROW,
     MOST_CASES,
     MOST_PAID,
@@ -21,6 +15,12 @@ from askwise.statistics import (
     UNIT,
     Statistics,
 )
+from askwise.counting.forgetting import Knowledge, Memory
+from askwise.errors import FileError
+from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, Log
+from askwise.learners.base import BaseLearner
+from askwise.learners.saved_policies import Array, load_array
+from askwise.problem.amounts import LARGEST_AMOUNT
 
 MOST_PACKED = 200
 """How many times its packed length an array of states, all of them different, may have."""

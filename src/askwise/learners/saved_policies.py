@@ -14,16 +14,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from askwise.counting import MOST_STATES, Statistics
 from askwise.errors import FileError
-from askwise.lattice import Lattice
+from askwise.learners.acquisition import row_finder
 from askwise.learners.base import BaseLearner
-from askwise.learners.compact import TreePolicy, tree_policy
-from askwise.learners.plans import row_finder
-from askwise.learners.random_choice import RandomPolicy
-from askwise.learners.trying import Tries, TryingPolicy, empty_tries, with_tries
-from askwise.planning.compact import children_of
+from askwise.learners.baselines.random_choice import RandomPolicy
+from askwise.planning.trees import children_of
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.statistics import MOST_STATES, Statistics
+from askwise.policy.exploration import Tries, TryingPolicy, empty_tries, with_tries
+from askwise.policy.tree_policies import TreePolicy, tree_policy
+from askwise.states import Lattice
 
 Array = npt.NDArray[Any]
 
@@ -46,12 +46,12 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     frequency: bool = False
     """Whether it is known how often each context comes."""
     drawn: bool = False
-    """Whether it was drawn for one case, as in `random_choice.py`."""
+    """Whether it was drawn for one case, as in `learners/baselines/random_choice.py`."""
     tries: bool = False
-    """Whether it tries things beside, as in `trying.py`."""
+    """Whether it tries things beside, as in `policy/exploration.py`."""
     pairs: int = 0
     explore: float = 0.0
-    """Of a tree, as in `compact.py`: how many pairs it may try, and how often it tries anything."""
+    """Of a tree: how many pairs it may try, and how often it tries anything."""
     prices: dict[str, float] = {}
     """Those it was made for, where they are not the problem's."""
     on_file: list[int] = []
@@ -173,7 +173,7 @@ def _rebuild_tree(
     saved: SavedPolicy,
     frequency: Array | None,
 ) -> TreePolicy:
-    from askwise._kernels.additive_cases import Tree
+    from askwise._kernels.policy.tree_cases import Tree
 
     if not (0 < saved.rows <= MOST_NODES and 0 < saved.pairs <= MOST_PAIRS):
         raise FileError(f"a policy has {saved.rows} nodes and {saved.pairs} pairs")

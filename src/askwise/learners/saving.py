@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from askwise._documents import prepare, replace_file
-from askwise.cases import Case
+from askwise._support.documents import prepare, replace_file
+from askwise.counting import check_reward
 from askwise.errors import AskwiseError, FileError, StatisticsError, TooLargeError
-from askwise.lattice import Lattice
 from askwise.learners.base import BaseLearner
+from askwise.learners.cases import Case
 from askwise.learners.saved_counters import (
     SavedMemory,
     arrays_of,
@@ -45,7 +45,7 @@ from askwise.learners.saved_policies import (
 )
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import check_reward
+from askwise.states import Lattice
 
 FORMAT = "askwise learner"
 VERSION = 3

@@ -1,7 +1,7 @@
 """Seq-OOS: optimistic × sequential × doubling."""
 
+from askwise.learners.acquisition import Sequential
 from askwise.learners.optimistic import OptimisticLearner
-from askwise.learners.plans import Sequential
 
 
 class SeqOOS(OptimisticLearner):

@@ -1,7 +1,7 @@
 """Sim-OOS: optimistic × simultaneous × doubling."""
 
+from askwise.learners.acquisition import Simultaneous
 from askwise.learners.optimistic import OptimisticLearner
-from askwise.learners.plans import Simultaneous
 
 
 class SimOOS(OptimisticLearner):

@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from askwise._typing import Choices, Floats
-from askwise.bins import is_missing
+from askwise._support.typing import Choices, Floats
 from askwise.errors import CaseError, TableError
-from askwise.lattice import Lattice
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
+from askwise.problem.bins import is_missing
+from askwise.problem.truths import TRUTHS, as_text, truth_places
+from askwise.states import Lattice
 
 ABSENT = -1
 """The digit of what was not looked at."""
@@ -34,23 +35,6 @@ def printed_values(observation: Observation) -> dict[str, int]:
             )
         printed[str(value)] = place
     return printed
-
-
-TRUTHS = ("false", "true")
-"""A boolean as text. Files have it in any case, by what wrote them: True, true, TRUE."""
-
-
-def truth_places(values: Sequence[Any]) -> dict[str, int]:
-    """Which value stands for "true" and which for "false": so called in any case, or 1 and 0."""
-    if set(values) == {0, 1}:
-        return {truth: list(values).index(number) for number, truth in enumerate(TRUTHS)}
-    called = [str(value).lower() for value in values]
-    return {truth: called.index(truth) for truth in TRUTHS if called.count(truth) == 1}
-
-
-def as_text(cell: Any) -> Any:
-    """A boolean as the text that it is in files; anything else as it is."""
-    return TRUTHS[int(cell)] if isinstance(cell, bool | np.bool_) else cell
 
 
 def is_whole(name: str) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from askwise.counting import MOST_CASES
 from askwise.errors import TableError
-from askwise.lattice import Lattice
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Roles
-from askwise.statistics import MOST_CASES
+from askwise.states import Lattice
 
 
 def check_rows(rows: int) -> None:

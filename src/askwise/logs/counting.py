@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Choices, Integers
-from askwise.estimation.records import CompleteRecords, states_in
-from askwise.lattice import Lattice
+from askwise._support.typing import Choices, Integers
+from askwise.counting import MOST_STATES, Statistics
+from askwise.estimation.complete_records import CompleteRecords, states_in
 from askwise.logs.roles import Looks
-from askwise.statistics import MOST_STATES, Statistics
+from askwise.states import Lattice
 
 SPARSE_FROM = 100_000
 """With so many states it pays to keep rows only for those in the log, if they are few."""

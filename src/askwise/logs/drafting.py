@@ -1,7 +1,7 @@
 """A first problem file from a log: what stands in its columns, with prices to be filled in.
 
-Numbers and dates are cut into bins and texts are categories, by `askwise.cuts`. What a log cannot
-say is written as plainly as can be (every price is 1, nothing is given) with a comment to edit it.
+Numbers and dates are cut into bins and texts are categories, by `problem/cuts.py`. What a log
+cannot say is written as plainly as can be (every price is 1, nothing is given) with a comment to edit it.
 """
 # ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
 
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from askwise._frames import columns_of
-from askwise.bins import as_date, is_missing
-from askwise.cuts import observations
+from askwise._support.frames import columns_of
 from askwise.errors import OptionError, TableError
-from askwise.logs.cells import TRUTHS, as_text
 from askwise.logs.files import are_paths, is_relation, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.roles import UNAVAILABLE
 from askwise.logs.suspects import why_not_to_look
 from askwise.problem import Observation, Problem
+from askwise.problem.bins import as_date, is_missing
+from askwise.problem.cuts import observations
+from askwise.problem.truths import TRUTHS, as_text
 
 MOST_ROWS = 100_000
 """So many rows are looked at."""

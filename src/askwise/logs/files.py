@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from askwise._extras import need
+from askwise._support.extras import need
 from askwise.errors import TableError
 from askwise.logs.sql import quoted, text
 

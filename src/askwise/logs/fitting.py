@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from askwise._random import as_generator
-from askwise._typing import RandomSource
+from askwise._support.random import as_generator
+from askwise._support.typing import RandomSource
+from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
-from askwise.estimation.records import CompleteRecords
-from askwise.evidence import Evidence
-from askwise.lattice import Lattice
+from askwise.estimation.complete_records import CompleteRecords
+from askwise.estimation.evidence import Evidence
 from askwise.learners import LEARNERS, BaseLearner, Learner
-from askwise.learners.plans import Sequential, Simultaneous, WayToBuy
+from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
 from askwise.logs.checks import check_most
 from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
@@ -21,7 +21,7 @@ from askwise.logs.reading import opened_log
 from askwise.logs.roles import Kind, Looks, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.statistics import Statistics
+from askwise.states import Lattice
 
 MOST_SUBSETS = 20_000
 """In so many subsets of the observations complete records are counted, one after the other."""

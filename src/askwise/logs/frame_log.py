@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from askwise._frames import columns_of
-from askwise._typing import Choices, Integers
+from askwise._support.frames import columns_of
+from askwise._support.typing import Choices, Integers
+from askwise.counting import UNIT
 from askwise.errors import TableError
-from askwise.estimation.records import CompleteRecords, grouped
-from askwise.lattice import Lattice
+from askwise.estimation.complete_records import CompleteRecords, grouped
 from askwise.logs import cells
 from askwise.logs.checks import check_rows, in_its_order
 from askwise.logs.counting import Courses, Decisions, Records, records_of
 from askwise.logs.roles import Roles
-from askwise.statistics import UNIT
+from askwise.states import Lattice
 
 
 class FrameLog:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from askwise.lattice import Lattice
+from askwise.counting import Statistics
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Looks, Roles
-from askwise.statistics import Statistics
+from askwise.states import Lattice
 
 REFUSED = (
     "the rows looked at different things, and the log does not say how that was chosen: where what "

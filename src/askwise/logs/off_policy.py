@@ -25,10 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askwise._numbers import interval, shown
-from askwise._random import as_generator
-from askwise._typing import Floats, Integers, RandomSource
+from askwise._support.numbers import interval, shown
+from askwise._support.random import as_generator
+from askwise._support.typing import Floats, Integers, RandomSource
+from askwise.counting import UNIT
 from askwise.errors import OptionError, TableError
+from askwise.estimation.models import Model
 from askwise.logs.checks import check_most
 from askwise.logs.counting import Courses, Decisions, by_looks
 from askwise.logs.notes import REFUSED
@@ -36,9 +38,7 @@ from askwise.logs.reading import opened_log
 from askwise.logs.roles import Looks, roles_of
 from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
 from askwise.logs.walks import Walks, walks_of
-from askwise.models import Model
 from askwise.policy import Policy
-from askwise.statistics import UNIT
 
 CONFOUNDED = (
     "the log has no propensities: whoever chose the actions may have had reasons that are not in "

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from askwise._typing import Choices, Integers
+from askwise._support.typing import Choices, Integers
 from askwise.errors import AskwiseError, TableError
-from askwise.estimation.records import MOST_RECORDS, CompleteRecords, grouped
-from askwise.lattice import Lattice
+from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, grouped
 from askwise.logs import cells, sql
 from askwise.logs.checks import check_rows, in_its_order
 from askwise.logs.counting import Courses, Decisions, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
+from askwise.states import Lattice
 
 SETS_AT_A_TIME = 64
 """Grouping sets of a query: each has a table of its own while it runs."""

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from askwise.estimation.records import CompleteRecords
-from askwise.lattice import Lattice
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.logs.counting import Courses, Decisions, Records
 from askwise.logs.files import are_paths, is_relation, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.query_log import QueryLog
 from askwise.logs.roles import Roles
+from askwise.states import Lattice
 
 
 class Log(Protocol):

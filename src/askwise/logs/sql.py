@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
-from askwise.bins import Edge
-from askwise.logs.cells import ABSENT, TRUTHS, is_whole, printed_values, truth_places
+from askwise.logs.cells import ABSENT, is_whole, printed_values
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
+from askwise.problem.bins import Edge
+from askwise.problem.truths import TRUTHS, truth_places
 
 WRONG = -2
 

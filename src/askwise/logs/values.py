@@ -13,14 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._support.typing import Floats, Integers
+from askwise.counting import UNIT, Statistics
 from askwise.errors import ModelError
+from askwise.estimation.models import Model
 from askwise.logs.counting import Decisions, count_decisions
 from askwise.logs.roles import Looks
 from askwise.logs.walks import Walks
-from askwise.models import Model
 from askwise.policy import Policy
-from askwise.statistics import UNIT, Statistics
 
 Values = Callable[[int], float]
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
-from askwise.lattice import Lattice
+from askwise._support.typing import Floats, Integers
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Looks
 from askwise.policy import Policy
+from askwise.states import Lattice
 
 
 class Walks(NamedTuple):

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
-from askwise.lattice import Lattice
+from askwise._support.typing import Floats, Integers
 from askwise.planning.sequential import SequentialPlan
 from askwise.planning.simultaneous import SimultaneousPlan
+from askwise.states import Lattice
 
 
 def plan_paths_by_advantage(

@@ -7,10 +7,10 @@ bought: optimism about what was never seen has no place here.
 
 import numpy as np
 
+from askwise.counting import Statistics
 from askwise.estimation.cautious import Cautious
 from askwise.planning.sequential import SequentialPlan
 from askwise.planning.simultaneous import SimultaneousPlan
-from askwise.statistics import Statistics
 
 
 def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPlan:
@@ -33,7 +33,7 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
 
 def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPlan:
     """F(ψ) and the best next look, by row."""
-    from askwise._kernels.cautious import plan_seen_paths as kernel
+    from askwise._kernels.planning.cautious import plan_seen_paths as kernel
 
     lattice, n = statistics.lattice, len(cautious.reward)
     values, following = np.zeros(n), np.full(n, -1, np.int16)

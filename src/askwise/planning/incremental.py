@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from askwise._typing import Choices, Floats, Integers
-from askwise.radii import Schedule
-from askwise.rows import extended
-from askwise.statistics import UNIT, Statistics
+from askwise._kernels.radii import Schedule
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.counting import UNIT, Statistics
+from askwise.states.rows import extended
 
 
 class IncrementalPlanner(ABC):
@@ -97,7 +97,7 @@ class IncrementalPlanner(ABC):
         """The one that plans, and the one that runs."""
 
     def _state(self) -> tuple[Any, ...]:
-        from askwise._kernels.terms import Setting
+        from askwise._kernels.planning.terms import Setting
 
         lattice = self.statistics.lattice
         beta = lattice.problem.reward_value
@@ -143,7 +143,7 @@ class SequentialPlanner(IncrementalPlanner):
         """Every look is told by itself."""
 
     def _make_tables(self) -> None:
-        from askwise._kernels.sequential_updates import Tables
+        from askwise._kernels.planning.sequential_updates import Tables
 
         lattice = self.statistics.lattice
         n, m, observations = self.statistics.capacity, lattice.m, len(lattice.costs)
@@ -208,7 +208,7 @@ class SequentialPlanner(IncrementalPlanner):
         return self.statistics.lattice.costs
 
     def _kernels(self) -> tuple[Any, Any]:
-        from askwise._kernels.sequential_rounds import plan_paths, run_paths
+        from askwise._kernels.learners.sequential_rounds import plan_paths, run_paths
 
         return plan_paths, run_paths
 
@@ -250,7 +250,7 @@ class SimultaneousPlanner(IncrementalPlanner):
             self.tables.queued[which] += 1
 
     def _make_tables(self) -> None:
-        from askwise._kernels.simultaneous_updates import SetTables
+        from askwise._kernels.planning.simultaneous_updates import SetTables
 
         statistics, lattice = self.statistics, self.statistics.lattice
         n, parcels, contexts = statistics.capacity, lattice.parcels, lattice.contexts
@@ -310,6 +310,6 @@ class SimultaneousPlanner(IncrementalPlanner):
         return self.statistics.lattice.subset_costs
 
     def _kernels(self) -> tuple[Any, Any]:
-        from askwise._kernels.simultaneous_rounds import plan_sets, run_sets
+        from askwise._kernels.learners.simultaneous_rounds import plan_sets, run_sets
 
         return plan_sets, run_sets

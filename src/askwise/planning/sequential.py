@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Choices, Floats
+from askwise._support.typing import Choices, Floats
 from askwise.estimation.estimates import Estimates
-from askwise.lattice import Lattice
-from askwise.prices import Tariff
+from askwise.states import Lattice
+from askwise.states.prices import Tariff
 
 
 class SequentialPlan(NamedTuple):
@@ -45,7 +45,7 @@ def plan_sequential(
     At the prices of the problem, unless others are given. A `myopic` plan values each look as if it
     were the last one.
     """
-    from askwise._kernels.plans import sequential
+    from askwise._kernels.planning.plans import sequential
 
     values = np.empty(lattice.size)
     following = np.empty(lattice.size, np.int16)

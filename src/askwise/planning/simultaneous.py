@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._typing import Floats, Integers
+from askwise._support.typing import Floats, Integers
 from askwise.estimation.estimates import Estimates
-from askwise.lattice import Lattice
+from askwise.states import Lattice
 
 
 class SimultaneousPlan(NamedTuple):
@@ -37,7 +37,7 @@ def plan_set_from(
     The weights are by slot, as for `plan_sequential`: V̂(I) is worked out look by look, because
     samples of what comes after different things on file are fair only one step at a time.
     """
-    from askwise._kernels.sets_on_file import best_set_from
+    from askwise._kernels.planning.sets_on_file import best_set_from
 
     by_subset = np.empty(lattice.subsets)
     subset = best_set_from(
@@ -60,7 +60,7 @@ def plan_simultaneous(
     lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
 ) -> SimultaneousPlan:
     """V̂(I) for every subset and Î. A subset is better only if it is so by more than `margin`."""
-    from askwise._kernels.plans import simultaneous
+    from askwise._kernels.planning.plans import simultaneous
 
     values = np.empty(lattice.parcels)
     sets = np.empty(lattice.contexts, np.int64)

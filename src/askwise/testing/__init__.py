@@ -8,7 +8,7 @@
 
 from collections.abc import Callable
 
-from askwise.environments import random_model
+from askwise.simulation.environments import random_model
 from askwise.testing.learner_checks import (
     check_bad_input_changes_nothing,
     check_buys_at_most_m_and_counts_the_cost,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from askwise.environments import Population, stream
 from askwise.errors import FileError
 from askwise.simulation import simulate
+from askwise.simulation.environments import Population, stream
 from askwise.testing.playing import (
     MakesLearner,
     assert_same_future,

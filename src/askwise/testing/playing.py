@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from askwise._typing import RandomSource
-from askwise.cases import Case
-from askwise.environments import random_model
+from askwise._support.typing import RandomSource
 from askwise.errors import AskwiseError, CaseError
+from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
+from askwise.learners.cases import Case
 from askwise.learners.saving import read
-from askwise.models import Model
 from askwise.problem import Observation, Panel, Problem, Value
+from askwise.simulation.environments import random_model
 
 
 class MakesLearner(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askwise._extras import need
+from askwise._support.extras import need
 from askwise.service.ledger.address import is_postgres
 from askwise.service.ledger.contract import Ledger
 

@@ -73,7 +73,7 @@ class Increment(NamedTuple):
 
 
 class StoredCase(NamedTuple):
-    """A case as the ledger keeps it; `data` is `askwise.service.records`' business."""
+    """A case as the ledger keeps it; `data` is for `decisions/stored_cases.py`."""
 
     id: int
     status: int

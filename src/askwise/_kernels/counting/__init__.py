@@ -1,0 +1,1 @@
+"""Kernels for what finished cases add to the counters."""

@@ -1,0 +1,1 @@
+"""Kernels for the models of rewards and populations."""

@@ -1,0 +1,217 @@
+"""Mean rewards of the full states as one Gaussian: precision, factor, draws.
+
+For one action, r = ½ + f with f ~ N(0, K). Acting in ψ says something of Σ_φ p(φ | ψ) r(φ), so
+
+    Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − ½) p_ψ
+
+where v is the variance of a single reward. Factors are upper triangular, Λ = UᵀU: their rows are
+contiguous, so the loops over them are compiled to vector instructions.
+"""
+
+import math
+
+import numpy as np
+
+from askwise._kernels.jit import jit
+from askwise._support.typing import Floats, Integers
+
+
+@jit
+def add_evidence(
+    order: Integers,
+    offsets: Integers,
+    p: Floats,
+    within: Floats,
+    counts: Integers,
+    sums: Integers,
+    unit: float,
+    precision: Floats,
+    target: Floats,
+) -> None:
+    """Add what the rewards of one action say to Λ (upper half) and to Λ E[f]."""
+    cells = len(p)
+    for subset in range(len(offsets) - 1):
+        width = cells // (offsets[subset + 1] - offsets[subset])
+        for state in range(offsets[subset], offsets[subset + 1]):
+            n = counts[state]
+            if n == 0:
+                continue
+            total = sums[state] * unit
+            mean = (total + 1.0) / (n + 2.0)
+            weight = n / (mean * (1.0 - mean))
+            centred = total / n - 0.5
+            scale = weight / (within[state] * within[state])
+            pull = weight * centred / within[state]
+            first = (state - offsets[subset]) * width
+            for place in range(first, first + width):
+                row = order[subset, place]
+                target[row] += pull * p[row]
+                factor = scale * p[row]
+                for other in range(place, first + width):
+                    column = order[subset, other]
+                    precision[row, column] += factor * p[column]
+
+
+@jit
+def factorise(matrix: Floats) -> None:
+    """Λ = UᵀU in the upper half, in place, four rows at a time."""
+    n = len(matrix)
+    for first in range(0, n, 4):
+        last = min(first + 4, n)
+        for k in range(first, last):
+            pivot = math.sqrt(matrix[k, k])
+            row = matrix[k]
+            inverse = 1.0 / pivot
+            for column in range(k, n):
+                row[column] *= inverse
+            for j in range(k + 1, last):
+                factor = row[j]
+                below = matrix[j]
+                for column in range(j, n):
+                    below[column] -= factor * row[column]
+        if last - first < 4:
+            break
+        a = matrix[first]
+        b = matrix[first + 1]
+        c = matrix[first + 2]
+        d = matrix[first + 3]
+        for j in range(last, n):
+            below = matrix[j]
+            fa = a[j]
+            fb = b[j]
+            fc = c[j]
+            fd = d[j]
+            for column in range(j, n):
+                below[column] -= fa * a[column] + fb * b[column] + fc * c[column] + fd * d[column]
+
+
+@jit
+def solve_lower(factor: Floats, x: Floats) -> None:
+    """Uᵀ x' = x, in place."""
+    n = len(x)
+    for k in range(n):
+        row = factor[k]
+        x[k] /= row[k]
+        value = x[k]
+        for column in range(k + 1, n):
+            x[column] -= row[column] * value
+
+
+@jit
+def solve_upper(factor: Floats, x: Floats) -> None:
+    """U x' = x, in place."""
+    n = len(x)
+    for k in range(n - 1, -1, -1):
+        row = factor[k]
+        total = x[k]
+        for column in range(k + 1, n):
+            total -= row[column] * x[column]
+        x[k] = total / row[k]
+
+
+@jit
+def posterior(
+    order: Integers,
+    offsets: Integers,
+    p: Floats,
+    within: Floats,
+    inverse_prior: Floats,
+    counts: Integers,
+    sums: Integers,
+    unit: float,
+    known: Floats,
+    pull: Floats,
+    out_factor: Floats,
+    out_mean: Floats,
+) -> None:
+    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹.
+
+    `known` is N(φ) / v(φ) of complete records, `pull` that times (r̂(φ) − ½), both at [a, φ].
+    """
+    for action in range(counts.shape[1]):
+        factor = out_factor[action]
+        mean = out_mean[action]
+        for i in range(len(factor)):
+            for j in range(len(factor)):
+                factor[i, j] = inverse_prior[i, j]
+            factor[i, i] += known[action, i]
+            mean[i] = pull[action, i]
+        add_evidence(
+            order, offsets, p, within, counts[:, action], sums[:, action], unit, factor, mean
+        )
+        factorise(factor)
+        solve_lower(factor, mean)
+        solve_upper(factor, mean)
+
+
+@jit
+def rewards_of_states(
+    order: Integers, offsets: Integers, p: Floats, within: Floats, rewards: Floats, out: Floats
+) -> None:
+    """Σ_φ p(φ | ψ) r(a, φ), kept in [0, 1], at [ψ, a]."""
+    actions, cells = rewards.shape
+    for subset in range(len(offsets) - 1):
+        width = cells // (offsets[subset + 1] - offsets[subset])
+        for state in range(offsets[subset], offsets[subset + 1]):
+            first = (state - offsets[subset]) * width
+            for action in range(actions):
+                total = 0.0
+                for place in range(first, first + width):
+                    cell = order[subset, place]
+                    total += p[cell] * rewards[action, cell]
+                out[state, action] = min(1.0, max(0.0, total / within[state]))
+
+
+@jit
+def inverse_upper(factor: Floats, out: Floats) -> None:
+    """U⁻¹ of an upper triangular U."""
+    n = len(factor)
+    out[:] = 0.0
+    for k in range(n - 1, -1, -1):
+        row = out[k]
+        pivot = 1.0 / factor[k, k]
+        row[k] = pivot
+        for other in range(k + 1, n):
+            scale = -pivot * factor[k, other]
+            below = out[other]
+            for column in range(other, n):
+                row[column] += scale * below[column]
+
+
+@jit
+def variances_of_states(
+    order: Integers,
+    offsets: Integers,
+    p: Floats,
+    within: Floats,
+    inverse: Floats,
+    out: Floats,
+) -> None:
+    """‖U⁻ᵀ p(· | ψ)‖², the variance of r(ψ), of every state, for one action; `inverse` is U⁻¹."""
+    cells = len(p)
+    found = np.empty(cells)
+    for subset in range(len(offsets) - 1):
+        width = cells // (offsets[subset + 1] - offsets[subset])
+        for state in range(offsets[subset], offsets[subset + 1]):
+            first = (state - offsets[subset]) * width
+            found[:] = 0.0
+            for place in range(first, first + width):
+                cell = order[subset, place]
+                row = inverse[cell]
+                weight = p[cell]
+                for column in range(cell, cells):
+                    found[column] += weight * row[column]
+            total = 0.0
+            for column in range(cells):
+                total += found[column] * found[column]
+            out[state] = total / (within[state] * within[state])
+
+
+@jit
+def draw_rewards(factor: Floats, mean: Floats, noise: Floats, spread: float, out: Floats) -> None:
+    """½ + E[f] + spread · U⁻¹ z for every action: a draw of r when the spread is 1."""
+    for action in range(len(factor)):
+        draw = np.copy(noise[action])
+        solve_upper(factor[action], draw)
+        for cell in range(len(draw)):
+            out[action, cell] = 0.5 + mean[action, cell] + spread * draw[cell]

@@ -1,0 +1,1 @@
+"""Kernels for many cases decided and counted in one loop."""

@@ -1,0 +1,139 @@
+"""Many cases under one policy that now and then tries something else, by the tags of the cases.
+
+`look_of`, `set_of` and `action_of` say what a case does in a state; `policy/exploration.py` does
+the same for cases that are played one by one.
+"""
+
+from askwise._kernels.counting.counting import count_reward, count_set
+from askwise._kernels.jit import bare, inner
+from askwise._kernels.policy import draws as choices
+from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH
+from askwise._kernels.states.lattices import child, contexts_of, start_of
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+uniform = bare(choices.uniform)
+tried = bare(choices.tried)
+
+
+@inner
+def any_unknown(layout: Layout, subset: int, luck: float) -> int:
+    """An observation that the subset does not have, each as likely; there must be one."""
+    size = layout.sizes[subset]
+    chosen = int(luck * (len(layout.radices) - size))
+    for j in range(size):  # members ascend: step over those that are known
+        if layout.members[subset, j] <= chosen:
+            chosen += 1
+    return chosen
+
+
+@inner
+def look_of(
+    layout: Layout,
+    subset: int,
+    state: int,
+    tag: int,
+    following: Choices,
+    favourite: Integers,
+    chance: Floats,
+) -> int:
+    """What to buy in a state, or −1 to act.
+
+    Where the policy would act the case may look once more: half of the time at the favourite, else
+    at anything that is not known.
+    """
+    if following[state] >= 0:
+        return following[state]
+    i = tried(uniform(tag, 4 * state + LOOKS), chance[state], favourite[state])
+    if i != ANY:
+        return i
+    return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
+
+
+@inner
+def set_of(
+    tag: int, context: int, sets: Integers, subsets: int, favourite: Integers, chance: Floats
+) -> int:
+    """What to buy at once: the policy's set, or sometimes the favourite, or any."""
+    subset = tried(uniform(tag, LOOKS), chance[context], favourite[context])
+    if subset == STOP:
+        return sets[context]
+    if subset == ANY:
+        return int(uniform(tag, WHICH) * subsets)
+    return subset
+
+
+@inner
+def action_of(state: int, tag: int, actions: Choices, daring: Choices, dare: Floats) -> int:
+    """What to do in a state: the policy's action, or sometimes the daring one."""
+    if uniform(tag, 4 * state + ACTS) < dare[state]:
+        return daring[state]
+    return actions[state]
+
+
+@bare
+def run_trying_sequential(
+    layout: Layout,
+    following: Choices,
+    actions: Choices,
+    favourite: Integers,
+    chance: Floats,
+    daring: Choices,
+    dare: Floats,
+    tags: Integers,
+    values: Choices,
+    rewards: Floats,
+    unit: float,
+    counters: Counters,
+    out_state: Integers,
+    out_action: Choices,
+) -> None:
+    """Decide and count one case for each tag."""
+    for t in range(len(tags)):
+        state = start_of(layout, values, t)
+        subset = 0
+        if contexts_of(layout) > 1:
+            counters.visits[state] += 1
+        i = look_of(layout, subset, state, tags[t], following, favourite, chance)
+        while i >= 0:
+            union, first, stride, slot = child(layout, subset, state, i)
+            state = first + values[t, i] * stride
+            subset = union
+            counters.transitions[state, slot] += 1
+            i = look_of(layout, subset, state, tags[t], following, favourite, chance)
+        action = action_of(state, tags[t], actions, daring, dare)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action
+
+
+@bare
+def run_trying_simultaneous(
+    layout: Layout,
+    sets: Integers,
+    actions: Choices,
+    favourite: Integers,
+    chance: Floats,
+    daring: Choices,
+    dare: Floats,
+    tags: Integers,
+    values: Choices,
+    rewards: Floats,
+    unit: float,
+    counters: Counters,
+    out_state: Integers,
+    out_action: Choices,
+) -> None:
+    """Decide and count one case for each tag."""
+    for t in range(len(tags)):
+        context = start_of(layout, values, t)
+        bought = set_of(tags[t], context, sets, len(layout.sizes), favourite, chance)
+        state = layout.parcels[bought * len(sets) + context]
+        for j in range(layout.sizes[bought]):
+            state += values[t, layout.members[bought, j]] * layout.strides[bought, j]
+        count_set(layout, counters, bought, state)
+        action = action_of(state, tags[t], actions, daring, dare)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action

@@ -1,0 +1,111 @@
+"""Many cases under one policy, until its round is over.
+
+`values[t]` is the full state of case t and `rewards[t, a]` what action a would earn in it. The
+policy is fixed within a round, so a state has one choice there and one count decides whether the
+round is over: `began[state]`, its N_k, and `nu[state]`, its ν_k, both valid where `stamp[state]` is
+the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here: row = state.
+"""
+
+from askwise._kernels.counting.counting import count_reward, count_set
+from askwise._kernels.jit import bare, inner
+from askwise._kernels.states.lattices import child, contexts_of, start_of
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+@inner
+def count_in_round(
+    state: int, now: int, round: int, began: Integers, nu: Integers, stamp: Integers
+) -> bool:
+    """Count a state whose choice had been counted `now` times; whether the round is over."""
+    if stamp[state] != round:
+        stamp[state] = round
+        began[state] = now
+        nu[state] = 0
+    nu[state] += 1
+    return nu[state] >= max(1, began[state])
+
+
+@bare
+def run_sequential(
+    layout: Layout,
+    following: Choices,
+    actions: Choices,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    unit: float,
+    counters: Counters,
+    round: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    out_state: Integers,
+    out_action: Choices,
+) -> tuple[int, bool]:
+    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    over = False
+    t = start
+    while t < len(values) and not over:
+        state = start_of(layout, values, t)
+        subset = 0
+        if contexts_of(layout) > 1:
+            counters.visits[state] += 1
+        i = following[state]
+        while i >= 0:
+            union, first, stride, slot = child(layout, subset, state, i)
+            now = 0
+            if stamp[state] != round:
+                for x in range(layout.radices[i]):
+                    now += counters.transitions[first + x * stride, slot]
+            over |= count_in_round(state, now, round, began, nu, stamp)
+            state = first + values[t, i] * stride
+            subset = union
+            counters.transitions[state, slot] += 1
+            i = following[state]
+        action = actions[state]
+        now = counters.action_counts[state, action]
+        over |= count_in_round(state, now, round, began, nu, stamp)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action
+        t += 1
+    return t, over
+
+
+@bare
+def run_simultaneous(
+    layout: Layout,
+    sets: Integers,
+    actions: Choices,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    unit: float,
+    counters: Counters,
+    round: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    out_state: Integers,
+    out_action: Choices,
+) -> tuple[int, bool]:
+    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    over = False
+    t = start
+    while t < len(values) and not over:
+        context = start_of(layout, values, t)
+        subset = sets[context]
+        state = layout.parcels[subset * len(sets) + context]
+        for j in range(layout.sizes[subset]):
+            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        count_set(layout, counters, subset, state)
+        action = actions[state]
+        now = counters.action_counts[state, action]
+        over |= count_in_round(state, now, round, began, nu, stamp)
+        count_reward(counters, state, action, rewards[t, action], unit)
+        out_state[t] = state
+        out_action[t] = action
+        t += 1
+    return t, over

@@ -1,0 +1,100 @@
+"""Whole runs of Seq-OOS: decide, count, and plan anew whenever a round is over."""
+
+from askwise._kernels.counting.counting import count_reward
+from askwise._kernels.jit import bare
+from askwise._kernels.learners.runs import count_in_round
+from askwise._kernels.planning.sequential_search import search_plan
+from askwise._kernels.planning.sequential_updates import (
+    Tables,
+    queue_change,
+    refresh_plan,
+    update_plan,
+)
+from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
+from askwise._kernels.states.lattices import child, contexts_of, start_of
+from askwise._kernels.states.rows import find, has_room, insert
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+@bare
+def plan_paths(
+    layout: Layout, counters: Counters, tables: Tables, setting: Setting, t: int, horizon: int
+) -> int:
+    """The plan of a round that begins with case t; until when its tables hold."""
+    if t <= horizon:
+        update_plan(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+    else:
+        horizon = horizon_of(setting, t)
+        refresh_plan(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+    if setting.is_exact:
+        search_plan(layout, counters, tables, terms_at(setting, t, False))
+    return horizon
+
+
+@bare
+def run_paths(
+    layout: Layout,
+    counters: Counters,
+    tables: Tables,
+    setting: Setting,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    control: Integers,
+    out_state: Integers,
+    out_action: Choices,
+    out_round: Integers,
+) -> int:
+    """Decide cases from `start` on, as long as there is room; returns the case to go on with.
+
+    `control` holds the round, the number of cases so far, whether the round is over, and until
+    when the tables hold.
+    """
+    rows = counters.rows
+    m = layout.members.shape[1]
+    for t in range(start, len(values)):
+        if not has_room(rows, m + 1):
+            return t
+        if control[2] != 0:
+            control[0] += 1
+            control[2] = 0
+            control[3] = plan_paths(layout, counters, tables, setting, control[1] + 1, control[3])
+        current = control[0]
+        over = False
+        state = start_of(layout, values, t)
+        subset = 0
+        level = 0
+        row = insert(rows, state)
+        if contexts_of(layout) > 1:
+            counters.visits[row] += 1
+        i = tables.following[row]
+        while i >= 0:
+            union, first, stride, slot = child(layout, subset, state, i)
+            now = 0
+            if stamp[row] != current:
+                for x in range(layout.radices[i]):
+                    now += counters.transitions[find(rows, first + x * stride), slot]
+                queue_change(layout, tables, level, row, i)
+            over |= count_in_round(row, now, current, began, nu, stamp)
+            state = first + values[t, i] * stride
+            subset = union
+            level += 1
+            row = insert(rows, state)
+            counters.transitions[row, slot] += 1
+            i = tables.following[row]
+        action = tables.action[row]
+        if stamp[row] != current:
+            queue_change(layout, tables, level, row, len(layout.radices))
+        over |= count_in_round(row, counters.action_counts[row, action], current, began, nu, stamp)
+        count_reward(counters, row, action, rewards[t, action], setting.unit)
+        control[1] += 1
+        control[2] = over
+        out_state[t] = state
+        out_action[t] = action
+        out_round[t] = current
+    return len(values)

@@ -1,0 +1,90 @@
+"""Whole runs of Sim-OOS: decide, count, and plan anew whenever a round is over."""
+
+from askwise._kernels.counting.counting import count_reward, count_set
+from askwise._kernels.jit import bare
+from askwise._kernels.learners.runs import count_in_round
+from askwise._kernels.planning.simultaneous_search import search_sets
+from askwise._kernels.planning.simultaneous_updates import (
+    SetTables,
+    queue_subsets,
+    refresh_sets,
+    update_sets,
+)
+from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
+from askwise._kernels.states.lattices import start_of
+from askwise._kernels.states.rows import has_room
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+@bare
+def plan_sets(
+    layout: Layout, counters: Counters, tables: SetTables, setting: Setting, t: int, horizon: int
+) -> int:
+    """The plan of a round that begins with case t; until when its tables hold."""
+    if t <= horizon:
+        update_sets(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+    else:
+        horizon = horizon_of(setting, t)
+        refresh_sets(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+    if setting.is_exact:
+        search_sets(layout, counters, tables, terms_at(setting, t, False))
+    else:
+        for context in range(len(tables.best)):
+            tables.best[context] = tables.tree[context, 1]
+    return horizon
+
+
+@bare
+def run_sets(
+    layout: Layout,
+    counters: Counters,
+    tables: SetTables,
+    setting: Setting,
+    values: Choices,
+    rewards: Floats,
+    start: int,
+    began: Integers,
+    nu: Integers,
+    stamp: Integers,
+    control: Integers,
+    out_state: Integers,
+    out_action: Choices,
+    out_round: Integers,
+) -> int:
+    """Decide cases from `start` on, as long as there is room; returns the case to go on with.
+
+    `control` is as in `run_paths`.
+    """
+    most = 1 << layout.members.shape[1]
+    for t in range(start, len(values)):
+        if not has_room(counters.rows, most):
+            return t
+        if control[2] != 0:
+            control[0] += 1
+            control[2] = 0
+            control[3] = plan_sets(layout, counters, tables, setting, control[1] + 1, control[3])
+        current = control[0]
+        context = start_of(layout, values, t)
+        subset = tables.best[context]
+        if tables.noted[context] != current:
+            tables.noted[context] = current
+            queue_subsets(layout, tables, subset, context)
+        state = layout.parcels[subset * len(tables.best) + context]
+        for j in range(layout.sizes[subset]):
+            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        row = count_set(layout, counters, subset, state)
+        action = tables.action[row]
+        if stamp[row] != current:
+            tables.rewarded[tables.queued[0]] = row
+            tables.queued[0] += 1
+        control[2] = count_in_round(
+            row, counters.action_counts[row, action], current, began, nu, stamp
+        )
+        count_reward(counters, row, action, rewards[t, action], setting.unit)
+        control[1] += 1
+        out_state[t] = state
+        out_action[t] = action
+        out_round[t] = current
+    return len(values)

@@ -1,0 +1,259 @@
+"""The sequential plan, kept up to date at the cost of what changed.
+
+A plan changes where counters did, and from there towards the empty state only as far as values
+really change. Two facts keep that short. A state with an action that may still earn 1 is worth β,
+whatever lies below it: only the others, the sober ones, need their looks valued, and each keeps
+Q̂(ψ, i) of every look. And a change in a child touches one Q̂ of each of its at most m parents.
+
+Changes wait in a queue for each level: `row · (D + 1) + i` for a look that was counted or whose
+child changed, `row · (D + 1) + D` for an action that was rewarded.
+
+All tables are by row. A state that has none was never visited: it is worth β, and nobody waits for
+its looks.
+"""
+
+import math
+from typing import NamedTuple
+
+from askwise._kernels.jit import inner
+from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
+from askwise._kernels.planning.terms import Terms
+from askwise._kernels.states.lattices import child, parent, subset_at
+from askwise._kernels.states.prices import price
+from askwise._kernels.states.rows import find, state_of
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+class Tables(NamedTuple):
+    """The plan, by row; and what it takes to change it."""
+
+    subset: Integers
+    """The row's subset; −1 until it is worked out."""
+    value: Floats
+    """F̂(ψ)"""
+    stop: Floats
+    """β r̂*(ψ)"""
+    following: Choices
+    action: Choices
+    cache_of: Integers
+    """Which line of `cache` is the row's; −1 if none is."""
+    cache: Floats
+    """(sober states, D): Q̂(ψ, i); −∞ for what is known already."""
+    cached: Integers
+    """How many lines of it are given out, as an array of one."""
+    queue: Integers
+    """(m + 1, …): the changes of each level."""
+    queued: Integers
+    """(m + 1): how many there are."""
+    touched: Integers
+    """The rows of a level whose value must be worked out again."""
+    mark: Integers
+    """1 while the row is among them."""
+    acted: Integers
+    """The rows of states in which an action was ever rewarded: all others are worth β."""
+    is_acted: Choices
+    """1 if the row is among those."""
+    acted_in: Integers
+    """How many they are, as an array of one."""
+    values: Floats
+    """(m + 1, Ψ_max): room for the outcomes of one look at each level,"""
+    weights: Integers
+    """what they are worth and how often they were seen."""
+    search_at: Integers
+    """(3, m + 1): the row, the look and the outcome that a search is at on each level."""
+    untried: Choices
+    """(m + 1, D): 1 for the looks that it has not tried there."""
+    found: Floats
+    """F̂(ψ) at the exact t, where `search` is the number of the last search."""
+    search: Integers
+    searches: Integers
+    """How many searches there were, as an array of one."""
+
+
+@inner
+def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> None:
+    """β r̂*(ψ) and ĥ(ψ)."""
+    reward, action = optimistic_reward(
+        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+    )
+    tables.stop[row] = terms.beta * reward
+    tables.action[row] = action
+
+
+@inner
+def remember_acted(tables: Tables, row: int) -> None:
+    """An action was rewarded in this row's state, perhaps for the first time."""
+    if tables.is_acted[row] == 0:
+        tables.is_acted[row] = 1
+        tables.acted[tables.acted_in[0]] = row
+        tables.acted_in[0] += 1
+
+
+@inner
+def look_value(
+    layout: Layout,
+    counters: Counters,
+    tables: Tables,
+    terms: Terms,
+    state: int,
+    subset: int,
+    i: int,
+) -> float:
+    """Q̂(ψ, i)."""
+    _, first, stride, slot = child(layout, subset, state, i)
+    outcomes = layout.radices[i]
+    for x in range(outcomes):
+        row = find(counters.rows, first + x * stride)
+        tables.values[0, x] = tables.value[row]
+        tables.weights[0, x] = counters.transitions[row, slot]
+    cost = terms.cost[i]
+    if len(terms.tariff.fee) > 0:
+        cost = price(layout, terms.tariff, subset, state, i)
+    return mean_of_look(tables, terms, i, 0, outcomes, cost)
+
+
+@inner
+def mean_of_look(
+    tables: Tables, terms: Terms, i: int, level: int, outcomes: int, cost: float
+) -> float:
+    """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
+    refunded = terms.tariff.refunded[i]
+    most = terms.beta
+    if refunded >= 0:
+        tables.values[level, refunded] += cost
+        most += cost
+    mean = optimistic_mean(
+        tables.values[level],
+        tables.weights[level],
+        0,
+        1,
+        0,
+        1,
+        outcomes,
+        terms.width + terms.width_per_outcome * outcomes,
+        outcomes <= FEW,
+    )
+    worth = min(mean + terms.slack, most) - cost
+    return worth if refunded < 0 else min(worth, terms.beta)  # rounding must not make it more
+
+
+@inner
+def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> int:
+    """The subset of a row's state."""
+    if tables.subset[row] < 0:
+        tables.subset[row] = subset_at(layout, state_of(counters.rows, row))
+    return tables.subset[row]
+
+
+@inner
+def refresh_looks(
+    layout: Layout,
+    counters: Counters,
+    tables: Tables,
+    terms: Terms,
+    row: int,
+) -> None:
+    """Every Q̂(ψ, i) of a sober state."""
+    subset = subset_of(layout, counters, tables, row)
+    state = state_of(counters.rows, row)
+    if tables.cache_of[row] < 0:
+        tables.cache_of[row] = tables.cached[0]
+        tables.cached[0] += 1
+    cache = tables.cache_of[row]
+    slot = 0
+    for i in range(len(terms.cost)):
+        if slot < layout.sizes[subset] and layout.members[subset, slot] == i:
+            tables.cache[cache, i] = -math.inf
+            slot += 1
+        else:
+            tables.cache[cache, i] = look_value(layout, counters, tables, terms, state, subset, i)
+
+
+@inner
+def refresh_value(tables: Tables, terms: Terms, row: int, is_last: bool) -> bool:
+    """F̂(ψ) and ĝ(ψ) from what is kept; whether F̂ has changed."""
+    value = tables.stop[row]
+    following = -1
+    if value < terms.beta and not is_last:
+        cache = tables.cache_of[row]
+        for i in range(len(terms.cost)):
+            if tables.cache[cache, i] > value:
+                value = tables.cache[cache, i]
+                following = i
+    tables.following[row] = following
+    changed = value != tables.value[row]
+    tables.value[row] = value
+    return changed
+
+
+@inner
+def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: int) -> None:
+    """Note that the look, or (D) the action, of a row has changed."""
+    place = tables.queued[level]
+    tables.queue[level, place] = row * (len(layout.radices) + 1) + change
+    tables.queued[level] += 1
+
+
+@inner
+def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
+    """Work the queued changes into the plan, from the largest states down to the empty one."""
+    observations = len(layout.radices)
+    m = layout.members.shape[1]
+    for level in range(m, -1, -1):
+        touched = 0
+        for entry in range(tables.queued[level]):
+            row = tables.queue[level, entry] // (observations + 1)
+            i = tables.queue[level, entry] % (observations + 1)
+            if i == observations:
+                remember_acted(tables, row)
+                was_sober = tables.stop[row] < terms.beta
+                refresh_stop(counters, tables, terms, row)
+                if tables.stop[row] < terms.beta and not was_sober and level < m:
+                    refresh_looks(layout, counters, tables, terms, row)
+            elif tables.stop[row] < terms.beta:
+                subset = subset_of(layout, counters, tables, row)
+                state = state_of(counters.rows, row)
+                tables.cache[tables.cache_of[row], i] = look_value(
+                    layout, counters, tables, terms, state, subset, i
+                )
+            if tables.mark[row] == 0:
+                tables.mark[row] = 1
+                tables.touched[touched] = row
+                touched += 1
+        tables.queued[level] = 0
+        for entry in range(touched):
+            row = tables.touched[entry]
+            tables.mark[row] = 0
+            if not refresh_value(tables, terms, row, level == m):
+                continue
+            subset = subset_of(layout, counters, tables, row)
+            for slot in range(level):
+                _, before = parent(layout, subset, state_of(counters.rows, row), slot)
+                parent_row = find(counters.rows, before)
+                if tables.stop[parent_row] < terms.beta:
+                    looked_at = layout.members[subset, slot]
+                    queue_change(layout, tables, level - 1, parent_row, looked_at)
+
+
+@inner
+def refresh_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
+    """Work the whole plan out again, for other radii."""
+    m = layout.members.shape[1]
+    observations = len(layout.radices)
+    for level in range(m + 1):
+        for entry in range(tables.queued[level]):
+            if tables.queue[level, entry] % (observations + 1) == observations:
+                remember_acted(tables, tables.queue[level, entry] // (observations + 1))
+        tables.queued[level] = 0
+    for entry in range(tables.acted_in[0]):
+        refresh_stop(counters, tables, terms, tables.acted[entry])
+    for level in range(m, -1, -1):
+        for entry in range(tables.acted_in[0]):
+            row = tables.acted[entry]
+            if layout.sizes[subset_of(layout, counters, tables, row)] != level:
+                continue
+            if tables.stop[row] < terms.beta and level < m:
+                refresh_looks(layout, counters, tables, terms, row)
+            refresh_value(tables, terms, row, level == m)

@@ -1,0 +1,80 @@
+"""The simultaneous plan at the exact t, from tables that bound it.
+
+With t itself in the radii every V̂(I) changes in every round. But the tables of
+`simultaneous_updates`, made for a somewhat later t, are upper bounds, and their tournament tree
+leads to the promising subsets: V̂ is worked out at the exact t, the higher bound first, where a
+bound is not below the best that was found. The first of the best is what the full plan has.
+"""
+
+import math
+
+from askwise._kernels.jit import inner
+from askwise._kernels.planning.optimism import optimistic_reward
+from askwise._kernels.planning.simultaneous_updates import SetTables, collect_rows, mean_of_rows
+from askwise._kernels.planning.terms import Terms
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+@inner
+def exact_value(
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
+) -> float:
+    """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
+    seen = collect_rows(layout.parcels, counters, tables, parcel)
+    for entry in range(seen):
+        row = tables.rows[entry]
+        reward, action = optimistic_reward(
+            counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+        )
+        tables.values[entry] = terms.beta * reward
+        if len(tables.refund) > 0:
+            tables.values[entry] += tables.refund[row]
+        tables.action[row] = action
+    return mean_of_rows(layout, counters, tables, terms, parcel, seen)
+
+
+@inner
+def search_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+    """Î and ĥ of its states, in every context."""
+    for context in range(len(tables.best)):
+        tables.best[context] = search_set(layout, counters, tables, terms, context)
+
+
+@inner
+def search_set(
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context: int
+) -> int:
+    """Î in one context, and ĥ of its states."""
+    contexts = len(tables.best)
+    tree = tables.tree[context]
+    leaves = len(tree) // 2
+    waiting = tables.waiting
+    waiting[0] = 1
+    waits = 1
+    best = -math.inf
+    choice = -1
+    while waits > 0:
+        waits -= 1
+        node = waiting[waits]
+        subset = tree[node]
+        if subset < 0:
+            continue
+        # The winner of a node is the first of its best: if it cannot win, nobody there can.
+        parcel = subset * contexts + context
+        bound = tables.value[parcel]
+        if bound < best or (bound == best and subset > choice):
+            continue
+        if node >= leaves:
+            value = exact_value(layout, counters, tables, terms, parcel)
+            tables.found[parcel] = value
+            if value > best or (value == best and subset < choice):
+                best = value
+                choice = subset
+            continue
+        # the side with the higher bound is searched first
+        winner_is_left = tree[2 * node] == subset
+        waiting[waits] = 2 * node + 1 if winner_is_left else 2 * node
+        waiting[waits + 1] = 2 * node if winner_is_left else 2 * node + 1
+        waits += 2
+    return choice

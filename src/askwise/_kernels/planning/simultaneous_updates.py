@@ -1,0 +1,282 @@
+"""The simultaneous plan, kept up to date at the cost of what changed.
+
+A case that bought I changes N(ψ) in the subsets of I, and one reward. So V̂ is worked out again for
+those subsets, and the best of all is kept in a tournament tree, in which the left of two equals
+wins: the one with fewer observations, then the one declared first. Where something is given, a
+subset has a value, and the tree a twin, for each context: a subset in a context is a parcel.
+
+V̂(I) is a mean over the states of I. If rows are sparse, those that were visited hang in a list, in
+the order of their states, so that the sum has the same bits; all others are worth β.
+"""
+
+from typing import NamedTuple
+
+from askwise._kernels.jit import inner
+from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
+from askwise._kernels.planning.terms import Terms
+from askwise._kernels.states.lattices import context_of, subset_at
+from askwise._kernels.states.prices import spent
+from askwise._kernels.states.rows import is_sparse
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.states.layout import Layout
+from askwise.states.rows import Counters
+
+
+class SetTables(NamedTuple):
+    """The plan; and what it takes to change it."""
+
+    stop: Floats
+    """β r̂*(ψ), by row."""
+    action: Choices
+    """ĥ(ψ), by row."""
+    value: Floats
+    """V̂(I), by parcel."""
+    tree: Integers
+    """A tournament for each context: tree[1] is the best subset, tree[k] the better of tree[2k] and
+    tree[2k+1]."""
+    rewarded: Integers
+    """The rows whose rewards have changed."""
+    parcels: Integers
+    """The parcels whose value has."""
+    queued: Integers
+    """How many of both there are."""
+    is_rewarded: Choices
+    """By parcel: 1 if there may be rewards in states of it that nobody bought at once."""
+    head: Integers
+    """By parcel: the first row of its list; 0 if there is none. Only if rows are sparse."""
+    tail: Integers
+    """By row: the row after it in its list."""
+    listed: Integers
+    """How many rows are in lists, as an array of one."""
+    rows: Integers
+    """Room to collect the rows of a parcel in, and what they are worth, and one more."""
+    values: Floats
+    weights: Integers
+    best: Integers
+    """Î in each context."""
+    noted: Integers
+    """By context: the last round whose set the compiled loop has queued."""
+    refund: Floats
+    """What is given back, by row; empty if nothing ever is."""
+    waiting: Integers
+    """Room for the nodes that a search still has to visit: at most two a level."""
+    found: Floats
+    """V̂(I) at the exact t, where it was worked out."""
+
+
+@inner
+def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int) -> None:
+    """β r̂*(ψ) and ĥ(ψ)."""
+    reward, action = optimistic_reward(
+        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+    )
+    tables.stop[row] = terms.beta * reward
+    if len(tables.refund) > 0:
+        tables.stop[row] += tables.refund[row]
+    tables.action[row] = action
+
+
+@inner
+def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+    """Put every row that was given out since the last time into the list of its parcel."""
+    if not is_sparse(counters.rows):
+        return
+    states = counters.rows.states
+    for row in range(tables.listed[0], counters.rows.used[0]):
+        subset = subset_at(layout, states[row])
+        parcel = subset * len(tables.best) + context_of(layout, subset, states[row])
+        before = 0
+        after = tables.head[parcel]
+        while after != 0 and states[after] < states[row]:
+            before = after
+            after = tables.tail[after]
+        if len(tables.refund) > 0:
+            tables.refund[row] = refund_in(layout, terms, subset, states[row])
+            tables.stop[row] = terms.beta + tables.refund[row]
+        tables.tail[row] = after
+        if before == 0:
+            tables.head[parcel] = row
+        else:
+            tables.tail[before] = row
+    tables.listed[0] = counters.rows.used[0]
+
+
+@inner
+def refund_in(layout: Layout, terms: Terms, subset: int, state: int) -> float:
+    """What is given back in a state."""
+    return terms.cost[subset] - spent(layout, terms.tariff, subset, state)
+
+
+@inner
+def most_refund_unseen(
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int, seen: int
+) -> float:
+    """The most that is given back in a state of the parcel that is not among its `rows`.
+
+    States in which the same members failed and were refunded get the same back: one set of failures
+    after the other, it is asked whether all of its states were seen.
+    """
+    subset = parcel // len(tables.best)
+    size = layout.sizes[subset]
+    most = 0.0
+    for failed in range(1 << size):
+        states = 1
+        example = layout.parcels[parcel]
+        for j in range(size):
+            i = layout.members[subset, j]
+            refunded = terms.tariff.refunded[i]
+            if failed >> j & 1:
+                states *= 1 if refunded >= 0 else 0
+                example += refunded * layout.strides[subset, j]
+            else:
+                states *= layout.radices[i] - (1 if refunded >= 0 else 0)
+        if states == 0:
+            continue
+        back = refund_in(layout, terms, subset, example)
+        for entry in range(seen):
+            place = counters.rows.states[tables.rows[entry]] - layout.offsets[subset]
+            same = True
+            for j in range(size):
+                i = layout.members[subset, j]
+                digit = place // layout.strides[subset, j] % layout.radices[i]
+                same &= (digit == terms.tariff.refunded[i]) == (failed >> j & 1 == 1)
+            states -= 1 if same else 0
+        if states > 0:
+            most = max(most, back)
+    return most
+
+
+@inner
+def collect_rows(parcels: Integers, counters: Counters, tables: SetTables, parcel: int) -> int:
+    """Put the rows of a parcel into `rows`; returns how many there are."""
+    seen = 0
+    if is_sparse(counters.rows):
+        row = tables.head[parcel]
+        while row != 0:
+            tables.rows[seen] = row
+            seen += 1
+            row = tables.tail[row]
+    else:
+        for row in range(parcels[parcel], parcels[parcel + 1]):
+            tables.rows[seen] = row
+            seen += 1
+    return seen
+
+
+@inner
+def mean_of_rows(
+    layout: Layout,
+    counters: Counters,
+    tables: SetTables,
+    terms: Terms,
+    parcel: int,
+    seen: int,
+) -> float:
+    """V̂(I), from the first so many `rows` and their `values`."""
+    outcomes = layout.parcels[parcel + 1] - layout.parcels[parcel]
+    cost = terms.cost[parcel // len(tables.best)]
+    width = terms.width + terms.width_per_outcome * outcomes
+    for entry in range(seen):
+        tables.weights[entry] = counters.visits[tables.rows[entry]]
+    if seen < outcomes:  # one stands for all that were never seen
+        tables.values[seen] = terms.beta
+        if len(tables.refund) > 0:
+            tables.values[seen] += most_refund_unseen(layout, counters, tables, terms, parcel, seen)
+        tables.weights[seen] = 0
+        seen += 1
+    few = outcomes <= FEW
+    mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, few)
+    most = terms.beta if len(tables.refund) == 0 else terms.beta + cost
+    return min(mean + terms.slack, most) - cost
+
+
+@inner
+def refresh_subset(
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
+) -> None:
+    """V̂(I), from the values in `stop`."""
+    seen = collect_rows(layout.parcels, counters, tables, parcel)
+    for entry in range(seen):
+        tables.values[entry] = tables.stop[tables.rows[entry]]
+    tables.value[parcel] = mean_of_rows(layout, counters, tables, terms, parcel, seen)
+
+
+@inner
+def better(tables: SetTables, context: int, left: int, right: int) -> int:
+    """The winner of two subsets in a context; −1 is nobody."""
+    contexts = len(tables.best)
+    if right < 0 or (
+        left >= 0
+        and tables.value[left * contexts + context] >= tables.value[right * contexts + context]
+    ):
+        return left
+    return right
+
+
+@inner
+def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+    """Work the queued changes into the plan."""
+    list_new_rows(layout, counters, tables, terms)
+    for entry in range(tables.queued[0]):
+        refresh_reward(counters, tables, terms, tables.rewarded[entry])
+    leaves = tables.tree.shape[1] // 2
+    for entry in range(tables.queued[1]):
+        parcel = tables.parcels[entry]
+        subset = parcel // len(tables.best)
+        context = parcel % len(tables.best)
+        refresh_subset(layout, counters, tables, terms, parcel)
+        tree = tables.tree[context]
+        node = (leaves + subset) // 2
+        concerned = True
+        while node > 0 and concerned:
+            before = tree[node]
+            winner = better(tables, context, tree[2 * node], tree[2 * node + 1])
+            tree[node] = winner
+            concerned = subset in (before, winner)  # else all above stays as it is
+            node //= 2
+    tables.queued[:] = 0
+
+
+@inner
+def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+    """Work the whole plan out again, for other radii."""
+    list_new_rows(layout, counters, tables, terms)
+    contexts = len(tables.best)
+    for parcel in range(len(tables.value)):
+        if (
+            len(tables.refund) == 0
+            and counters.subset_visits[parcel] == 0
+            and tables.is_rewarded[parcel] == 0
+        ):
+            # nothing is known of it: worth β
+            tables.value[parcel] = terms.beta - terms.cost[parcel // contexts]
+            continue
+        for entry in range(collect_rows(layout.parcels, counters, tables, parcel)):
+            refresh_reward(counters, tables, terms, tables.rows[entry])
+        refresh_subset(layout, counters, tables, terms, parcel)
+    leaves = tables.tree.shape[1] // 2
+    for context in range(contexts):
+        tree = tables.tree[context]
+        for subset in range(leaves):
+            tree[leaves + subset] = subset if subset < len(layout.sizes) else -1
+        for node in range(leaves - 1, 0, -1):
+            tree[node] = better(tables, context, tree[2 * node], tree[2 * node + 1])
+    tables.queued[:] = 0
+
+
+@inner
+def queue_subsets(layout: Layout, tables: SetTables, subset: int, context: int) -> None:
+    """A case bought this subset in this context: every part of it was counted."""
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
+    for chosen in range(1 << size):
+        kept = 0
+        for j in range(size):
+            kept += chosen >> j & 1
+        part = layout.levels[kept + 1] - 1
+        for j in range(size):
+            if chosen >> j & 1:
+                part -= layout.binomials[last - layout.members[subset, j], kept]
+                kept -= 1
+        tables.parcels[tables.queued[1]] = part * len(tables.best) + context
+        tables.queued[1] += 1

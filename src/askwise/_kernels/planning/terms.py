@@ -1,0 +1,76 @@
+"""What a plan is made for, and the clock of its radii."""
+
+import math
+from typing import NamedTuple
+
+from askwise._kernels.jit import inner
+from askwise._kernels.radii import Schedule
+from askwise._support.typing import Floats
+from askwise.states.prices import Tariff
+
+SOONEST = 64
+"""The fewest cases for which the bounds of an exact plan are made to hold."""
+
+PART = 64
+"""They hold for this part of all cases so far: a longer time loosens them, a shorter one renews
+them too often."""
+
+
+SLACK = 1e-12
+"""By how much, as a part of β, a bound is raised: rounding must not put it below what it bounds."""
+
+
+class Setting(NamedTuple):
+    """What does not change while a learner learns."""
+
+    cost: Floats
+    """Of every observation, or of every subset."""
+    tariff: Tariff
+    beta: float
+    unit: float
+    """What one unit of Σr is worth."""
+    schedule: Schedule
+    is_exact: bool
+    """Whether the radii take t as it is, or hold it at the next power of two."""
+
+
+class Terms(NamedTuple):
+    """Prices and radii: `conf = √(width / n)`, for k outcomes `width + width_per_outcome · k`."""
+
+    cost: Floats
+    tariff: Tariff
+    beta: float
+    unit: float
+    reward_width: float
+    width: float
+    width_per_outcome: float
+    slack: float
+    """By how much every mean is raised, up to β: 0, unless they are bounds."""
+
+
+@inner
+def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
+    """`Schedule.at`, to the same bits."""
+    schedule = setting.schedule
+    log = math.log(max(schedule.earliest, float(t)))
+    return Terms(
+        setting.cost,
+        setting.tariff,
+        setting.beta,
+        setting.unit,
+        schedule.reward + schedule.reward_slope * log,
+        schedule.outcomes + schedule.outcomes_slope * log,
+        schedule.per_outcome + schedule.per_outcome_slope * log,
+        SLACK * setting.beta if are_bounds else 0.0,
+    )
+
+
+@inner
+def horizon_of(setting: Setting, t: int) -> int:
+    """Until which case the tables hold that are made for case t."""
+    if setting.is_exact:
+        return t + max(SOONEST, t // PART)
+    horizon = 1
+    while horizon < t:
+        horizon *= 2
+    return horizon

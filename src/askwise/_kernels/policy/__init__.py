@@ -1,0 +1,1 @@
+"""Kernels for what a case does under a policy that explores."""

@@ -1,0 +1,1 @@
+"""Kernels for walking the lattice, finding rows, adding prices."""

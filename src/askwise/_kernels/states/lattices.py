@@ -1,0 +1,130 @@
+"""Walking the lattice by arithmetic."""
+
+from askwise._kernels.jit import bare, inner
+from askwise._support.typing import Choices, Integers
+from askwise.states.layout import Layout
+
+
+@inner
+def subset_at(layout: Layout, state: int) -> int:
+    """The subset whose states contain this one."""
+    low = 0
+    high = len(layout.sizes)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if layout.offsets[middle] <= state:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner
+def contexts_of(layout: Layout) -> int:
+    """In how many states a case can begin."""
+    return (len(layout.parcels) - 1) // len(layout.sizes)
+
+
+@inner
+def start_of(layout: Layout, values: Choices, t: int) -> int:
+    """The state in which case t begins: what is given there. Given values stand last."""
+    state = 0
+    first = len(layout.radices)
+    for j in range(len(layout.given)):
+        state += values[t, first + j] * layout.given[j]
+    return state
+
+
+@inner
+def context_of(layout: Layout, subset: int, state: int) -> int:
+    """The context of a state of that subset."""
+    contexts = contexts_of(layout)
+    if contexts == 1:
+        return 0
+    parcel = subset * contexts
+    states = layout.parcels[parcel + 1] - layout.parcels[parcel]
+    return (state - layout.offsets[subset]) // states
+
+
+@inner
+def union_of(
+    layout: Layout,
+    subset: int,
+    i: int,
+) -> tuple[int, int]:
+    """The subset with i added, and the slot of i there; the slot is −1 if i is a member already."""
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
+    union = layout.levels[size + 2] - 1
+    slot = 0
+    for j in range(size):
+        member = layout.members[subset, j]
+        if member == i:
+            return subset, -1
+        if member < i:
+            union -= layout.binomials[last - member, size + 1 - j]
+            slot = j + 1
+        else:
+            union -= layout.binomials[last - member, size - j]
+    return union - layout.binomials[last - i, size + 1 - slot], slot
+
+
+@inner
+def child(
+    layout: Layout,
+    subset: int,
+    state: int,
+    i: int,
+) -> tuple[int, int, int, int]:
+    """Where looking at i leads: the subset, the state for its first value, the stride to the next,
+    and the slot of i there."""
+    union, slot = union_of(layout, subset, i)
+    stride = layout.strides[union, slot]
+    place = state - layout.offsets[subset]
+    first = layout.offsets[union] + place + (place // stride) * stride * (layout.radices[i] - 1)
+    return union, first, stride, slot
+
+
+@inner
+def parent(
+    layout: Layout,
+    subset: int,
+    state: int,
+    slot: int,
+) -> tuple[int, int]:
+    """The subset and the state before the member in that slot was looked at."""
+    size = layout.sizes[subset]
+    last = len(layout.radices) - 1
+    smaller = layout.levels[size] - 1
+    for j in range(size):
+        if j < slot:
+            smaller -= layout.binomials[last - layout.members[subset, j], size - 1 - j]
+        elif j > slot:
+            smaller -= layout.binomials[last - layout.members[subset, j], size - j]
+    stride = layout.strides[subset, slot]
+    place = state - layout.offsets[subset]
+    high = place // (stride * layout.radices[layout.members[subset, slot]])
+    return smaller, layout.offsets[smaller] + high * stride + place % stride
+
+
+@bare
+def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Integers) -> None:
+    """What is known in each state: (states, m + given) observations in order, −1 fills up, and
+    values."""
+    contexts = contexts_of(layout)
+    for row in range(len(states)):
+        subset = subset_at(layout, states[row])
+        context = context_of(layout, subset, states[row])
+        rest = states[row] - layout.parcels[subset * contexts + context]
+        size = layout.sizes[subset]
+        for j in range(size):
+            out_seen[row, j] = layout.members[subset, j]
+            out_value[row, j] = rest // layout.strides[subset, j]
+            rest %= layout.strides[subset, j]
+        for j in range(len(layout.given)):
+            out_seen[row, size + j] = len(layout.radices) + j
+            out_value[row, size + j] = context // layout.given[j]
+            context %= layout.given[j]
+        for j in range(size + len(layout.given), out_seen.shape[1]):
+            out_seen[row, j] = -1
+            out_value[row, j] = 0

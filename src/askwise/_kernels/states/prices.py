@@ -1,0 +1,45 @@
+"""Prices that depend on what was bought before: panels, and failures that are refunded."""
+
+from askwise._kernels.jit import inner
+from askwise.states.layout import Layout
+from askwise.states.prices import Tariff
+
+
+@inner
+def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> float:
+    """What looking at i costs in a state: c(I ∪ {i}) − c(I), I being what was charged for."""
+    total = tariff.cost[i]
+    for place in range(tariff.first_panel[i], tariff.first_panel[i + 1]):
+        if not has_paid(layout, tariff, subset, state, tariff.panel[place]):
+            total += tariff.fee[tariff.panel[place]]
+    return total
+
+
+@inner
+def has_paid(layout: Layout, tariff: Tariff, subset: int, state: int, panel: int) -> bool:
+    """Whether a member of the panel was bought, and not refunded."""
+    place = state - layout.offsets[subset]
+    for j in range(layout.sizes[subset]):
+        i = layout.members[subset, j]
+        stride = layout.strides[subset, j]
+        if place // stride % layout.radices[i] == tariff.refunded[i]:
+            continue
+        for k in range(tariff.first_panel[i], tariff.first_panel[i + 1]):
+            if tariff.panel[k] == panel:
+                return True
+    return False
+
+
+@inner
+def spent(layout: Layout, tariff: Tariff, subset: int, state: int) -> float:
+    """c(I), I being what was charged for: prices in the order of declaration, then fees."""
+    place = state - layout.offsets[subset]
+    total = 0.0
+    for j in range(layout.sizes[subset]):
+        i = layout.members[subset, j]
+        if place // layout.strides[subset, j] % layout.radices[i] != tariff.refunded[i]:
+            total += tariff.cost[i]
+    for panel in range(len(tariff.fee)):
+        if has_paid(layout, tariff, subset, state, panel):
+            total += tariff.fee[panel]
+    return total

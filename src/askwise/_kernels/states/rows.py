@@ -1,0 +1,83 @@
+"""Finding a state's row, and giving one out."""
+
+from askwise._kernels.jit import bare, inner
+from askwise._support.typing import Integers
+from askwise.states.rows import Rows
+
+PRIME = 2**31 - 1
+MULTIPLIER = 1327217885
+"""2³¹ divided by the golden ratio: Fibonacci hashing, of what fits into 31 bits."""
+
+SHIFT = 16
+"""The middle bits of the product depend on all the bits of the state."""
+
+
+@inner
+def home(rows: Rows, state: int) -> int:
+    """Where in the table the search for a state begins."""
+    return (state % PRIME * MULTIPLIER >> SHIFT) & (len(rows.table) - 1)
+
+
+@bare
+def is_sparse(rows: Rows) -> bool:
+    """Whether rows are given out on a first visit."""
+    return len(rows.table) > 0
+
+
+@bare
+def find(rows: Rows, state: int) -> int:
+    """The row of a state; 0 if rows are sparse and it has none."""
+    if len(rows.table) == 0:
+        return state
+    mask = len(rows.table) - 1
+    place = home(rows, state)
+    row = rows.table[place]
+    while row != 0 and rows.states[row] != state:
+        place = (place + 1) & mask
+        row = rows.table[place]
+    return row
+
+
+@bare
+def insert(rows: Rows, state: int) -> int:
+    """The row of a state, a new one if it has none. There must be room."""
+    if len(rows.table) == 0:
+        return state
+    mask = len(rows.table) - 1
+    place = home(rows, state)
+    row = rows.table[place]
+    while row != 0 and rows.states[row] != state:
+        place = (place + 1) & mask
+        row = rows.table[place]
+    if row == 0:
+        row = rows.used[0]
+        rows.table[place] = row
+        rows.states[row] = state
+        rows.used[0] += 1
+    return row
+
+
+@bare
+def insert_all(rows: Rows, states: Integers) -> None:
+    """Give a row to each of these states, in their order."""
+    for state in states:
+        insert(rows, state)
+
+
+@bare
+def find_all(rows: Rows, states: Integers, out: Integers) -> None:
+    """The row of each of these states."""
+    for place in range(len(states)):
+        out[place] = find(rows, states[place])
+
+
+@bare
+def state_of(rows: Rows, row: int) -> int:
+    """The state of a row."""
+    return row if len(rows.table) == 0 else rows.states[row]
+
+
+@bare
+def has_room(rows: Rows, more: int) -> bool:
+    """Whether so many more rows can be given out."""
+    return len(rows.table) == 0 or rows.used[0] + more <= len(rows.states)

@@ -1,0 +1,1 @@
+"""What every package may use: documents, frames, HTML, numbers, generators, types."""

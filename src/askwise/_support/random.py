@@ -1,0 +1,18 @@
+"""Where randomness comes from: always a generator that was passed in."""
+
+import numpy as np
+
+from askwise._support.typing import RandomSource
+from askwise.errors import OptionError
+
+
+def as_generator(rng: RandomSource) -> np.random.Generator:
+    """The generator itself, or one with that seed."""
+    if isinstance(rng, bool) or not (
+        rng is None or isinstance(rng, int | np.integer | np.random.Generator)
+    ):
+        raise OptionError(f"rng must be a whole number or a numpy Generator, got {rng!r}")
+    try:
+        return np.random.default_rng(rng)
+    except ValueError:
+        raise OptionError(f"rng must not be negative, got {rng!r}") from None

@@ -1,0 +1,104 @@
+"""What to believe of a population after some cases, for those who want reasons.
+
+One joint model of all combinations of values, if there are few enough of them: it needs no case in
+which just this was looked at and done. Else the counters, as far as they go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise.counting import UNIT, Statistics
+from askwise.estimation.additive import Screened
+from askwise.estimation.complete_records import NO_LOG, Log, lean_on_parents, variance_of_means
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
+from askwise.estimation.tabled import Tabled
+from askwise.states import Lattice
+
+STEPS = 200
+"""Steps of EM from nothing: by then the population hardly moves."""
+UNKNOWN = 1.0
+"""The variance of what an action earns that was never taken, whatever a prior may say."""
+MOST_DENSE = 5_000_000
+"""States of complete records that are each given a number."""
+
+
+def evidence_of(statistics: Statistics, *, by_visits: bool) -> Beliefs | Counted:
+    """What the counters say; by N(ψ) if cases bought sets, else by the steps they took."""
+    if statistics.records and statistics.lattice.size <= MOST_DENSE:
+        return complete_beliefs(statistics)
+    if not statistics.records and count_cells(statistics.lattice.problem) <= MOST_CELLS:
+        return joint_beliefs(statistics)
+    return Counted(statistics, by_visits=by_visits)
+
+
+def limits_of(statistics: Statistics) -> str:
+    """What is to be said of a recommendation from records of too large a problem; else nothing."""
+    size = statistics.lattice.size
+    if not statistics.records or size <= MOST_DENSE:
+        return ""
+    return (
+        f"The problem has {size:,} states, more than the {MOST_DENSE:,} for which records are "
+        "believed state by state, with the states of one look less behind each: this rests on "
+        "cautious estimates, which trust a state by its own records alone and buy less. Lower "
+        "max_observations, or the number of observations or of their values"
+    )
+
+
+def complete_beliefs(statistics: Statistics) -> Beliefs:
+    """Of complete records that were counted in every state, and of cases beside them."""
+    lattice, dense = statistics.lattice, statistics.dense()
+    counts = dense.action_counts
+    reward = lean_on_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
+    began = dense.visits[: lattice.contexts].sum()
+    return Beliefs(
+        lattice,
+        dense.visits / max(1, began),
+        reward,
+        variance=variance_of_means(reward, counts),
+        cases=float(began),
+        averages_out=False,
+    )
+
+
+def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
+    """The means of the joint model, and how sure they are."""
+    lattice = statistics.lattice
+    model = JointModel(lattice)
+    if log.records is not None:
+        model.take(log.records)
+    model.update(statistics.dense(), STEPS)
+    return beliefs_of(model, statistics, log)
+
+
+def beliefs_of(model: JointModel, statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
+    """What a joint model believes after these cases."""
+    variance, cases = model.variances(), statistics.cases
+    if log.records is None:
+        variance[:, ~statistics.action_counts.any(axis=0)] = UNKNOWN
+    else:
+        cases += log.cases
+    return Beliefs(
+        model.lattice,
+        model.probability,
+        model.mean_rewards(),
+        variance=variance,
+        cases=float(max(1, cases)),
+    )
+
+
+def additive_beliefs(lattice: Lattice, screened: Screened | Tabled, cases: int) -> Beliefs:
+    """The means of an additive model for the few observations that matter to it."""
+    mean = screened.small_world(np.random.default_rng(0), spread=0.0)
+    assert mean.variance is not None
+    mean.variance[:, ~mean.counts.any(axis=0)] = UNKNOWN
+    return Beliefs(
+        screened.few.lattice,
+        mean.weight / mean.weight[: screened.few.lattice.contexts].sum(),
+        mean.reward,
+        variance=mean.variance,
+        cases=float(max(1, cases)),
+        few=(screened.few.observations, lattice),
+        averages_out=not isinstance(screened, Tabled),
+    )

@@ -1,0 +1,110 @@
+"""A known population: p(φ) and r̄(a, φ) over the full states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._support.typing import Floats, Integers
+from askwise.errors import ModelError
+from askwise.estimation.evidence import Beliefs
+from askwise.problem import Problem
+from askwise.states import Lattice
+
+
+class Model:
+    """A joint distribution over all observations, with the mean reward of each action.
+
+    `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), values and actions
+    in the order of declaration; where an observation can fail, that is its last value. Both may be
+    flattened over the full states.
+
+    >>> from askwise import Observation, Problem
+    >>> model = Model(
+    ...     Problem(
+    ...         observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...         actions=["wait", "treat"],
+    ...     ),
+    ...     probability=[0.8, 0.2],
+    ...     reward=[[1.0, 0.5], [0.0, 1.0]],
+    ... )
+    >>> model.marginals(Lattice(model.problem))[1]
+    array([[0.8, 0.6],
+           [1. , 0.5],
+           [0. , 1. ]])
+    """
+
+    def __init__(self, problem: Problem, probability: npt.ArrayLike, reward: npt.ArrayLike) -> None:
+        if not isinstance(problem, Problem):
+            raise ModelError(f"problem must be a Problem, got {type(problem).__name__}")
+        shape = tuple(len(o.outcomes) for o in problem.observations)
+        self.problem = problem
+        self.probability = _array("probability", probability, shape)
+        """p(φ), one axis for each observation."""
+        self.reward = _array("reward", reward, (*shape, len(problem.actions)))
+        """r̄(a, φ), one axis for each observation, the last for the action."""
+        if self.probability.min() < 0:
+            raise ModelError(f"probability must not be negative, got {self.probability.min()}")
+        total = self.probability.sum()
+        if abs(total - 1.0) > 1e-9:
+            raise ModelError(f"probability must sum to 1, got {total}")
+        if self.reward.min() < 0 or self.reward.max() > 1:
+            extreme = self.reward.min() if self.reward.min() < 0 else self.reward.max()
+            raise ModelError(f"reward must lie between 0 and 1, got {extreme}")
+        self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
+
+    def priced(self, prices: Mapping[str, float]) -> Model:
+        """The same population at other prices."""
+        return Model(self.problem.priced(prices), self.probability, self.reward)
+
+    def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
+        """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""
+        if lattice.problem != self.problem:
+            raise ModelError("the model and the lattice are of two different problems")
+        if lattice.m not in self._marginals:
+            # what is given leads in every state
+            axes = [*lattice.order[lattice.buyable :], *lattice.order[: lattice.buyable]]
+            given, buyable = len(axes) - lattice.buyable, range(lattice.buyable)
+            full = self.probability.transpose(axes)
+            earned = full[..., None] * self.reward.transpose([*axes, len(axes)])
+            probability = np.empty(lattice.size)
+            reward = np.empty((lattice.size, len(self.problem.actions)))
+            for subset in range(lattice.subsets):
+                hidden = tuple(given + i for i in buyable if i not in lattice.members(subset))
+                states = lattice.states(subset)
+                block = slice(states.start, states.stop)
+                probability[block] = full.sum(axis=hidden).ravel()
+                reward[block] = earned.sum(axis=hidden).reshape(len(states), -1)
+            possible = probability > 0
+            reward[possible] /= probability[possible, None]
+            self._marginals[lattice.m] = probability, np.clip(reward, 0.0, 1.0)
+        return self._marginals[lattice.m]
+
+    def beliefs(self, lattice: Lattice) -> Beliefs:
+        """The truth, for those who ask how often and how much."""
+        return Beliefs(lattice, *self.marginals(lattice))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Integers:
+        """(size, D) values of independent full states, as their places among the values."""
+        cumulative = np.cumsum(self.probability)
+        drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        return np.stack(np.unravel_index(drawn, self.probability.shape), axis=1).astype(np.int64)
+
+
+def _array(name: str, given: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.array(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} must be an array of numbers: {error}") from None
+    flat = (
+        (int(np.prod(shape)),) if name == "probability" else (int(np.prod(shape[:-1])), shape[-1])
+    )
+    if array.shape not in (shape, flat):
+        raise ModelError(f"{name} must have the shape {shape} or {flat}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
+    array = array.reshape(shape)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,6 @@
+"""What each observation is worth, and why a policy buys what it buys."""
+
+from askwise.explain.explanation import Explanation, explain
+from askwise.explain.worth import ObservationWorth, Worth, worth
+
+__all__ = ["Explanation", "ObservationWorth", "Worth", "explain", "worth"]

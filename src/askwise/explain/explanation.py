@@ -1,0 +1,156 @@
+"""Why: the tree of a policy and the worth of what it buys, as text and as one page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from askwise._support.documents import replace_file
+from askwise._support.numbers import as_price, shown
+from askwise._support.pages import page, safe
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.models import Model
+from askwise.explain.worth import Knows, ObservationWorth, Piece, Worth, worth
+from askwise.policy.trees import Act, Node, Reason, Tree
+from askwise.policy.trees.figures import Figures, share
+
+WIDE, HIGH = 220.0, 44.0
+"""Of the small picture of a demand."""
+
+
+class Explanation:
+    """What to buy and do by the best estimate of today, and what each observation is worth.
+
+    `print` it, or `save` it as a page that needs nothing else.
+    """
+
+    def __init__(self, worth: Worth, *, title: str, notes: Sequence[str] = ()) -> None:
+        self.title = title
+        self.worth = worth
+        self.notes = tuple(notes)
+        """What it rests on."""
+        self.tree: Tree = worth.policy.tree()
+        costs = [row.price for row in worth]
+        self.figures = Figures.of(worth.problem.reward_value, costs)
+
+    @property
+    def gain(self) -> float:
+        """Of a case, as at the root of the tree."""
+        reason = self.tree.root.reason
+        return self.worth.gain if reason is None or reason.gain is None else reason.gain
+
+    @property
+    def spend(self) -> float:
+        """Of a case, on observations."""
+        return sum(reason.share * reason.spent for reason in reasons_to_act(self.tree.root))
+
+    def __str__(self) -> str:
+        lines = [f"{self.title}\n", f"{self.tree}\n", str(self.worth)]
+        if self.notes:
+            lines.append("\n" + "\n".join(f"- {note}" for note in self.notes))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self.worth)} observations, gain {shown(self.gain)}>"
+
+    def _repr_html_(self) -> str:
+        return f"{self.tree.html()}<pre>{escape(str(self.worth))}</pre>"
+
+    def html(self) -> str:
+        """The page."""
+        return page(
+            "explanation",
+            title=self.title,
+            picture=safe(self.tree.svg()),
+            unfolding=safe(self.tree.html()),
+            tiles=self._tiles(),
+            rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
+            notes=self.notes,
+            beta=as_price(self.worth.problem.reward_value),
+            plan=self.worth.plan,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page."""
+        replace_file(Path(path), self.html().encode())
+
+    def _tiles(self) -> list[tuple[str, str]]:
+        figures, blind = self.figures, self.worth.blind_gain
+        tiles = [
+            (figures.plain_gain(self.gain), "gain of a case, after all that was paid"),
+            (figures.amount(self.spend), "spent on observations in a case"),
+        ]
+        if blind is not None:
+            tiles.append((figures.plain_gain(blind), "gain of a case if nothing were bought"))
+        return tiles
+
+    def _row(self, row: ObservationWorth) -> dict[str, Any]:
+        figures = self.figures
+        return {
+            "name": row.name,
+            "price": as_price(row.paid),
+            "bought": share(row.bought),
+            "adds": figures.plain_gain(row.adds),
+            "free": figures.plain_gain(row.free - row.without),
+            "break_even": figures.amount(row.break_even + row.fees),
+            "pays": row.break_even > row.price,
+            "demand": safe(demand_picture(self.worth.demand(row.name), row.price, row.fees)),
+        }
+
+
+def explain(
+    source: Model | Knows | Beliefs | Counted,
+    *,
+    plan: str | None = None,
+    title: str = "Which information is worth its price?",
+    notes: Sequence[str] | None = None,
+) -> Explanation:
+    """The tree and the worth of observations: of a population, to a learner, by a fitted log.
+
+    A fitted log brings its own notes on what it can say, unless others are given.
+    """
+    said = getattr(source, "notes", ()) if notes is None else notes
+    return Explanation(worth(source, plan=plan), title=title, notes=said)
+
+
+def reasons_to_act(node: Node) -> Iterator[Reason]:
+    """What is known of each leaf."""
+    if isinstance(node, Act):
+        if node.reason is not None:
+            yield node.reason
+        return
+    for _, child in node.branches:
+        yield from reasons_to_act(child)
+
+
+def demand_picture(pieces: Sequence[Piece], today: float, fees: float = 0.0) -> str:
+    """The share of the cases that buy as the price rises: steps, and a line at today's price.
+
+    The prices that it shows are those paid, with the fees of panels.
+    """
+    finite = [piece.price for piece in pieces]
+    end = max(1.15 * max(finite), 1.15 * today, 1e-9)
+    right, low = WIDE - 2, HIGH - 12
+    x = [2 + piece.price / end * (right - 2) for piece in pieces]
+    y = [low - piece.bought * (low - 4) for piece in pieces]
+    steps = f"M2 {low:.1f} L2 {y[0]:.1f}"
+    for k in range(1, len(pieces)):
+        steps += f" H{x[k]:.1f} V{y[k]:.1f}"
+    steps += f" H{right:.1f}"
+    now = 2 + today / end * (right - 2)
+    never = shown(finite[-1] + fees)
+    words = f"bought in {share(pieces[0].bought)} of the cases if free, never from {never} on"
+    return (
+        f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '
+        f'aria-label="{escape(words)}"><path class="area" d="{steps} V{low:.1f} Z"/>'
+        f'<path class="steps" d="{steps}"/>'
+        f'<path class="today" d="M{now:.1f} 2 V{low + 3:.1f}"/>'
+        f'<text x="2" y="{HIGH - 1:.0f}">{shown(fees)}</text>'
+        f'<text x="{min(now, right - 40):.1f}" y="{HIGH - 1:.0f}" class="now">'
+        f"{as_price(today + fees)}</text>"
+        f'<text x="{right:.1f}" y="{HIGH - 1:.0f}" text-anchor="end">'
+        f"{shown(end + fees)}</text></svg>"
+    )

@@ -1,0 +1,1 @@
+"""askwise inside other libraries: scikit-learn and Gymnasium."""

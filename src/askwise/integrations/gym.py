@@ -1,0 +1,166 @@
+"""Cases as episodes of a Gymnasium environment, for agents that were not made for this problem.
+
+One episode is one case. A look at i costs c(I ∪ {i}) − c(I), what is refunded included, and its
+reward is minus that; acting ends the episode with β r. So the sum of an episode's rewards is the
+gain of the case, and the best expected sum is `askwise.policy.oracle.sequential(model).value`.
+
+    import askwise.gym  # registers the environment
+    env = gymnasium.make("askwise/CostlyObservations-v0", model=model)
+
+What is seen is `MultiDiscrete`: for each observation, in the order of declaration, 0 if it was not
+looked at, else 1 + the place of its outcome. A table can be indexed by that as it is, and
+`gymnasium.wrappers.FlattenObservation` makes it a flat one-hot `Box` for a network. An action is
+one number: the observations that can be bought, in the order of declaration, then the actions.
+
+A look at what is known already, or beyond m, closes the case: the episode ends, with a reward of 0
+and `info["invalid"]`. Nothing happening instead would let an agent go round in circles for ever,
+and a penalty would be one more number to choose. As rewards are never negative, closing a case is
+never better than any action. `info["action_mask"]` has a 1 for all that is valid.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._support.extras import need
+from askwise._support.numbers import as_price, shown
+from askwise._support.typing import Floats, Integers
+from askwise.errors import CaseError, OptionError
+from askwise.estimation.models import Model
+from askwise.simulation.environments import Environment, Population
+from askwise.states import Lattice
+
+need("gymnasium", "gym")  # one clear error, if it is not there
+import gymnasium  # noqa: E402
+
+ID = "askwise/CostlyObservations-v0"
+
+
+class CostlyObservations(gymnasium.Env[Integers, int]):
+    """One case an episode, drawn from an environment (a `Population`, a `Table`) or a model.
+
+    >>> import gymnasium
+    >>> from askwise.simulation.simulate.environments import breast_cancer
+    >>> env = gymnasium.make("askwise/CostlyObservations-v0", model=breast_cancer(cost=5.0))
+    >>> seen, info = env.reset(seed=0)
+    >>> seen.tolist(), info["action_mask"].tolist()
+    ([0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1])
+    >>> seen, reward, terminated, truncated, info = env.step(1)
+    >>> seen.tolist(), reward, terminated
+    ([0, 2, 0, 0], -5.0, False)
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
+
+    def __init__(
+        self,
+        environment: Environment | None = None,
+        *,
+        model: Model | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if (environment is None) == (model is None):
+            raise OptionError("expected an environment or a model: one of them")
+        if environment is None:
+            environment = Population(model)  # type: ignore[arg-type]  # it says what is wrong
+        if not hasattr(environment, "draw"):
+            kind = type(environment).__name__
+            raise OptionError(f"environment: expected a Population or a Table, got a {kind}")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise OptionError(f"render_mode must be 'ansi' or None, got {render_mode!r}")
+        self.environment = environment
+        self.render_mode = render_mode
+        self.problem = environment.problem
+        self.lattice = Lattice(self.problem)
+        self.observation_space = gymnasium.spaces.MultiDiscrete(
+            [1 + len(o.outcomes) for o in self.problem.observations]
+        )
+        self.action_space = gymnasium.spaces.Discrete(
+            self.lattice.buyable + len(self.problem.actions)
+        )  # type: ignore[assignment]  # its actions are NumPy's integers, which are as good
+        self._values: list[int] = []
+        self._rewards: Floats = np.zeros(0)
+        self._state: int | None = None
+        """What is known, as an integer of the lattice; None if there is no open case."""
+        self._told = "no case yet"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Integers, dict[str, Any]]:
+        """Another case; what is given is known."""
+        super().reset(seed=seed)
+        draws = self.environment.draw(self.np_random, 1)
+        self._values = [int(draws.values[0, place]) for place in self.lattice.order]
+        self._rewards = draws.rewards[0]
+        given = range(self.lattice.buyable, len(self._values))
+        self._state = self.lattice.index_of({i: self._values[i] for i in given})
+        self._told = self._tell("")
+        return self._seen(self._state), self._info(self._state)
+
+    def step(self, action: int) -> tuple[Integers, float, bool, bool, dict[str, Any]]:
+        """A look, or an action, which ends the case; so does a look that is not possible."""
+        state, buyable = self._state, self.lattice.buyable
+        if state is None:
+            raise CaseError("there is no open case: call reset() first")
+        if not self.action_space.contains(action):
+            most = buyable + len(self.problem.actions) - 1
+            raise CaseError(f"unknown action {action!r}, expected a number from 0 to {most}")
+        if action >= buyable:
+            place = int(action) - buyable
+            reward = self.problem.reward_value * float(self._rewards[place])
+            self._told = self._tell(f"{self.problem.actions[place]}: {shown(reward)}")
+            return self._close(state, reward)
+        i = int(action)
+        if not self._mask(state)[i]:
+            self._told = self._tell(f"no look at {self.lattice.observations[i].name}: closed")
+            return self._close(state, 0.0, invalid=True)
+        self._state = after = self.lattice.children(state, i)[self._values[i]]
+        self._told = self._tell("")
+        price = self.lattice.spent(after) - self.lattice.spent(state)
+        return self._seen(after), -price, False, False, self._info(after)
+
+    def render(self) -> str | None:
+        """The case as text, if the mode is "ansi"."""
+        return self._told if self.render_mode == "ansi" else None
+
+    def _close(
+        self, state: int, reward: float, **more: bool
+    ) -> tuple[Integers, float, bool, bool, dict[str, Any]]:
+        self._state = None
+        return self._seen(state), reward, True, False, {**self._info(state), **more}
+
+    def _seen(self, state: int) -> Integers:
+        seen: Integers = np.zeros(len(self._values), np.int64)
+        for i, digit in self.lattice.digits(state):
+            seen[self.lattice.order[i]] = 1 + digit
+        return seen
+
+    def _mask(self, state: int) -> npt.NDArray[np.int8]:
+        mask = np.ones(self.lattice.buyable + len(self.problem.actions), np.int8)
+        known = self.lattice.domain(state)
+        looks = slice(self.lattice.buyable) if len(known) == self.lattice.m else list(known)
+        mask[looks] = 0
+        return mask
+
+    def _info(self, state: int) -> dict[str, Any]:
+        return {
+            "action_mask": self._mask(state),
+            "known": self.lattice.state(state),
+            "cost": self.lattice.spent(state),
+        }
+
+    def _tell(self, end: str) -> str:
+        assert self._state is not None
+        known = self.lattice.state(self._state)
+        lines = [
+            f"{name}: {'nothing' if value is None else value}" for name, value in known.items()
+        ]
+        lines.append(f"spent: {as_price(self.lattice.spent(self._state))}")
+        return "\n".join([*lines, end] if end else lines)
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(id=ID, entry_point="askwise.gym:CostlyObservations")

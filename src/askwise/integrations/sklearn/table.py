@@ -1,0 +1,145 @@
+r"""A table of numbers as observations: prices, bins, and which columns are worth considering.
+
+A lattice of all columns would be too large, so a few are chosen first. What column i says about the
+label Y beyond column j, in nats, less what chance alone would make of it,
+
+    I(Y; X_i | X_j) = Σ p(x_i, x_j, y) log p(x_i, y | x_j) / (p(x_i | x_j) p(y | x_j)) − df / 2n,
+
+is small if either i says nothing or j says it already. So i is judged by the chosen column that
+leaves it the least (Fleuret, 2004, "Fast binary feature selection with conditional mutual
+information"):
+
+    adds(i) = min(I(Y; X_i), min_{j chosen} I(Y; X_i | X_j)).
+
+Columns are chosen in turn by adds(i) and by adds(i) / c_i, since what is dear may be worth it and
+what is cheap may be enough, until the lattice is full.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askwise._support.typing import Floats, Integers
+from askwise.errors import OptionError, ProblemError
+from askwise.problem import Observation, cuts
+from askwise.problem.bins import is_number
+from askwise.states.layout import count_states
+
+UNKNOWN = -1
+"""The digit of a cell that is missing where nothing was missing when the bins were made."""
+
+
+def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
+    """A price for each column, from one number, a sequence, or {name: price}; None is 1 each."""
+    if costs is None:
+        return [1.0] * len(names)
+    if isinstance(costs, Mapping):
+        for name in costs:
+            if name not in names:
+                known = ", ".join(names)
+                raise OptionError(f"costs: unknown feature {name!r}, expected one of: {known}")
+        for name in names:
+            if name not in costs:
+                raise OptionError(f"costs: no price for the feature {name!r}")
+        given = [costs[name] for name in names]
+    elif is_number(costs):
+        given = [costs] * len(names)
+    elif isinstance(costs, str) or not hasattr(costs, "__len__"):
+        raise OptionError(f"costs must be a number, a sequence or {{name: price}}, got {costs!r}")
+    else:
+        given = list(costs)
+        if len(given) != len(names):
+            raise OptionError(f"costs: {len(given)} prices for {len(names)} features")
+    for name, price in zip(names, given, strict=True):
+        if not is_number(price) or price < 0:
+            raise OptionError(
+                f"costs: the price of {name!r} must be a finite number of at least 0, got {price!r}"
+            )
+    return [float(price) for price in given]
+
+
+def observations_of(
+    table: Floats, labels: Integers, names: Sequence[str], prices: Sequence[float], bins: int
+) -> list[Observation | None]:
+    """Each column cut where it separates the labels best; None where there is nothing to cut.
+
+    A column that separates nothing by itself may still do so beside another one (x ≠ y), so it is
+    cut once, in the middle. Missing cells are an outcome of their own.
+    """
+    texts = [str(label) for label in labels]
+    made: list[Observation | None] = []
+    for column, name, price in zip(table.T, names, prices, strict=True):
+        edges = cuts.supervised(column, texts, bins) or cuts.quantiles(column, 2)
+        rest: dict[str, Any] = {"fails": "charged"} if np.isnan(column).any() else {}
+        try:
+            made.append(
+                Observation.binned(name, edges=edges, cost=price, **rest) if edges else None
+            )
+        except ProblemError as error:
+            raise ProblemError(f"feature {name!r} cannot be cut into bins: {error}") from None
+    return made
+
+
+def digits_of(column: Floats, observation: Observation) -> Integers:
+    """The outcome that each cell of a column is, as its place; a missing one may be `UNKNOWN`."""
+    assert observation.edges is not None
+    digits = np.searchsorted(np.array(observation.edges, np.float64), column, side="right")
+    missing = len(observation.values) if observation.fails else UNKNOWN
+    return np.where(np.isnan(column), missing, digits).astype(np.int64)
+
+
+def choose(
+    digits: Sequence[Integers],
+    labels: Integers,
+    observations: Sequence[Observation],
+    m: int,
+    most_states: int,
+) -> list[int]:
+    """The columns that add most, each beside those before it, as many as a lattice has room for."""
+    radices = [len(o.outcomes) for o in observations]
+    classes = int(labels.max()) + 1
+    nothing = np.zeros_like(labels)
+    adds = {
+        i: _information(digits[i], radices[i], nothing, 1, labels, classes)
+        for i in range(len(digits))
+    }
+    chosen: list[int] = []
+    while adds:
+        by_price = len(chosen) % 2 == 1
+        best = max(adds, key=lambda i: _per(adds[i], observations[i].cost) if by_price else adds[i])
+        within = [radices[i] for i in (*chosen, best)]
+        if chosen and count_states(within, min(m, len(within))) > most_states:
+            break
+        chosen.append(best)
+        del adds[best]
+        for i, before in adds.items():
+            beside = (digits[best], radices[best])
+            adds[i] = min(before, _information(digits[i], radices[i], *beside, labels, classes))
+    return sorted(chosen)
+
+
+def _per(added: float, price: float) -> float:
+    if price == 0:
+        return math.inf if added > 0 else 0.0
+    return max(added, 0.0) / price
+
+
+def _information(
+    digits: Integers, radix: int, beside: Integers, others: int, labels: Integers, classes: int
+) -> float:
+    """I(Y; X | X_j), each degree of freedom charged with the half that noise gives it."""
+    place = (beside * radix + digits) * classes + labels
+    table = np.bincount(place, minlength=others * radix * classes)
+    table = table.reshape(others, radix, classes)
+    by_value, by_label, by_other = table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))
+    freedom = ((by_value > 0).sum(axis=1) - 1).clip(0) @ ((by_label > 0).sum(axis=1) - 1).clip(0)
+    found = _n_log_n(table) - _n_log_n(by_value) - _n_log_n(by_label) + _n_log_n(by_other)
+    return float(found - freedom / 2) / len(labels)
+
+
+def _n_log_n(counts: Integers) -> float:
+    return float((counts * np.log(np.maximum(counts, 1))).sum())

@@ -1,0 +1,289 @@
+"""A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
+
+The price of trying. Random looks are paid from an allowance up to case t, in units of β the larger
+of
+
+    ALLOWANCE · √t     and     min(MOST_OF_EARNINGS, 2 w) · t^(2/3),
+
+w being what the plan is worth more than acting blindly; their share of the cases follows from it.
+So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
+pays, there is more to be found and to pay for it with.
+
+**After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
+the shortlist. Logged decisions are cases like its own; after complete records it goes on with the
+table of `estimation/tabled.py`. The allowance begins after the log's cases, and is no more than
+half a per cent of β a case.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise._kernels.radii import Radii
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.counting import Statistics
+from askwise.estimation.additive import AdditiveModel, Screened
+from askwise.estimation.believed import additive_beliefs
+from askwise.estimation.complete_records import MOST_RECORDS, Log
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.evidence import Beliefs
+from askwise.estimation.tabled import Tabled
+from askwise.learners.acquisition import WayToBuy
+from askwise.learners.budget import affordable_cases
+from askwise.learners.cases import Case
+from askwise.learners.recommending import recommended
+from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning.trees import compact_tree, follow_sets
+from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.policy.tree_policies import TreePolicy, tree_policy
+from askwise.states import Lattice
+
+ALLOWANCE = 0.9
+MOST_OF_EARNINGS = 0.25
+MOST_TRYING = 0.5
+"""The largest share of the cases that try something."""
+
+ACTING_ROUGHLY = 0.03
+"""What acting in a random case is reckoned to lose, in units of reward."""
+
+SPREAD = 0.4
+ROUNDS = 50
+"""A round lasts t / ROUNDS cases, and at least SHORTEST."""
+
+SHORTEST = 10
+
+SWEEPS = 20
+"""From nothing, or over a log: a learner that goes on by itself sweeps once in a round."""
+
+MOST_LOST = 0.005
+"""What trying may cost a case after a log, in units of β."""
+
+
+class AdditiveMind:
+    """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
+
+    name = "additive"
+    is_sparse = True
+    """Its counters have a row for each state that was acted in; looks are tallied apart."""
+
+    def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
+        self.lattice = lattice
+        self.way = way
+        self.explore_budget = explore_budget
+        self.model = AdditiveModel(lattice)
+        self.log = Log()
+        self._world: tuple[Screened | Tabled, Estimates] | None = None
+
+    def know(self, log: Log) -> None:
+        """It begins with a log; complete records are not in the statistics."""
+        if log.records is not None:
+            log = log._replace(records=log.records.sample(MOST_RECORDS))
+        self.log, self.model.records = log, log.records
+
+    def start(self, statistics: Statistics) -> None:
+        """Let the estimates settle on what a log says."""
+        self.model.count_log(statistics)
+        rng = np.random.default_rng(0)
+        for _ in range(SWEEPS):
+            self.model.screen(statistics, rng)
+
+    # --- planning --------------------------------------------------------------------------------
+
+    def plan(
+        self, statistics: Statistics, opened: int, rng: np.random.Generator
+    ) -> tuple[TreePolicy, int]:
+        """The best policy of a world drawn near the mean, and how many cases it is for."""
+        is_first = opened == self.log.cases > 0
+        if is_first:  # do what is recommended, and let the estimates stand where they are
+            screened, _ = self._means(statistics)
+        else:
+            screened = self.model.screen(statistics, rng)
+        length = max(SHORTEST, opened // ROUNDS)
+        if self.explore_budget is not None:
+            mean = screened.world(rng, spread=0.0)
+            blind = self.lattice.problem.reward_value * _blindly(screened, mean)
+            affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
+            if affordable == 0:
+                self._world = screened, mean
+                return self._careful(screened, mean, statistics), length
+            length = min(length, affordable)
+        near = screened.world(rng, spread=0.0 if self.log.cases else SPREAD)
+        self._world = screened, near
+        if self.log.cases:
+            plan = self._recommended(screened, statistics)
+        else:
+            plan = self._policy(screened, near, self._follow(screened, near), 0.0)
+        worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
+        explore = self.share_of_trying(opened, length, worth)
+        trying = plan.compact._replace(explore=explore)
+        return tree_policy(self.lattice, trying, plan.values, plan.frequency), length
+
+    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TreePolicy:
+        """The best policy of the world that the round is planned for, at these prices."""
+        assert isinstance(policy, TreePolicy)
+        explore = policy.compact.explore
+        # in a learner that was just loaded the world of its round is not known any more
+        screened, near = self._world or self._means(statistics)
+        few = screened.few
+        names = {o.name for o in few.lattice.observations}
+        prices = {o.name: o.cost for o in lattice.observations if o.name in names}
+        filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
+        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        screened = screened._replace(few=small)
+        return self._policy(screened, near, self._follow(screened, near), explore, lattice)
+
+    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> Policy:
+        """The same tree: what it looks at and is not on file."""
+        return policy
+
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice = lattice
+        self.model.use(lattice)
+
+    def counted(self) -> dict[str, Integers]:
+        """Its tallies."""
+        return self.model.tallies._asdict()
+
+    def share_of_trying(self, opened: int, length: int, worth: float) -> float:
+        """The share of the next cases that try something, if the plan is worth so much."""
+        problem, tallies = self.lattice.problem, self.model.tallies
+        beta = problem.reward_value
+        roughly = ACTING_ROUGHLY * beta
+
+        def allowed(cases: int) -> float:
+            earning = min(MOST_OF_EARNINGS, 2 * worth)
+            return float(beta * max(ALLOWANCE * cases**0.5, earning * cases ** (2 / 3)))
+
+        spent = self.model.spent + roughly * int(tallies.tried[-1])
+        left = allowed(opened + length) - spent
+        a_case = problem.m * float(self.model.alone.mean()) + roughly
+        if self.log.cases:
+            # a case that tries a pair first may lose what the plan is worth, one that acts at
+            # random about that as well
+            a_case += max(0.0, worth) * beta
+            left = min(left - allowed(self.log.cases), MOST_LOST * beta * length)
+        return float(np.clip(left / (a_case * length), 0.0, MOST_TRYING))
+
+    def recommend(self, statistics: Statistics) -> TreePolicy:
+        """The best policy by what can be relied on, without tries; changes nothing."""
+        return self._recommended(self._means(statistics)[0], statistics)
+
+    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> TreePolicy:
+        """What is recommended of the few, for the whole problem."""
+        known = additive_beliefs(self.lattice, screened, self.cases(statistics))
+        best = recommended(self.way, known.alone())
+        every = np.arange(known.lattice.size)
+        reward = known.reward[every, best.actions]
+        earned = Estimates(reward, best.actions, known.probability, Radii())
+        if isinstance(best, SequentialPolicy):
+            following = best.following
+        else:
+            assert isinstance(best, SimultaneousPolicy)
+            following = follow_sets(known.lattice, best.sets)
+        return self._policy(screened, earned, following, 0.0).recommended_by(known)
+
+    def cases(self, statistics: Statistics) -> int:
+        """All cases so far, and complete records."""
+        return statistics.cases + (0 if self.log.records is None else self.log.cases)
+
+    def beliefs(self, statistics: Statistics) -> Beliefs:
+        """What it believes, for those who want reasons; changes nothing."""
+        screened, _ = self._means(statistics)
+        return additive_beliefs(self.lattice, screened, self.cases(statistics))
+
+    def _means(self, statistics: Statistics) -> tuple[Screened | Tabled, Estimates]:
+        """The world of the means; changes nothing."""
+        rng = np.random.default_rng(0)
+        screened = self.model.apart().screen(statistics, rng)
+        return screened, screened.world(rng, spread=0.0)
+
+    def _careful(
+        self, screened: Screened | Tabled, mean: Estimates, statistics: Statistics
+    ) -> TreePolicy:
+        """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
+        beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
+        best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
+        if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
+            return best
+        nothing = np.full(screened.few.lattice.size, -1, np.int16)
+        return self._policy(screened, mean, nothing, 0.0)
+
+    def _follow(self, screened: Screened | Tabled, world: Estimates) -> Choices:
+        """What to look at in each state of the few."""
+        small = screened.few.lattice
+        if self.way.name == "sequential":
+            every_slot: Floats = np.repeat(world.weight[:, None], small.m, axis=1)
+            return plan_sequential(small, world._replace(weight=every_slot)).next
+        return follow_sets(small, plan_simultaneous(small, world).sets)
+
+    def _policy(
+        self,
+        screened: Screened | Tabled,
+        world: Estimates,
+        following: Choices,
+        explore: float,
+        lattice: Lattice | None = None,
+    ) -> TreePolicy:
+        from askwise._kernels.policy.tree_cases import Tree
+
+        few, values = screened.few, int(self.lattice.outcomes.max())
+        plan = compact_tree(few.lattice, few.observations, following, world, values)
+        blind = self.way.name == "simultaneous"
+        tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
+        return tree_policy(lattice or self.lattice, tree, plan.value, self._frequency())
+
+    def _frequency(self) -> Floats | None:
+        """How often each context comes, if there are several: given values as if independent."""
+        if self.lattice.contexts == 1:
+            return None
+        frequency = np.ones(1)
+        for i in range(self.lattice.buyable, len(self.lattice.observations)):
+            frequency = np.outer(frequency, self.model.marginal(i)).ravel()
+        return frequency
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def acted(self, statistics: Statistics, case: Case) -> None:
+        """A case knows all it wanted: tally its looks."""
+        assert isinstance(case.policy, TreePolicy)
+        case.policy.tally(case.start, case.state_index, case.tag, self.model.tallies)
+        statistics.count_case()
+
+    def run(
+        self,
+        policy: Policy,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
+    ) -> tuple[Integers, Choices]:
+        """Decide and count a case for each tag: the states acted in, and the actions."""
+        assert isinstance(policy, TreePolicy)
+        statistics.cases += len(tags)
+        return policy.run(statistics, self.model.tallies, tags, values, rewards)
+
+    def begin_anew(self, statistics: Statistics) -> None:
+        """Sweep from nothing but what was counted; the draws are always the same."""
+        rng, counted = np.random.default_rng(0), self.model.tallies
+        self.model, self._world = AdditiveModel(self.lattice), None
+        self.model.tallies, self.model.records = counted, self.log.records
+        for _ in range(SWEEPS):
+            self.model.screen(statistics, rng)
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats | Integers]:
+        """What it keeps beside the statistics."""
+        return self.model.arrays()
+
+    def restored(self) -> None:
+        """The arrays were overwritten by saved ones."""
+        self.model.restored()
+
+
+def _blindly(screened: Screened | Tabled, world: Estimates) -> float:
+    """The mean reward of the best action when nothing is looked at."""
+    contexts = screened.few.lattice.contexts
+    weight = world.weight[:contexts]
+    return float(world.reward[:contexts] @ weight / weight.sum())

@@ -1,0 +1,121 @@
+"""A plan for a few observations as a compact tree over all of them: only what can be reached."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.estimation.estimates import Estimates
+from askwise.states import Lattice
+
+
+class CompactTree(NamedTuple):
+    """What to do in each node; node 0 is where nothing is known yet."""
+
+    look: Choices
+    """The observation of the full problem to look at, for nothing if it is given; −1 to act."""
+    action: Choices
+    child: Integers
+    """(nodes, values): where each value leads."""
+    value: Floats
+    """What is expected from each node on: β r̂* where it acts, else −c_i + Σ p̂ · value."""
+
+
+def compact_tree(
+    lattice: Lattice,
+    observations: tuple[int, ...],
+    following: Choices,
+    estimates: Estimates,
+    values: int,
+) -> CompactTree:
+    """The nodes that a policy over the lattice of the few can reach, in the order they are met.
+
+    `observations` are the few as places in the full problem, `values` the most that one of its
+    observations has. The estimates have one weight a state.
+    """
+    look, states = _given_first(lattice)
+    first = len(states) - lattice.contexts
+    for state in states[first:]:
+        look.append(int(following[state]))
+    for node, state in enumerate(states):  # grows
+        if node >= first and look[node] >= 0:
+            children = lattice.children(state, look[node])
+            states.extend(children)
+            look.extend(int(following[below]) for below in children)
+    looks = np.array(look, np.int16)
+    child = children_of(looks, lattice.outcomes)
+    value = lattice.problem.reward_value * estimates.reward[states]
+    weight = estimates.weight[states]
+    for node in range(len(states) - 1, -1, -1):  # children come after their parents
+        if look[node] >= 0:
+            after = child[node][child[node] >= 0]
+            price, worth = 0.0, value[after]
+            if node >= first:
+                price = lattice.price(states[node], (look[node],))
+                refunded = lattice.tariff.refunded[look[node]]
+                if refunded >= 0:
+                    worth[refunded] += price
+            else:
+                weight[node] = weight[after].sum()
+            value[node] = weight[after] @ worth / weight[after].sum()
+            value[node] -= price
+    in_full = np.array([*observations, -1], np.int16)[looks]
+    wide = np.full((len(states), values), -1)
+    wide[:, : child.shape[1]] = child
+    return CompactTree(in_full, estimates.action[states], wide, value)
+
+
+def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
+    """The nodes that lead to each context, level by level, and the contexts as the last level.
+
+    Returns what each of the former looks at, and a state for every node.
+    """
+    look: list[int] = []
+    level = [0]
+    states: list[int] = []
+    for i, stride in enumerate(lattice.layout.given.tolist(), start=lattice.buyable):
+        look += [i] * len(level)
+        states += level
+        level = [g + x * stride for g in level for x in range(int(lattice.outcomes[i]))]
+    return look, states + level
+
+
+def without_idle_looks(
+    lattice: Lattice, following: Choices, action: Choices
+) -> tuple[Choices, Choices]:
+    """The plan without looks after which the same is done whatever they show: g and h."""
+    following, action = following.copy(), action.copy()
+
+    def done_after(state: int) -> set[int]:
+        look = int(following[state])
+        if look < 0:
+            return {int(action[state])}
+        done = set().union(*(done_after(below) for below in lattice.children(state, look)))
+        if len(done) == 1:
+            following[state], action[state] = -1, *done
+        return done
+
+    for context in range(lattice.contexts):
+        done_after(context)
+    return following, action
+
+
+def children_of(look: Choices, radices: Integers) -> Integers:
+    """(nodes, values): where each value leads, if nodes are numbered in the order they are met."""
+    ways = np.where(look >= 0, radices[look], 0)
+    first = 1 + np.cumsum(ways) - ways
+    value = np.arange(int(radices.max()))
+    return np.where(value < ways[:, None], first[:, None] + value, -1)
+
+
+def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
+    """The sequential plan that looks at the members of each context's set in order, whatever they
+    show."""
+    following = np.full(lattice.size, -1, np.int16)
+    for context, subset in enumerate(sets.tolist()):
+        members = lattice.members(subset)
+        for k in range(len(members)):
+            parcel = lattice.parcel(lattice.subset(members[:k]), context)
+            first, end = lattice.layout.parcels[parcel : parcel + 2]
+            following[first:end] = members[k]
+    return following

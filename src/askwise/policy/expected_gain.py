@@ -1,0 +1,95 @@
+"""What a policy that tries things is expected to gain, its tries included."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise._support.typing import Floats, Integers
+from askwise.policy.exploration import (
+    TryingPolicy,
+    TryingSequentialPolicy,
+    TryingSimultaneousPolicy,
+)
+from askwise.states import Lattice
+
+
+def expected_gain(policy: TryingPolicy, probability: Floats, reward: Floats) -> float:
+    """By p(ψ) and r(a, ψ) at [ψ, a]; exact, if they average out."""
+    lattice, tries = policy.lattice, policy.tries
+    every = np.arange(lattice.size)
+    acting = (1 - tries.dare) * reward[every, policy.actions]
+    acting += tries.dare * reward[every, tries.daring]
+    acting *= lattice.problem.reward_value
+    spent = lattice.costs_of(every)
+    if isinstance(policy, TryingSequentialPolicy):
+        worth = _by_paths(policy, probability, acting, spent)
+    else:
+        worth = _by_sets(policy, probability, acting - spent)
+    return float(probability[: lattice.contexts] @ worth)
+
+
+def _by_paths(
+    policy: TryingSequentialPolicy, probability: Floats, acting: Floats, spent: Floats
+) -> Floats:
+    """From the largest states down: what cases gain from each state on."""
+    lattice, tries = policy.lattice, policy.tries
+    worth = acting.copy()
+    for subset in reversed(range(lattice.subsets)):
+        members, states = lattice.members(subset), lattice.states(subset)
+        if len(members) == lattice.m:
+            continue
+        here = slice(states.start, states.stop)
+        looks = {
+            i: _after(lattice, subset, i, probability, worth, spent)
+            for i in range(lattice.buyable)
+            if i not in members
+        }
+        any_one: Floats = np.mean(list(looks.values()), axis=0)
+        trying, following = any_one.copy(), policy.following[here]
+        stops = following < 0
+        for i, after in looks.items():
+            likes = tries.favourite[here] == i
+            trying[likes] = 0.5 * (after + any_one)[likes]
+        chance = tries.chance[here]
+        worth[here][stops] = ((1 - chance) * acting[here] + chance * trying)[stops]
+        for i, after in looks.items():
+            worth[here][following == i] = after[following == i]
+    return worth[: lattice.contexts]
+
+
+def _after(
+    lattice: Lattice, subset: int, i: int, probability: Floats, worth: Floats, spent: Floats
+) -> Floats:
+    """What is gained, in each state of a subset, by looking at i."""
+    states = lattice.states(subset)
+    here, below = slice(states.start, states.stop), children_of_states(lattice, subset, i)
+    part = probability[below] / np.maximum(probability[here], 1e-300)[:, None]
+    cost = spent[below] - spent[here][:, None]
+    gained: Floats = (part * (worth[below] - cost)).sum(axis=1)
+    return gained
+
+
+def children_of_states(lattice: Lattice, subset: int, i: int) -> Integers:
+    """(states of the subset, outcomes of i): what looking at i leads to."""
+    _, _, stride, radix, _, above = lattice.steps[subset, i]
+    place = np.arange(len(lattice.states(subset)))
+    first = above + place + place // stride * stride * (radix - 1)
+    below: Integers = first[:, None] + stride * np.arange(radix)
+    return below
+
+
+def _by_sets(policy: TryingSimultaneousPolicy, probability: Floats, gain: Floats) -> Floats:
+    """What cases gain in each context, whatever set they buy."""
+    lattice, tries, contexts = policy.lattice, policy.tries, policy.lattice.contexts
+    came = np.maximum(probability[:contexts], 1e-300)
+    worth = np.empty((lattice.subsets, contexts))
+    for subset in range(lattice.subsets):
+        states = lattice.states(subset)
+        here = slice(states.start, states.stop)
+        total = (probability[here] * gain[here]).reshape(contexts, -1).sum(axis=1)
+        worth[subset] = total / came
+    every = np.arange(contexts)
+    trying = 0.5 * (worth[tries.favourite, every] + worth.mean(axis=0))
+    usual: Floats = worth[policy.sets, every]
+    found: Floats = (1 - tries.chance) * usual + tries.chance * trying
+    return found

@@ -1,0 +1,121 @@
+"""The best that can be done when p and r̄ are known: the planners with true numbers, zero radii.
+
+Values closer than a hair (10⁻¹² of β) are ties: marginals are sums in different orders, and a free
+look that changes nothing should not be bought for a rounding error.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from askwise._support.typing import Floats
+from askwise.errors import ModelError
+from askwise.estimation.evidence import HAIR, Beliefs
+from askwise.estimation.models import Model
+from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
+from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
+from askwise.policy.policy import SequentialPolicy, SimultaneousPolicy
+from askwise.problem import Value
+from askwise.states import Lattice
+
+
+def simultaneous(
+    model: Model, *, known: Mapping[str, Value | None] | None = None
+) -> SimultaneousPolicy:
+    """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m.
+
+    With `known` it is the best for a case in which that is given and on file, for nothing: its
+    value is what such a case is worth.
+    """
+    truth = _truth(model)
+    if known is None:
+        return best_set(truth.lattice, truth)
+    start = truth.lattice.index(known)
+    lattice = truth.lattice.priced({}, truth.lattice.domain(start))
+    estimates = truth.estimates(slots=True)
+    plan = plan_set_from(lattice, estimates, start, margin=_margin(lattice))
+    tables = (plan.sets, estimates.action, plan.values)
+    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(truth))
+
+
+def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
+    """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
+    if isinstance(observations, str):
+        raise ModelError(f"observations must be a list of names, got {observations!r}")
+    truth = _truth(model)
+    lattice = truth.lattice
+    chosen = tuple(sorted({lattice.to_buy(name) for name in observations}))
+    if len(chosen) > model.problem.m:
+        raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
+    sets = np.full(lattice.contexts, lattice.subset(chosen))
+    best = best_set(lattice, truth)
+    tables = (sets, best.actions, best.values)
+    return SimultaneousPolicy(lattice, *tables, frequency=best.frequency).rests_on(lambda: truth)
+
+
+def sequential(model: Model) -> SequentialPolicy:
+    """π* = (g*, h*), the best way to look one by one; its value is F*_0.
+
+    >>> from askwise import Model, Observation, Problem
+    >>> model = Model(
+    ...     Problem(
+    ...         observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...         actions=["wait", "treat"],
+    ...         reward_value=100,
+    ...     ),
+    ...     probability=[0.8, 0.2],
+    ...     reward=[[1.0, 0.5], [0.0, 1.0]],
+    ... )
+    >>> policy = sequential(model)
+    >>> policy.value
+    91.0
+    >>> print(policy.tree())
+                    cases  spent  gain  stopping here
+    buy mri (9)      100%    0.0  91.0  wait 80.0
+    ├─ neg → wait     80%    9.0  91.0
+    └─ pos → treat    20%    9.0  91.0
+    """
+    truth = _truth(model)
+    return best_path(truth.lattice, truth)
+
+
+def best_set(lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
+    """The best set at the prices of a lattice, if what is believed is true."""
+    estimates, margin = beliefs.estimates(slots=False), _margin(lattice)
+    if beliefs.averages_out:
+        plan = plan_simultaneous(lattice, estimates, margin=margin)
+    else:
+        plan = plan_sets_by_advantage(lattice, beliefs.probability, beliefs.relied(), margin=margin)
+    tables = (plan.sets, estimates.action, plan.values)
+    policy = SimultaneousPolicy(lattice, *tables, frequency=_frequency(beliefs))
+    return policy.rests_on(lambda: beliefs)
+
+
+def best_path(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
+    """The best way to look one by one, likewise."""
+    estimates, margin = beliefs.estimates(slots=True), _margin(lattice)
+    if beliefs.averages_out:
+        plan = plan_sequential(lattice, estimates, margin=margin)
+    else:
+        plan = plan_paths_by_advantage(
+            lattice, beliefs.probability, beliefs.relied(), margin=margin
+        )
+    tables = (plan.next, estimates.action, plan.values)
+    policy = SequentialPolicy(lattice, *tables, frequency=_frequency(beliefs))
+    return policy.rests_on(lambda: beliefs)
+
+
+def _margin(lattice: Lattice) -> float:
+    return HAIR * lattice.problem.reward_value
+
+
+def _frequency(beliefs: Beliefs) -> Floats | None:
+    """P of every context, if there are several."""
+    contexts = beliefs.lattice.contexts
+    return None if contexts == 1 else np.array(beliefs.probability[:contexts])
+
+
+def _truth(model: Model) -> Beliefs:
+    if not isinstance(model, Model):
+        raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
+    return model.beliefs(Lattice(model.problem))

@@ -1,0 +1,228 @@
+"""How likely a case did what it did, given what it saw: the propensities of its steps.
+
+What a case tries is a function of its tag (`_kernels/policy/draws.py`), a
+uniform number of 62 bits of which every uniform draw u(tag, place) is a hash. For one place, u runs
+evenly through the multiples of 2⁻³¹ as the tag does: so far the probabilities here are exact. Steps
+use different places, whose draws are independent as far as a hash can make them so; a course of
+several steps multiplies them as if they were (`tests/test_propensity.py` compares both with
+frequencies over many tags).
+
+Where one draw serves several steps, as which pair a case tries first or whether it tries anything,
+steps are not independent, and the probability of a step is that of the course with it, over that of
+the course before it:
+
+    P(step | before) = Σ_h P(h, before, step) / Σ_h P(h, before),
+
+h being what the case is up to, which nobody sees.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.policy.policy import Path
+from askwise.states import Lattice
+
+if TYPE_CHECKING:  # the kernels' modules import Numba
+    from askwise._kernels.policy.tree_cases import Tree
+
+
+def one_more_look(i: int, chance: float, favourite: int, unknown: int) -> float:
+    """The probability of looking at i where a policy that tries things would act.
+
+    It looks with a chance: half of the time at the favourite, if there is one, else at anything.
+    """
+    if favourite < 0:
+        return chance / unknown
+    return 0.5 * chance * ((i == favourite) + 1.0 / unknown)
+
+
+def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
+    """What a case that is to buy a set, in ascending order, and knows something still looks at."""
+    if not known:
+        return bought
+    rest = tuple(i for i in bought if i not in known)
+    return rest[: lattice.m - len(known)]
+
+
+def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
+    """How many of the sets of at most m are such that just these looks remain."""
+    if len(looks) < lattice.m - len(known):
+        return int(2 ** len(known))
+    # what a set has beyond m is cut off from the end, so the rest of it is known or comes later
+    spare = len(known) + _later(lattice, looks, known)
+    return sum(comb(spare, size) for size in range(len(known) + 1))
+
+
+def fills_that_leave(
+    lattice: Lattice, base: tuple[int, ...], looks: tuple[int, ...], known: tuple[int, ...]
+) -> float:
+    """The probability that just these looks remain of the base filled up at random to m."""
+    free, fill = lattice.buyable - len(base), lattice.m - len(base)
+    last = max(looks, default=-1)
+    if any(i <= last and i not in looks and i not in known for i in base):
+        return 0.0
+    if len(looks) != lattice.m - len(known):
+        return 0.0
+    drawn = [i for i in looks if i not in base]
+    known_free = sum(i not in base for i in known)
+    later = [i for i in range(last + 1, lattice.buyable) if i not in known and i not in base]
+    if len(drawn) > fill:
+        return 0.0
+    return comb(known_free + len(later), fill - len(drawn)) / comb(free, fill)
+
+
+def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
+    last = max(looks, default=-1)
+    return sum(i not in known for i in range(last + 1, lattice.buyable))
+
+
+def random_chances(
+    lattice: Lattice, start: int, path: Path, looks: tuple[int, ...], action: int
+) -> tuple[float, ...]:
+    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first."""
+    known = lattice.domain(start)
+    bought = decided(path, looks)
+    ways = sets_that_leave(lattice, bought, known)
+    acts = 1.0 / len(lattice.problem.actions)
+    # what is on file makes the case end in states of another set, unless it was this very one
+    acts = acts / ways + (1.0 - 1.0 / ways) * (action == 0)
+    return of_set(bought, ways / lattice.subsets, acts, action)
+
+
+def decided(path: Path, looks: tuple[int, ...]) -> tuple[int, ...]:
+    """The looks that a case decided on when it was opened: those it took, and those it wants."""
+    return tuple(sorted((*(i for i, _ in path), *looks)))
+
+
+def of_set(looks: tuple[int, ...], chance: float, acts: float, action: int) -> tuple[float, ...]:
+    """The steps of a case that buys at once: the looks, if any, then the action."""
+    if action < 0:
+        return (chance,)
+    return (chance, acts) if looks else (chance * acts,)
+
+
+def ratio(after: float, before: float) -> float:
+    """P(step | before); after what cannot happen, nothing can."""
+    return after / before if before > 0 else 0.0
+
+
+def set_chances(
+    lattice: Lattice,
+    start: int,
+    path: Path,
+    looks: tuple[int, ...],
+    action: int,
+    usual: int,
+    favourite: int,
+    chance: float,
+    acts: float,
+) -> tuple[float, ...]:
+    """Of a case that buys the usual set, but with a chance the favourite or, as likely, any."""
+    bought, known = decided(path, looks), lattice.domain(start)
+    is_usual, is_favourite = (
+        remaining(lattice, lattice.members(subset), known) == bought
+        for subset in (usual, favourite)
+    )
+    anything = sets_that_leave(lattice, bought, known) / lattice.subsets
+    taken = (1.0 - chance) * is_usual + 0.5 * chance * (is_favourite + anything)
+    return of_set(bought, taken, acts, action)
+
+
+class Suspects:
+    """What a case under a tree may be up to: P(h, all it did so far) for each h.
+
+    Just to follow the tree, or to try single looks after it, or one of the pairs before it.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.follow = 1.0 - tree.explore
+        self.singles = 0.5 * tree.explore
+        self.pairs: Floats = np.full(len(tree.pairs), 0.5 * tree.explore / len(tree.pairs))
+
+    @property
+    def total(self) -> float:
+        """P(all it did so far)."""
+        return self.follow + self.singles + float(self.pairs.sum())
+
+    def looked(self, lattice: Lattice, state: int, i: int) -> None:
+        """In that state it looked at i, or (−1) at nothing more; as in `next_look`."""
+        known, said = lattice.domain(state), int(self.tree.look[node_in(lattice, self.tree, state)])
+        if len(known) == lattice.m:
+            return
+        self.follow *= said == i
+        if said < 0:
+            self.singles *= (i >= 0) / (lattice.buyable - len(known))
+        else:
+            self.singles *= said == i
+        if len(known) < 2:
+            first: Integers = self.tree.pairs[:, len(known)]
+            self.pairs *= np.where(np.isin(first, known), said == i, first == i)
+        else:
+            self.pairs *= said == i
+
+    def chose(self, lattice: Lattice, start: int, base: list[int], looks: tuple[int, ...]) -> None:
+        """It began in that state and decided on these looks; the tree looks at the base."""
+        known = lattice.domain(start)
+        self.follow *= remaining(lattice, tuple(sorted(base)), known) == looks
+        self.singles *= fills_that_leave(lattice, tuple(base), looks, known)
+        for k, pair in enumerate(self.tree.pairs.tolist()):
+            tried = list(dict.fromkeys([*pair, *base]))[: lattice.m]
+            self.pairs[k] *= remaining(lattice, tuple(sorted(tried)), known) == looks
+
+    def acted(self, lattice: Lattice, state: int, action: int) -> None:
+        """In that state it took the action; as in `action_of`."""
+        from askwise._kernels.policy.tree_cases import RANDOM_ACTIONS
+
+        said = int(self.tree.action[node_in(lattice, self.tree, state)]) == action
+        trying = RANDOM_ACTIONS / len(lattice.problem.actions) + (1.0 - RANDOM_ACTIONS) * said
+        self.follow *= said
+        self.singles *= trying
+        self.pairs *= trying
+
+
+def node_in(lattice: Lattice, tree: Tree, state: int) -> int:
+    """The node that what is known in a state leads to."""
+    known, node = dict(lattice.digits(state)), 0
+    look: Choices = tree.look
+    while int(look[node]) in known:
+        node = int(tree.child[node, known[int(look[node])]])
+    return node
+
+
+def tree_chances(
+    lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
+) -> tuple[float, ...]:
+    """Of a case that buys one after the other as a tree says, and now and then something else."""
+    suspects, state, totals = Suspects(tree), start, [1.0]
+    for i, reached in (*path, *((i, state) for i in looks)):
+        suspects.looked(lattice, state, i)
+        totals.append(suspects.total)
+        state = reached
+    if action >= 0:
+        suspects.looked(lattice, state, -1)
+        suspects.acted(lattice, state, action)
+        totals.append(suspects.total)
+    return tuple(ratio(after, before) for before, after in pairwise(totals))
+
+
+def blind_tree_chances(
+    lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
+) -> tuple[float, ...]:
+    """Of a case that buys at once what a tree says, and now and then another set."""
+    bought, base = decided(path, looks), []
+    node = node_in(lattice, tree, lattice.context(start))
+    while tree.look[node] >= 0:
+        base.append(int(tree.look[node]))
+        node = int(tree.child[node, 0])  # no value that is bought changes what is bought
+    suspects = Suspects(tree)
+    suspects.chose(lattice, start, base, bought)
+    chance = suspects.total
+    suspects.acted(lattice, path[-1][1] if path else start, action)
+    return of_set(bought, chance, ratio(suspects.total, chance), action)

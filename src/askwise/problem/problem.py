@@ -1,0 +1,321 @@
+"""What can be bought, what can be decided, and what it all costs."""
+
+import copy
+import numbers
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Literal, Self
+
+import msgspec
+import numpy as np
+
+from askwise._support.documents import prepare, read_document, write_document
+from askwise._support.html import of_problem
+from askwise.errors import CaseError, ProblemError
+from askwise.problem.amounts import check_amount, check_reward_value
+from askwise.problem.bins import bin_of, checked_edges, checked_names, is_missing, kind_of
+
+Value = str | int
+
+Seen = Value | float | Decimal | date | np.generic | None
+"""What may be said of a look: a value, a number or a date for its bin, nothing."""
+
+_UNSAID = float("nan")
+"""The cost of an observation that is given need not be said."""
+
+Fails = Literal["charged", "refunded"]
+
+
+class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+
+
+class Observation(
+    _Named,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
+    """Something that can be bought: an i in D with its values X_i and its cost c_i.
+
+    given: it is known from the start in every case, for nothing.
+    fails: it may return nothing, and the price is then "charged" or "refunded"; that is one more
+    outcome beside the values, written None. A missing cell (None, NaN, NaT, pandas.NA) is one.
+    edges: it is a number or a date, and the values are the bins between the edges.
+    other: the value that stands for every text or whole number that is not declared.
+
+    >>> Observation("mri", values=["neg", "pos"], cost=9.0)
+    Observation(name='mri', values=('neg', 'pos'), cost=9.0)
+    """
+
+    values: Sequence[Value] = ()
+    cost: float = _UNSAID
+    given: bool = False
+    fails: Fails | None = None
+    edges: Sequence[Any] | None = None  # numbers, dates, or ISO texts as they stand in a file
+    other: Value | None = None
+
+    def __post_init__(self) -> None:
+        who = f"observation {self.name!r}"
+        _check_name(self.name, "an observation's name")
+        values = _as_tuple(self.values, f"{who}: values")
+        if self.edges is not None:
+            edges = checked_edges(self.edges, who)
+            values = checked_names(values, edges, who)
+            if self.other is not None:
+                raise ProblemError(f"{who}: it has edges, so nothing is other, got {self.other!r}")
+            msgspec.structs.force_setattr(self, "edges", edges)
+        if not values:
+            raise ProblemError(f"{who}: values is empty, expected at least one")
+        for value in values:
+            if not _is_value(value):
+                raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
+        _check_distinct(values, f"{who}: value")
+        if self.other is not None:
+            if not _is_value(self.other) or self.other not in values:
+                known = ", ".join(map(repr, values))
+                raise ProblemError(f"{who}: other must be one of {known}, got {self.other!r}")
+            msgspec.structs.force_setattr(self, "other", values[values.index(self.other)])
+        if not isinstance(self.given, bool):
+            raise ProblemError(f"{who}: given must be true or false, got {self.given!r}")
+        if self.fails not in (None, "charged", "refunded"):
+            raise ProblemError(f"{who}: fails must be 'charged' or 'refunded', got {self.fails!r}")
+        cost = 0.0 if self.given and self.cost is _UNSAID else self.cost
+        if cost is _UNSAID:
+            raise ProblemError(f"{who}: cost is missing")
+        cost = check_amount(cost, f"{who}: cost")
+        if self.given and cost > 0:
+            raise ProblemError(f"{who}: it is given, so it costs nothing, got cost {self.cost!r}")
+        msgspec.structs.force_setattr(self, "values", values)
+        msgspec.structs.force_setattr(self, "cost", cost)
+
+    @classmethod
+    def binned(cls, name: str, *, edges: Sequence[Any], **rest: Any) -> Self:
+        """A number or a date, told apart by the bin that it is in; an edge is in the bin above it.
+
+        The other arguments are those of `Observation`; `values` are other names for the bins.
+
+        >>> Observation.binned("age", edges=[40, 50, 60], cost=1.0).values
+        ('<40', '40-50', '50-60', '>=60')
+        """
+        return cls(name, edges=edges, **rest)
+
+    @property
+    def outcomes(self) -> tuple[Value | None, ...]:
+        """What looking can show: a value, or None for a look that failed, if it can."""
+        return (*self.values, None) if self.fails else tuple(self.values)
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether it takes any number, and finds its bin."""
+        return self.edges is not None and not isinstance(self.edges[0], date)
+
+    def place(self, seen: Seen) -> int:
+        """The outcome that something undeclared stands for, as its place: a bin, none, other."""
+        if is_missing(seen):
+            if self.fails:
+                return len(self.values)
+        elif self.edges is not None:
+            place = bin_of(self.edges, seen)
+            if place is not None:
+                return place
+        elif self.other is not None and _is_value(seen):
+            return self.values.index(self.other)
+        wanted = f"{kind_of(self.edges[0])}, or one of" if self.edges else "one of"
+        known = ", ".join(map(repr, self.values))
+        hint = "; declare fails= if it may be missing" if is_missing(seen) else ""
+        raise CaseError(
+            f"observation {self.name!r} has no value {seen!r}, expected {wanted}: {known}{hint}"
+        )
+
+
+class Panel(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True
+):
+    """Observations that share a visit or a sample: the first one bought in a case pays `fee` too.
+
+    Cost 1 each and a fee of 86.3: the first costs 87.3, every other one 1. Cost 0 each: the fee is
+    the one price of the whole panel.
+
+    >>> Panel(observations=["ecg", "pulse"], fee=86.3)
+    Panel(observations=('ecg', 'pulse'), fee=86.3)
+    """
+
+    observations: Sequence[str]
+    fee: float
+
+    def __post_init__(self) -> None:
+        names = _as_tuple(self.observations, "a panel's observations")
+        if not names:
+            raise ProblemError("a panel has no observations, expected at least one")
+        for name in names:
+            _check_name(name, "a panel's observation")
+        _check_distinct(names, "a panel's observation")
+        fee = check_amount(self.fee, f"the panel of {', '.join(map(str, names))}: fee")
+        msgspec.structs.force_setattr(self, "observations", names)
+        msgspec.structs.force_setattr(self, "fee", fee)
+
+
+class Problem(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+):
+    """The observations D, the actions A, the most that may be bought in a case (m) and β.
+
+    `reward_value` is what one unit of reward is worth in the currency of the costs. It is from 1e-9
+    to 1e9, and costs and fees are from 0 to 1e9: `askwise.problem.amounts` says why.
+
+    >>> problem = Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=9.0)],
+    ...     actions=["wait", "treat"],
+    ...     reward_value=100.0,
+    ... )
+    >>> problem.max_observations
+    1
+    """
+
+    observations: Sequence[Observation]
+    actions: Sequence[str]
+    max_observations: int | None = None
+    reward_value: float = 1.0
+    panels: Sequence[Panel] = ()
+
+    def __post_init__(self) -> None:
+        observations: tuple[Any, ...] = _as_tuple(self.observations, "observations")
+        actions = _as_tuple(self.actions, "actions")
+        if not observations:
+            raise ProblemError("observations is empty, expected at least one")
+        for observation in observations:
+            if not isinstance(observation, Observation):
+                raise ProblemError(f"observations: expected an Observation, got {observation!r}")
+        _check_distinct([o.name for o in observations], "observation")
+        if not actions:
+            raise ProblemError("actions is empty, expected at least one")
+        for action in actions:
+            _check_name(action, "an action")
+        _check_distinct(actions, "action")
+        for what, number in (("observations", len(observations)), ("actions", len(actions))):
+            if number > _MOST:
+                raise ProblemError(f"{number} {what}: at most {_MOST} are supported")
+        buyable = sum(not o.given for o in observations)
+        most = buyable if self.max_observations is None else self.max_observations
+        if not _is_whole(most) or not 0 <= most <= buyable:
+            which = "observations" if buyable == len(observations) else "observations not given"
+            raise ProblemError(
+                f"max_observations must be a whole number from 0 to {buyable}, "
+                f"the number of {which}, got {most!r}"
+            )
+        panels = _as_tuple(self.panels, "panels")
+        _check_panels(panels, observations)
+        reward_value = check_reward_value(self.reward_value)
+        for field, kept in (
+            ("observations", observations),
+            ("actions", actions),
+            ("max_observations", int(most)),
+            ("reward_value", reward_value),
+            ("panels", panels),
+        ):
+            msgspec.structs.force_setattr(self, field, kept)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a `.yaml`, `.yml` or `.json` file, strictly."""
+        return read_document(path, cls)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `.yaml`, `.yml` or `.json` file that `Problem.load` reads back as an equal."""
+        write_document(path, self)
+
+    def priced(self, prices: Mapping[str, float]) -> Self:
+        """The same problem at other prices: {name: cost}, the others stay."""
+        if not isinstance(prices, Mapping):
+            raise ProblemError(f"prices must be {{name: cost}}, got {prices!r}")
+        known = [o.name for o in self.observations]
+        for name in prices:
+            if name not in known:
+                raise ProblemError(
+                    f"prices: unknown observation {name!r}, expected one of: {', '.join(known)}"
+                )
+        priced = [
+            msgspec.structs.replace(o, cost=prices[o.name]) if o.name in prices else o
+            for o in self.observations
+        ]
+        return msgspec.structs.replace(self, observations=priced)
+
+    def supposing(self, prices: Mapping[str, float]) -> Self:
+        """The same problem at prices that nobody asked: those that are reckoned with may be larger
+        than any that can be told."""
+        other = copy.copy(self)
+        supposed = tuple(map(copy.copy, self.observations))
+        for observation in supposed:
+            if observation.name in prices:
+                msgspec.structs.force_setattr(observation, "cost", float(prices[observation.name]))
+        msgspec.structs.force_setattr(other, "observations", supposed)
+        return other
+
+    def _repr_html_(self) -> str:
+        return of_problem(self)
+
+    @property
+    def m(self) -> int:
+        """The most observations that may be bought in a case."""
+        assert self.max_observations is not None
+        return self.max_observations
+
+
+def _check_panels(panels: Sequence[object], observations: Sequence[Observation]) -> None:
+    given = {o.name: o.given for o in observations}
+    for panel in panels:
+        if not isinstance(panel, Panel):
+            raise ProblemError(f"panels: expected a Panel, got {panel!r}")
+        for name in panel.observations:
+            if name not in given:
+                known = ", ".join(given)
+                raise ProblemError(
+                    f"panels: unknown observation {name!r}, expected one of: {known}"
+                )
+            if given[name]:
+                raise ProblemError(f"panels: observation {name!r} is given, nobody buys it")
+
+
+_MOST = 2**15 - 1  # choices are kept as 16-bit integers
+
+
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise ProblemError(f"{what} must be a text that is not blank, got {name!r}")
+
+
+def _check_distinct(names: Sequence[object], what: str) -> None:
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ProblemError(f"{what} {name!r} is given twice")
+        seen.add(name)
+
+
+def _as_tuple(items: object, what: str) -> tuple[object, ...]:
+    # A text is a sequence of texts: values="yes" would silently mean "y", "e", "s".
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+        raise ProblemError(f"{what} must be a list, got {items!r}")
+    # NumPy's whole numbers are as good as Python's.
+    return tuple(int(i) if _is_whole(i) else i for i in items)
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, str) or _is_whole(value)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+
+
+prepare(Problem)

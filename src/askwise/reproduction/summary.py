@@ -1,0 +1,169 @@
+"""A reproduction, asked the questions its figures and its page answer."""
+
+from functools import cached_property
+from typing import Literal
+
+from askwise.errors import OptionError
+from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
+from askwise.reproduction.statistics import Estimate, estimate
+
+NAMES = {"sim-oos": "Sim-OOS", "seq-oos": "Seq-OOS", "contextual-ucb": "Contextual-UCB"}
+Plan = Literal["simultaneous", "sequential"]
+
+
+def display(learner: str) -> str:
+    """A learner's name as people write it."""
+    return NAMES.get(learner, learner)
+
+
+class Summary:
+    """Means over seeds of what the cells hold, by learner and price."""
+
+    def __init__(self, reproduction: Reproduction) -> None:
+        self.info = reproduction.info
+        self.cells = reproduction.cells
+        self.oracles = {oracle.cost: oracle for oracle in reproduction.oracles}
+        self._cells: dict[tuple[str, float], list[Cell]] = {}
+        for cell in reproduction.cells:
+            if cell.cost not in self.oracles:
+                raise OptionError(f"cells at the price {cell.cost:g}, but no oracle at it")
+            self._cells.setdefault((cell.learner, cell.cost), []).append(cell)
+        if not self._cells:
+            raise OptionError("nothing to report: the reproduction has no cells")
+
+    @cached_property
+    def learners(self) -> list[str]:
+        """Those that ran, in the order they were asked for."""
+        ran = dict.fromkeys(cell.learner for cell in self.cells)
+        asked = [name for name in self.info.learners if name in ran]
+        return list(dict.fromkeys(asked + list(ran)))
+
+    @cached_property
+    def prices(self) -> list[float]:
+        """From the lowest to the highest."""
+        return sorted({cell.cost for cell in self.cells})
+
+    @cached_property
+    def _plans(self) -> dict[str, Plan]:
+        return {name: self._nearest(name) for name in self.learners}
+
+    @cached_property
+    def focus(self) -> str:
+        """The learner looked at closely: Seq-OOS, or the first."""
+        return "seq-oos" if "seq-oos" in self.learners else self.learners[0]
+
+    @cached_property
+    def baseline(self) -> str | None:
+        """The learner that buys everything, if it ran."""
+        return "contextual-ucb" if "contextual-ucb" in self.learners else None
+
+    @cached_property
+    def three(self) -> list[float]:
+        """The lowest, the middle and the highest price."""
+        return _three(self.prices)
+
+    @cached_property
+    def turning(self) -> list[float]:
+        """The lowest and the highest price, and one between at which the oracle buys otherwise."""
+        plan = self.plan(self.focus)
+        changes, before = [], None
+        for price in self.prices:
+            bought = {name: round(share, 3) for name, share in self.ideal(plan, price).items()}
+            if bought != before:
+                changes.append(price)
+            before = bought
+        ends = {self.prices[0], self.prices[-1]}
+        between = [price for price in changes if price not in ends]
+        middle = between[len(between) // 2] if between else self.prices[len(self.prices) // 2]
+        return sorted(ends | {middle})
+
+    def plan(self, learner: str) -> Plan:
+        """How it buys, that is, the oracle its regret was counted against."""
+        return self._plans[learner]
+
+    def ran(self, learner: str) -> list[float]:
+        """The prices this learner ran at."""
+        return [price for price in self.prices if (learner, price) in self._cells]
+
+    def at(self, learner: str, price: float) -> list[Cell]:
+        """One cell a seed."""
+        return self._cells[learner, price]
+
+    def oracle(self, price: float) -> Oracle:
+        """The oracles at this price."""
+        return self.oracles[price]
+
+    def best(self, plan: Plan, price: float) -> float:
+        """The oracle's gain."""
+        oracle = self.oracles[price]
+        return oracle.sequential if plan == "sequential" else oracle.simultaneous
+
+    def ideal(self, plan: Plan, price: float) -> dict[str, float]:
+        """What the oracle buys, in shares of the cases."""
+        oracle = self.oracles[price]
+        return oracle.bought_sequential if plan == "sequential" else oracle.bought_simultaneous
+
+    def gain(self, learner: str, price: float) -> Estimate:
+        """The mean gain of a case."""
+        return estimate([cell.gain for cell in self.at(learner, price)])
+
+    def lead(self, learner: str, other: str, price: float) -> Estimate:
+        """How much more a case earns; seed against the same seed where both ran it."""
+        ours = {cell.seed: cell.gain for cell in self.at(learner, price)}
+        theirs = {cell.seed: cell.gain for cell in self.at(other, price)}
+        common = [seed for seed in ours if seed in theirs]
+        if common:
+            return estimate([ours[seed] - theirs[seed] for seed in common])
+        return Estimate(self.gain(learner, price).mean - self.gain(other, price).mean)
+
+    def late_gain(self, learner: str, price: float) -> Estimate:
+        """The mean gain of a case of the last tenth."""
+        return estimate([cell.late_gain for cell in self.at(learner, price)])
+
+    def late_share(self, learner: str, price: float) -> Estimate | None:
+        """The same in percent of the learner's own oracle; nothing if that earns nothing."""
+        best = self.best(self.plan(learner), price)
+        if best <= 0:
+            return None
+        return estimate([100 * cell.late_gain / best for cell in self.at(learner, price)])
+
+    def bought(self, learner: str, price: float, observation: str) -> Estimate:
+        """The percentage of late cases that bought it."""
+        cells = self.at(learner, price)
+        return estimate([100 * cell.bought.get(observation, 0.0) for cell in cells])
+
+    def regret(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
+        """The cumulative regret at the times all seeds noted."""
+        return self._curve(learner, price, column=1)
+
+    def rounds(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
+        """The number of the round at the times all seeds noted."""
+        return self._curve(learner, price, column=2)
+
+    def plans_rarely(self, learner: str) -> bool:
+        """Whether rounds are far fewer than cases, so that there is something to count."""
+        cells = [cell for cell in self.cells if cell.learner == learner]
+        return all(cell.rounds <= max(1, cell.steps // 2) for cell in cells)
+
+    def _nearest(self, learner: str) -> Plan:
+        """A learner may buy either way, by its options; but regret + gains = cases × the oracle."""
+        off: dict[Plan, float] = {"simultaneous": 0.0, "sequential": 0.0}
+        for cell in self.cells:
+            if cell.learner == learner and cell.curve and cell.curve[-1][0] == cell.steps:
+                against = cell.gain + cell.curve[-1][1] / cell.steps
+                for plan in off:
+                    off[plan] += abs(self.best(plan, cell.cost) - against)
+        if off["simultaneous"] == off["sequential"]:
+            return "sequential" if learner == "seq-oos" else "simultaneous"
+        return "sequential" if off["sequential"] < off["simultaneous"] else "simultaneous"
+
+    def _curve(
+        self, learner: str, price: float, column: Literal[1, 2]
+    ) -> tuple[list[int], list[Estimate]]:
+        curves = [{row[0]: row[column] for row in cell.curve} for cell in self.at(learner, price)]
+        times = sorted(set(curves[0]).intersection(*curves[1:]))
+        return times, [estimate([curve[t] for curve in curves]) for t in times]
+
+
+def _three(prices: list[float]) -> list[float]:
+    return sorted({prices[0], prices[len(prices) // 2], prices[-1]})

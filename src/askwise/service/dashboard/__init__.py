@@ -1,0 +1,1 @@
+"""What people look at: summaries, explanations, and the page itself."""

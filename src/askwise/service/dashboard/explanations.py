@@ -1,0 +1,108 @@
+"""Why: the policy as a tree, and what each observation is worth, as the library tells it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import askwise
+from askwise.explain import ObservationWorth
+from askwise.policy import Policy
+from askwise.service.http.messages import (
+    Demand,
+    ObservationAnswer,
+    PolicyAnswer,
+    TreeAnswer,
+    WorthAnswer,
+)
+from askwise.service.replanning.versions import Planned
+
+MOST_HELD = 64
+"""Answers at hand, of all projects together."""
+
+
+class Reasons:
+    """Works out reasons, one after the other in a thread of its own, and once for each version.
+
+    What takes long is asked for by everybody who looks at a project: they wait for the same answer.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "reasons")
+        self._loop = asyncio.get_running_loop()
+        self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
+
+    def close(self) -> None:
+        """Work out no more."""
+        self._thread.shutdown(cancel_futures=True)
+
+    async def tree(self, project: int, planned: Planned) -> PolicyAnswer:
+        """What cases follow, and what has been learned."""
+        answer: PolicyAnswer = await self._once("tree", project, planned, policy_tree)
+        return answer
+
+    async def worth(self, project: int, planned: Planned) -> WorthAnswer:
+        """What each observation is worth."""
+        answer: WorthAnswer = await self._once("worth", project, planned, worth)
+        return answer
+
+    async def _once(
+        self, what: str, project: int, planned: Planned, work: Callable[[Planned], Any]
+    ) -> Any:
+        key = (what, project, planned.version)
+        if key not in self._found:
+            self._found[key] = self._loop.run_in_executor(self._thread, work, planned)
+            while len(self._found) > MOST_HELD:
+                self._found.popitem(last=False)
+        try:
+            return await asyncio.shield(self._found[key])  # who leaves does not take it from others
+        except Exception:
+            self._found.pop(key, None)  # the next one may have better luck
+            raise
+
+
+def policy_tree(planned: Planned) -> PolicyAnswer:
+    """What cases follow now (it may be trying something out), and what has been learned."""
+    recommended = planned.learner.recommend()
+
+    def answer(policy: Policy) -> TreeAnswer:
+        tree = policy.tree(recommended.evidence)
+        return TreeAnswer(_finite(policy.value), str(tree), tree.to_dict())
+
+    return PolicyAnswer(planned.version, answer(planned.policy), answer(recommended))
+
+
+def worth(planned: Planned) -> WorthAnswer:
+    """By the best estimate of today what each observation adds, and what one may pay for it."""
+    lattice, known = planned.learner.lattice, askwise.explain.worth(planned.learner)
+    rows = {row.name: row for row in known}  # of many observations, just those that matter
+
+    def answer(name: str, price: float, row: ObservationWorth | None) -> ObservationAnswer:
+        if row is None:
+            return ObservationAnswer(name, price)
+        return ObservationAnswer(
+            name,
+            price,
+            share=row.bought,
+            adds=row.adds,
+            adds_if_free=row.free - row.without,
+            break_even=_finite(row.break_even),
+            fees=row.fees,
+            demand=[Demand(piece.price, piece.bought) for piece in known.demand(name)],
+        )
+
+    return WorthAnswer(
+        planned.version,
+        [answer(o.name, o.cost, rows.get(o.name)) for o in lattice.observations[: lattice.buyable]],
+        gain=_finite(known.gain),
+        gain_of_nothing=_finite(known.blind_gain),
+        gain_of_everything=_finite(known.full_gain),
+    )
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None

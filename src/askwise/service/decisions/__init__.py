@@ -1,0 +1,1 @@
+"""What happens to a case: decided by the library, written in one transaction."""

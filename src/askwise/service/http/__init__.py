@@ -1,0 +1,1 @@
+"""From bytes on a socket to a call of the service, and back."""

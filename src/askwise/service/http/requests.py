@@ -1,0 +1,80 @@
+"""What a request is, and what an answer is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+from askwise.service.http.problems import Refusal
+
+
+class DisconnectedError(Exception):
+    """The client is gone before its request was complete."""
+
+
+class Request:
+    """What somebody asks. The body is read once the head was found to be allowed."""
+
+    __slots__ = ("body", "headers", "method", "path", "query")
+
+    def __init__(self, method: str, path: str, query: str, headers: dict[bytes, bytes]) -> None:
+        self.method = method
+        self.path = path
+        """Not decoded yet."""
+        self.query = query
+        self.headers = headers
+        """By their names in lower case."""
+        self.body = b""
+
+    def arguments(self, *known: str) -> dict[str, str]:
+        """The query by name; an argument that is not known, or comes twice, is refused."""
+        found: dict[str, str] = {}
+        if self.query.count("&") > len(known):
+            raise Refusal(400, "there are more arguments than can be", "query")
+        for name, value in parse_qsl(self.query, keep_blank_values=True):
+            if name not in known:
+                expected = ", ".join(known) or "none"
+                raise Refusal(400, f"unknown argument {name[:40]!r}, expected: {expected}", "query")
+            if name in found:
+                raise Refusal(400, f"argument {name!r} is given twice", "query")
+            found[name] = value
+        return found
+
+
+class Response(NamedTuple):
+    """An answer; a stream has no length."""
+
+    status: int
+    body: bytes = b""
+    kind: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+    stream: AsyncIterator[bytes] | None = None
+
+
+Answering = Response | asyncio.Future[Response] | Coroutine[Any, Any, Response]
+"""What a route gives: an answer, or what will be one."""
+
+
+def refused(refusal: Refusal) -> Response:
+    """A refusal as an answer."""
+    headers: tuple[tuple[str, str], ...] = ()
+    if refusal.retry:
+        headers = (("retry-after", str(refusal.retry)),)
+    if refusal.allowed:
+        headers = (("allow", ", ".join(refusal.allowed)),)
+    if refusal.status == 401:
+        headers = (("www-authenticate", 'Bearer realm="askwise"'),)
+    return Response(refusal.status, refusal.encoded(), "application/problem+json", headers)
+
+
+def segments(path: str) -> list[str]:
+    """The parts of a path between its slashes, decoded."""
+    parts = path[1:].split("/")
+    if "%" not in path:
+        return parts
+    try:
+        return [unquote_to_bytes(part).decode() for part in parts]
+    except UnicodeDecodeError:
+        raise Refusal(400, "the path is not UTF-8") from None

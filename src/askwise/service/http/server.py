@@ -1,0 +1,76 @@
+"""The HTTP server: uvicorn, with the limits of `service/http/protocol.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from askwise.service.http.protocol import Protocol
+from askwise.service.operations.settings import Settings
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which tidies up until its last connection is closed.
+
+    `started` is called when connections are taken.
+    """
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell_started = started
+
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+        """Leave signals to whoever runs the server."""
+        return contextlib.nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take connections."""
+        await super().startup(sockets)
+        self._tidying = asyncio.create_task(self._tidy())
+        self._tell_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what was asked, and close all connections."""
+        await super().shutdown(sockets)
+        self._tidying.cancel()
+
+    async def _tidy(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(0.05 if self.should_exit else 1.0)
+            now = loop.time()
+            for connection in list(self.server_state.connections):
+                connection.tidy(now)  # type: ignore[union-attr]
+
+
+def server_of(
+    app: Any, settings: Settings, finish_within: float, started: Callable[[], None]
+) -> Server:
+    """A server of this application; `finish_within` seconds are left to answers when it ends."""
+
+    def protocol(*arguments: Any, **named: Any) -> Protocol:
+        return Protocol(*arguments, settings=settings, **named)
+
+    # What uvicorn says of a request may quote it, and a client could fill the log with it.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+    config = uvicorn.Config(
+        app,
+        http=protocol,  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=math.ceil(settings.idle_within),
+        timeout_graceful_shutdown=math.ceil(finish_within),
+    )
+    return Server(config, started)

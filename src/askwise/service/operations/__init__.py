@@ -1,0 +1,1 @@
+"""What runs the service: processes, settings, tokens, logs, metrics, readiness."""

@@ -1,0 +1,1 @@
+"""From counters to the next version of a policy."""

@@ -1,0 +1,33 @@
+"""Cases drawn from a known model."""
+
+import numpy as np
+
+from askwise.errors import ModelError
+from askwise.estimation.models import Model
+from askwise.problem import Problem
+from askwise.simulation.environments.base import Draws
+
+
+class Population:
+    """Full states from p(φ); rewards of 1 with probability r̄(a, φ), else 0.
+
+    All actions of a case share one luck, a uniform number: the action that is better on average is
+    never worse in a case. Each action by itself is drawn as the model says.
+    """
+
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise ModelError(f"expected a Model, got {type(model).__name__}")
+        self.model = model
+
+    @property
+    def problem(self) -> Problem:
+        """The model's problem."""
+        return self.model.problem
+
+    def draw(self, rng: np.random.Generator, cases: int) -> Draws:
+        """Independent cases."""
+        values = self.model.sample(rng, cases)
+        mean = self.model.reward[tuple(values.T)]
+        luck = rng.random(cases)
+        return Draws(values.astype(np.int16), (luck[:, None] < mean).astype(np.float64))

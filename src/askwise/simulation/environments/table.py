@@ -1,0 +1,128 @@
+"""Cases replayed from a table in which everything is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from askwise._support.frames import columns_of
+from askwise._support.typing import Choices, Floats
+from askwise.errors import CaseError, TableError
+from askwise.estimation.models import Model
+from askwise.problem import Problem
+from askwise.problem.truths import as_text, truth_places
+from askwise.simulation.environments.base import Draws
+from askwise.states import Lattice
+
+
+class Table:
+    """Rows drawn with replacement from a table.
+
+    The columns named as the observations hold their values, one column for each action the reward
+    it would earn, from 0 to 1. The table is any data frame that narwhals takes (pandas, Polars,
+    PyArrow, …) or a mapping of column names to lists. Numbers and dates go into the bins of an
+    observation with `edges`; a missing cell is a look that failed, where `fails` is declared.
+
+    >>> from askwise import Observation, Problem
+    >>> problem = Problem(
+    ...     observations=[Observation("mri", values=["neg", "pos"], cost=9)],
+    ...     actions=["wait", "treat"],
+    ... )
+    >>> rows = {"mri": ["neg", "neg", "pos"], "well": [1, 1, 0], "cured": [0.5, 0.5, 1]}
+    >>> table = Table(problem, rows, rewards={"wait": "well", "treat": "cured"})
+    >>> table.model().probability
+    array([0.66666667, 0.33333333])
+    """
+
+    def __init__(
+        self, problem: Problem, frame: Any, *, rewards: Mapping[str, str] | None = None
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise TableError(f"problem must be a Problem, got a {type(problem).__name__}")
+        if rewards is not None and not isinstance(rewards, Mapping):
+            raise TableError(f"rewards must be {{action: column}}, got {rewards!r}")
+        self._problem = problem
+        rewards = {action: action for action in problem.actions} if rewards is None else rewards
+        for action in rewards:
+            if action not in problem.actions:
+                known = ", ".join(problem.actions)
+                raise TableError(f"rewards: unknown action {action!r}, expected one of: {known}")
+        for action in problem.actions:
+            if action not in rewards:
+                raise TableError(f"rewards: no column is given for the action {action!r}")
+        names = [o.name for o in problem.observations]
+        columns = columns_of(frame, [*names, *rewards.values()])
+        lattice = Lattice(problem, max_observations=0)  # only to read values
+        self._values: Choices = np.column_stack(
+            [_digits(lattice, lattice.position(name), columns[name]) for name in names]
+        )
+        self._rewards: Floats = np.column_stack(
+            [_rewards(columns[rewards[action]], rewards[action]) for action in problem.actions]
+        )
+        if not len(self._values):
+            raise TableError("the table has no rows")
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it is a table of."""
+        return self._problem
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self):,} cases>"
+
+    def draw(self, rng: np.random.Generator, cases: int) -> Draws:
+        """Random rows."""
+        rows = rng.integers(len(self), size=cases)
+        return Draws(self._values[rows], self._rewards[rows])
+
+    def model(self) -> Model:
+        """The population that the table is: frequencies as probabilities, mean rewards."""
+        shape = tuple(len(o.outcomes) for o in self._problem.observations)
+        count = np.zeros(shape)
+        earned = np.zeros((*shape, len(self._problem.actions)))
+        place = tuple(self._values.T)
+        np.add.at(count, place, 1.0)
+        np.add.at(earned, place, self._rewards)
+        return Model(
+            self._problem,
+            count / len(self),
+            np.clip(earned / np.maximum(1, count)[..., None], 0, 1),
+        )
+
+
+def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
+    name, values = lattice.observations[i].name, lattice.observations[i].values
+    truths = truth_places(values)
+    known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
+    digits = np.empty(len(column), np.int16)
+    for row, value in enumerate(column):
+        try:
+            key = (type(value), value)
+            if key not in known:
+                text = as_text(value)
+                truth = text.strip().lower() if isinstance(text, str) else ""
+                is_truth = truth in truths and text not in values
+                known[key] = truths[truth] if is_truth else lattice.digit(i, value)
+            digits[row] = known[key]
+        except (CaseError, TypeError) as error:
+            raise TableError(f"column {name!r}, row {row}: {error}") from None
+    return digits
+
+
+def _rewards(column: list[Any], name: str) -> Floats:
+    rewards = np.empty(len(column))
+    for row, cell in enumerate(column):
+        try:
+            rewards[row] = float(cell)
+        except (TypeError, ValueError):
+            rewards[row] = np.nan
+        if not 0 <= rewards[row] <= 1:
+            raise TableError(
+                f"column {name!r}, row {row}: expected a reward from 0 to 1, got {cell!r}"
+            )
+    return rewards

@@ -1,0 +1,225 @@
+"""Every partial state ψ as one integer, by nothing but the numbers of outcomes.
+
+Ψ is the union of Ψ⁺(I) over the subsets I with |I| ≤ m. Subsets are ordered by size, then
+lexicographically; the states of one subset stand together, ordered as numbers whose digits are the
+values of its members in the order of declaration (mixed radix, the first member leading):
+
+    index(ψ) = offset(I) + Σ_j ψ[i_j] · stride_j,     stride_j = X_{j+1} · X_{j+2} ⋯
+
+Array order is therefore tie order: fewer observations first, then the order of declaration. A
+child is arithmetic on its parent's index, so there is no table of children; what is stored grows
+with the number of subsets, not of states.
+
+Observations that are given are the leading digits of every state, of the empty subset's too: a
+case begins in one of as many states as there are contexts, combinations of given values.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from askwise._support.typing import Integers
+from askwise.errors import TooLargeError
+from askwise.states.layout import Step, Steps, build_layout, count_products, count_states, said
+
+MOST_SUBSETS = 5_000_000
+FEW_SUBSETS = 100_000
+MOST_STATES = 2**61
+"""So that every state is a number of 64 bits."""
+
+
+class States:
+    """The states of observations with so many outcomes, and the relations between them.
+
+    `outcomes` are those of what can be bought, then those of what is given.
+    """
+
+    def __init__(self, outcomes: Sequence[int], buyable: int, m: int) -> None:
+        radices, given = list(outcomes[:buyable]), list(outcomes[buyable:])
+        self.buyable = buyable
+        """How many observations can be bought; the others are given."""
+        self.has_given = bool(given)
+        self.outcomes: Integers = np.array(outcomes, np.int64)
+        """How many outcomes each observation has, those that are given last."""
+        self.m = m
+        """The most observations in a state, beside those given."""
+        self.contexts = count_products(given)
+        """In how many states a case can begin."""
+        self.size = self.contexts * count_states(radices, m)
+        """Ψ_tot, the empty state included."""
+        subsets = count_states([1] * len(radices), m) * self.contexts
+        if subsets > MOST_SUBSETS or self.size > MOST_STATES:
+            most = (
+                f"subsets, more than the {MOST_SUBSETS:,} that are supported: lower "
+                if subsets > MOST_SUBSETS
+                else f"subsets, more than the {MOST_STATES:,} states that can be numbered: lower "
+            )
+            times = f" for {said(self.contexts)} contexts" if given else ""
+            raise TooLargeError(
+                f"{len(radices)} observations with max_observations={m} make "
+                f"{said(self.size)} states in {said(subsets)} {most}"
+                f"max_observations, or the number of observations or of their values{times}"
+            )
+        self.layout = build_layout(np.array(radices, np.int64), m, np.array(given, np.int64))
+        # bisection takes a tenth of the time in a list; a large one is not worth its memory
+        offsets = self.layout.offsets
+        self._offsets = offsets.tolist() if len(offsets) <= FEW_SUBSETS else offsets
+        self._members: dict[int, tuple[int, ...]] = {}
+        self.steps = Steps(self._step)
+
+    @property
+    def subsets(self) -> int:
+        """The number of subsets with at most m members."""
+        return len(self.layout.sizes)
+
+    @property
+    def parcels(self) -> int:
+        """The number of subsets in all contexts."""
+        return len(self.layout.parcels) - 1
+
+    def parcel(self, subset: int, context: int) -> int:
+        """A subset in a context, as its place in `layout.parcels`."""
+        return subset * self.contexts + context
+
+    def context(self, index: int) -> int:
+        """The context of a state: the state in which its case began, if nothing was on file."""
+        subset, offsets = self.subset_of(index), self.layout.offsets
+        states = int(offsets[subset + 1] - offsets[subset]) // self.contexts
+        return (index - int(offsets[subset])) // states
+
+    @property
+    def most_outcomes(self) -> int:
+        """Ψ_max: the most states that one further observation can lead to."""
+        return int(self.layout.radices.max()) if self.m else 1
+
+    def subset(self, observations: tuple[int, ...]) -> int:
+        """The subset of these observations (in ascending order)."""
+        binomials, n, k = self.layout.binomials, len(self.layout.radices), len(observations)
+        end = int(self.layout.levels[k + 1])
+        return end - 1 - sum(int(binomials[n - 1 - i, k - j]) for j, i in enumerate(observations))
+
+    def subset_of(self, index: int) -> int:
+        """The subset whose states contain this one."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"state {index} is not one of the {self.size} states")
+        return bisect_right(self._offsets, index) - 1
+
+    def members(self, subset: int) -> tuple[int, ...]:
+        """The observations of a subset, in ascending order."""
+        members = self._members.get(subset)
+        if members is None:
+            members = tuple(self.layout.members[subset, : self.layout.sizes[subset]].tolist())
+            self._members[subset] = members
+        return members
+
+    def parts(self, subset: int) -> list[int]:
+        """Every subset of a subset, itself and the empty one included."""
+        members = self.members(subset)
+        return [
+            self.subset(tuple(i for j, i in enumerate(members) if chosen >> j & 1))
+            for chosen in range(1 << len(members))
+        ]
+
+    def domain(self, index: int) -> tuple[int, ...]:
+        """dom(ψ): the observations that have a value in this state."""
+        return self.members(self.subset_of(index))
+
+    def digits(self, index: int) -> list[tuple[int, int]]:
+        """The (observation, value) pairs of a state, as integers; those that are given go last."""
+        subset = self.subset_of(index)
+        offsets = self.layout.offsets
+        states = int(offsets[subset + 1] - offsets[subset]) // self.contexts
+        context, rest = divmod(index - int(offsets[subset]), states)
+        pairs = []
+        for i, stride in zip(self.members(subset), self.layout.strides[subset], strict=False):
+            digit, rest = divmod(rest, int(stride))
+            pairs.append((i, digit))
+        for i, stride in enumerate(self.layout.given.tolist(), start=self.buyable):
+            digit, context = divmod(context, stride)
+            pairs.append((i, digit))
+        return pairs
+
+    def index_of(self, digits: Mapping[int, int]) -> int:
+        """The state in which each observation i has the value digits[i]."""
+        observations = tuple(sorted(i for i in digits if i < self.buyable))
+        subset = self.subset(observations)
+        strides, first = self.layout.strides[subset], int(self.layout.offsets[subset])
+        states = (int(self.layout.offsets[subset + 1]) - first) // self.contexts
+        context = sum(
+            digits[i] * stride
+            for i, stride in enumerate(self.layout.given.tolist(), start=self.buyable)
+        )
+        place = sum(digits[i] * int(strides[j]) for j, i in enumerate(observations))
+        return int(first + context * states + place)
+
+    def path(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The steps from a state to a larger one in the order of declaration: (i, state)."""
+        subset, state, path = self.subset_of(start), start, []
+        known = self.members(subset)
+        for i, digit in self.digits(end):
+            if i < self.buyable and i not in known:
+                step = self.step(subset, i)
+                subset, state = step.subset, step.child(state, digit)
+                path.append((i, state))
+        return path
+
+    def states(self, subset: int) -> range:
+        """Ψ⁺(I): the states in which just the observations of the subset have a value."""
+        return range(int(self.layout.offsets[subset]), int(self.layout.offsets[subset + 1]))
+
+    def states_in(self, context: int) -> tuple[Integers, Integers]:
+        """The states of a context, subset by subset, and where each subset begins among them."""
+        firsts = self.layout.parcels[context : -1 : self.contexts]
+        ends = self.layout.parcels[context + 1 :: self.contexts]
+        states = np.concatenate([np.arange(a, b) for a, b in zip(firsts, ends, strict=True)])
+        return states, np.concatenate([[0], np.cumsum(ends - firsts)])
+
+    def children(self, index: int, observation: int) -> range:
+        """Ψ⁺(ψ, i): the states that looking at i can lead to, one for each of its values."""
+        step = self.step(self.subset_of(index), observation)
+        if step.slot < 0:
+            return range(0)
+        first = step.child(index, 0)
+        return range(first, first + step.radix * step.stride, step.stride)
+
+    def step(self, subset: int, observation: int) -> Step:
+        """What looking at the observation does to the states of the subset."""
+        return self.steps[subset, observation]
+
+    def _step(self, subset: int, observation: int) -> Step:
+        layout, domain = self.layout, self.members(subset)
+        if observation in domain or len(domain) == self.m:
+            return Step(subset, -1, 1, 1, 0, 0)
+        union = tuple(sorted((*domain, observation)))
+        above, slot = self.subset(union), union.index(observation)
+        return Step(
+            above,
+            slot,
+            int(layout.strides[above, slot]),
+            int(layout.radices[observation]),
+            int(layout.offsets[subset]),
+            int(layout.offsets[above]),
+        )
+
+    def slot(self, index: int, observation: int) -> int:
+        """The place of an observation in the state's domain: where its last step is counted."""
+        return self.domain(index).index(observation)
+
+    def substates(self, index: int) -> list[int]:
+        """Every state that this one extends (ψ' ⪯ ψ), itself and the empty one included."""
+        pairs, size = self.digits(index), len(self.domain(index))
+        return [
+            self.index_of({i: x for j, (i, x) in enumerate(pairs) if j >= size or chosen >> j & 1})
+            for chosen in range(1 << size)
+        ]
+
+    def is_substate(self, smaller: int, larger: int) -> bool:
+        """Larger ⪰ smaller: the larger state knows all that the smaller one does, and agrees."""
+        return set(self.digits(smaller)) <= set(self.digits(larger))
+
+    def consistent(self, full: Mapping[int, int], index: int) -> bool:
+        """φ ~ ψ: the full state agrees with the partial one wherever that has a value."""
+        return all(full[i] == x for i, x in self.digits(index))

@@ -1,0 +1,247 @@
+"""The states of a problem: readable, and priced.
+
+The states as integers, and how they hang together, are in `states/arithmetic.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from askwise._support.typing import Floats, Integers
+from askwise.errors import CaseError
+from askwise.problem import Fails, Problem, Seen, Value
+from askwise.states.arithmetic import States
+from askwise.states.prices import Tariff, tariff_of
+
+UNAFFORDABLE = 1e15
+"""Times β: a price at which nobody buys."""
+
+
+class Lattice(States):
+    """The states of a problem, and the relations between them.
+
+    >>> from askwise import Observation, Problem
+    >>> lattice = Lattice(Problem(
+    ...     observations=[
+    ...         Observation("mammogram", values=["low", "mid", "high"], cost=1),
+    ...         Observation("mri", values=["neg", "pos"], cost=9),
+    ...     ],
+    ...     actions=["wait", "treat"],
+    ... ))
+    >>> lattice.size
+    12
+    >>> lattice.index({"mri": "pos"}), lattice.state(5)
+    (5, {'mri': 'pos'})
+    """
+
+    def __init__(self, problem: Problem, *, max_observations: int | None = None) -> None:
+        places = range(len(problem.observations))
+        self.problem = problem
+        self.order = sorted(places, key=lambda i: problem.observations[i].given)
+        """The places in the problem of the lattice's observations: those that are given go last."""
+        self.observations = tuple(problem.observations[i] for i in self.order)
+        """What can be bought, in the order of declaration, then what is given."""
+        super().__init__(
+            [len(o.outcomes) for o in self.observations],
+            sum(not o.given for o in self.observations),
+            problem.m if max_observations is None else max_observations,
+        )
+        self._states = (
+            tuple(
+                (o.name, o.values, o.given, o.fails, o.edges, o.other) for o in problem.observations
+            ),
+            problem.actions,
+            problem.reward_value,
+            self.m,
+        )
+        self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self.on_file: tuple[int, ...] = ()
+        """What nobody has to buy, so that it does not pay for a panel either."""
+        self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
+        self.digits_of: list[dict[object, int]] = [
+            {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
+        ]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the states, the actions and β are the same; prices may be others."""
+        return isinstance(other, Lattice) and self._states == other._states
+
+    def __hash__(self) -> int:
+        return hash((self.size, self.m))
+
+    def __repr__(self) -> str:
+        return f"<Lattice of {self.size:,} states in {self.subsets:,} subsets>"
+
+    # --- readable states -------------------------------------------------------------------------
+
+    def position(self, name: str) -> int:
+        """The observation of that name, as its place in the problem."""
+        try:
+            return self.positions[name]
+        except (KeyError, TypeError):
+            known = ", ".join(self.positions)
+            raise CaseError(f"unknown observation {name!r}, expected one of: {known}") from None
+
+    def fails(self, name: str) -> Fails | None:
+        """What becomes of the price if a look at it fails; None if it cannot."""
+        return self.observations[self.position(name)].fails
+
+    def to_buy(self, name: str) -> int:
+        """The observation of that name, which must be one that can be bought."""
+        i = self.position(name)
+        if i >= self.buyable:
+            raise CaseError(f"observation {name!r} is given: it is not bought")
+        return i
+
+    def names_of(self, observations: tuple[int, ...]) -> tuple[str, ...]:
+        """The names of these observations."""
+        try:
+            return self._names[observations]
+        except KeyError:
+            names = tuple(self.observations[i].name for i in observations)
+            self._names[observations] = names
+            return names
+
+    def digit(self, observation: int, value: Seen) -> int:
+        """The value of that observation, as its place among its outcomes; None is a failure."""
+        # True == 1 and 1.0 == 1, but neither was declared.
+        if type(value) in (str, int) or (
+            isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
+        ):
+            digit = self.digits_of[observation].get(value)
+            if digit is not None:
+                return digit
+        return self.observations[observation].place(value)
+
+    def action(self, name: str) -> int:
+        """The action of that name, as its place in the problem."""
+        actions = self.problem.actions
+        if name not in actions:
+            raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
+        return actions.index(name)
+
+    def index(self, state: Mapping[str, Seen]) -> int:
+        """The integer of a readable state, in which all that is given has a value."""
+        if not isinstance(state, Mapping):
+            raise CaseError(f"a state is {{name: value}}, got {state!r}")
+        digits = {self.position(n): self.digit(self.position(n), v) for n, v in state.items()}
+        for i in range(self.buyable, len(self.observations)):
+            if i not in digits:
+                name = self.observations[i].name
+                raise CaseError(f"observation {name!r} is given: known={{{name!r}: …}} is missing")
+        bought = len(digits) - (len(self.observations) - self.buyable)
+        if bought > self.m:
+            raise CaseError(f"a state of {bought} observations, expected at most {self.m}")
+        return self.index_of(digits)
+
+    def state(self, index: int) -> dict[str, Value | None]:
+        """The readable state of an integer: what is given first, then what was looked at."""
+        pairs, bought = self.digits(index), len(self.domain(index))
+        known = [*pairs[bought:], *pairs[:bought]]
+        return {self.observations[i].name: self.observations[i].outcomes[x] for i, x in known}
+
+    # --- prices ----------------------------------------------------------------------------------
+
+    @cached_property
+    def tariff(self) -> Tariff:
+        """The prices of what can be bought."""
+        names = {self.observations[i].name for i in self.on_file}
+        return tariff_of(self.observations[: self.buyable], self.problem.panels, names)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every look has one price; asked for with every answer, so it is kept."""
+        return self.tariff.is_plain
+
+    @property
+    def costs(self) -> Floats:
+        """c_i of every observation that can be bought, without the fees of panels."""
+        return self.tariff.cost
+
+    @cached_property
+    def subset_costs(self) -> Floats:
+        """c(I) for each subset: prices summed in the order of declaration, then fees."""
+        members = self.layout.members
+        costs = np.array([*self.costs, 0.0])  # −1 costs nothing
+        total = np.zeros(self.subsets)
+        for member in members.T:
+            total += costs[member]
+        for k, fee in enumerate(self.tariff.fee.tolist()):
+            total += np.where(self.tariff.belongs(k)[members].any(axis=1), fee, 0.0)
+        return total
+
+    def costs_of(self, states: Integers) -> Floats:
+        """What was spent in each of these states."""
+        subsets = np.searchsorted(self.layout.offsets, states, side="right") - 1
+        if not self.tariff.has_refunds:
+            costs: Floats = self.subset_costs[subsets]
+            return costs
+        members, places = self.layout.members[subsets], states - self.layout.offsets[subsets]
+        digits = places[:, None] // self.layout.strides[subsets] % self.layout.radices[members]
+        charged = np.where(digits == self.tariff.refunded[members], -1, members)
+        prices, total = np.array([*self.costs, 0.0]), np.zeros(len(states))
+        for member in charged.T:
+            total += prices[member]
+        for k, fee in enumerate(self.tariff.fee.tolist()):
+            total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
+        return total
+
+    def spent(self, index: int, subset: int = -1) -> float:
+        """What was spent in a state, whose subset may be given.
+
+        Prices of one case are not worked out for all subsets, of which there may be many.
+        """
+        known: Floats | None = self.__dict__.get("subset_costs")
+        if known is None or self.tariff.has_refunds:
+            return self.tariff.cost_of(self.charged(index))
+        return known.item(self.subset_of(index) if subset < 0 else subset)
+
+    def charged(self, index: int) -> list[int]:
+        """What was bought in a state and not refunded, in ascending order."""
+        refunded = self.tariff.refunded
+        return [i for i, x in self.digits(index) if i < self.buyable and x != refunded[i]]
+
+    def price(self, index: int, looks: tuple[int, ...]) -> float:
+        """What these looks cost together in a state."""
+        total = sum(self.observations[i].cost for i in looks)
+        if not self.is_plain:
+            due = {k for i in looks for k in self.tariff.panels_of(i)}
+            due -= {k for i in self.charged(index) for k in self.tariff.panels_of(i)}
+            total += sum(self.tariff.fee[k].item() for k in sorted(due))
+        return total
+
+    @cached_property
+    def refunds(self) -> Floats:
+        """What is given back in each state: c(I) less what was spent there."""
+        subsets = np.repeat(np.arange(self.subsets), np.diff(self.layout.offsets))
+        back: Floats = self.subset_costs[subsets] - self.costs_of(np.arange(self.size))
+        return back
+
+    def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
+        """The same states at other prices; what is on file opens no panel."""
+        return self._at(self.problem.priced(prices), on_file)
+
+    def supposing(self, prices: Mapping[str, float]) -> Lattice:
+        """The same states at prices to reckon with, which may be larger than any that is told."""
+        return self._at(self.problem.supposing(prices))
+
+    def _at(self, problem: Problem, on_file: Sequence[int] = ()) -> Lattice:
+        other = copy.copy(self)
+        other.problem = problem
+        other.observations = tuple(other.problem.observations[i] for i in self.order)
+        other.on_file = (*self.on_file, *on_file)
+        for name in ("tariff", "is_plain", "subset_costs", "refunds"):
+            other.__dict__.pop(name, None)
+        return other
+
+    def without(self, name: str) -> Lattice:
+        """The same states at a price of one observation that nobody pays, failed or not."""
+        other = self.supposing({name: UNAFFORDABLE * self.problem.reward_value})
+        refunded = other.tariff.refunded.copy()
+        refunded[other.to_buy(name)] = -1
+        other.tariff = other.tariff._replace(refunded=refunded)
+        return other
