@@ -1,7 +1,8 @@
 """Which estimate to recommend by: what the recommended policy gains less than the best one.
 
 Populations are drawn by seed from families. One constant, `CAUTION` of `estimation/evidence.py`,
-was chosen on the seeds below 100; the others report. Run: `python benchmarks/recommending.py --kept`.
+was chosen on the seeds below 100; the others report. Run: `python benchmarks/recommending.py
+--kept`.
 """
 
 import argparse

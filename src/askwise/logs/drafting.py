@@ -1,7 +1,8 @@
 """A first problem file from a log: what stands in its columns, with prices to be filled in.
 
 Numbers and dates are cut into bins and texts are categories, by `problem/cuts.py`. What a log
-cannot say is written as plainly as can be (every price is 1, nothing is given) with a comment to edit it.
+cannot say is written as plainly as can be (every price is 1, nothing is given) with a comment to
+edit it.
 """
 # ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
 

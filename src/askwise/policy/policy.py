@@ -39,8 +39,8 @@ class Policy(ABC):
     """What both kinds share. States are integers of the lattice, unless they are mappings.
 
     `row_of` finds the row of a state in the tables (`states/rows.py`); without it they are indexed
-    by the state itself. In a state without a row, which nobody has ever visited, the policy takes the
-    first action.
+    by the state itself. In a state without a row, which nobody has ever visited, the policy takes
+    the first action.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """One thread writes: what waits is decided together and committed together.
 
-A group is one transaction; `transactions.py` says how it is decided. Should it fail, and not because
-the database is gone, a request in it is at fault. Then the transaction is taken back and each half of
-the group is tried again by itself, until the request that fails is alone: it is refused, and all
-others are written. Answers leave after the commit.
+A group is one transaction; `transactions.py` says how it is decided. Should it fail, and not
+because the database is gone, a request in it is at fault. Then the transaction is taken back and
+each half of the group is tried again by itself, until the request that fails is alone: it is
+refused, and all others are written. Answers leave after the commit.
 """
 
 from __future__ import annotations
