@@ -14,7 +14,7 @@ import httpx
 import msgspec
 import psycopg
 
-from askwise.service.client.client import Client
+from askwise.service.client import Client
 
 HERE = Path(__file__).parent
 PROJECT = "clinic"

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from askwise.errors import ServiceError
+from askwise.service.client import AsyncClient, Client
 from askwise.service.client.calls import wait_before
-from askwise.service.client.client import AsyncClient, Client
 from askwise.service.http.messages import BatchItem, Opening, Rewarding
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replay import verify

@@ -100,7 +100,7 @@ house.ledger.close()
 
 def test_after_a_rehearsal_no_request_waits_for_the_compiler():
     code = """
-from askwise.simulation.simulate.environments import breast_cancer
+from askwise.simulation.environments import breast_cancer
 from askwise.service.decisions.creating import creation_of
 from askwise.service.http.messages import ChosenLearner, NewProject
 from askwise.service.replanning.versions import Planned, from_blob

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from askwise.service.client.client import Client
+from askwise.service.client import Client
 from askwise.service.ledger import open_ledger
 from askwise.service.operations import processes
 from askwise.service.operations.processes import Others, listen_all

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from askwise.cli import app
 from askwise.errors import LedgerError, ServiceError
-from askwise.service.client.client import Client
+from askwise.service.client import Client
 from askwise.service.ledger import open_ledger
 from askwise.service.operations.tokens import new_token
 from askwise.service.replanning.replay import verify

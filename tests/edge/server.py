@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from askwise.service.client.client import Client
+from askwise.service.client import Client
 from edge.wire import PATIENCE, Answer, Talk, connect, exchange
 from serving import PROBLEM
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from askwise._support.numbers import as_price, together
 from askwise.cli.app import app, plain_grid, say
 from askwise.reproduction.experiment import SEEDS, STEPS
-from askwise.simulation import experiments
+from askwise.reproduction.experiment import reproduce as run_experiment
 
 
 @app.command()
@@ -31,7 +31,7 @@ def reproduce(
     from askwise.reproduction import write_reproduction
 
     output.mkdir(parents=True, exist_ok=True)
-    result = experiments.reproduce(
+    result = run_experiment(
         seeds=seeds or (3 if quick else SEEDS),
         steps=steps or (50_000 if quick else STEPS),
         keep=output / "cells.jsonl",

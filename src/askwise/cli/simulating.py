@@ -16,6 +16,7 @@ from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS
+from askwise.learners.registry import kind_of
 from askwise.problem import Problem
 from askwise.simulation import Run, simulate
 from askwise.simulation.environments import Environment, Population, model_at_random
@@ -45,10 +46,7 @@ def simulate_command(
 ) -> None:
     """Let a learner decide many cases of your own problem, and show what it learned."""
     loaded = Problem.load(problem)
-    if learner not in LEARNERS:
-        raise OptionError(f"unknown learner {learner!r}, expected one of: {', '.join(LEARNERS)}")
-    options = options_of(LEARNERS[learner], option)
-    chosen = LEARNERS[learner](loaded, rng=seed, **options)
+    chosen = learners.make(learner, loaded, options_of(kind_of(learner), option), rng=seed)
     if save is not None and not save.parent.is_dir():
         raise OptionError(f"--save {save}: there is no folder {save.parent}")
     if reward and table is None:

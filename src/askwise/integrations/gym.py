@@ -43,7 +43,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
     """One case an episode, drawn from an environment (a `Population`, a `Table`) or a model.
 
     >>> import gymnasium
-    >>> from askwise.simulation.simulate.environments import breast_cancer
+    >>> from askwise.simulation.environments import breast_cancer
     >>> env = gymnasium.make("askwise/CostlyObservations-v0", model=breast_cancer(cost=5.0))
     >>> seen, info = env.reset(seed=0)
     >>> seen.tolist(), info["action_mask"].tolist()

@@ -340,6 +340,13 @@ class BaseLearner(ABC):
         with self.lock:
             write(self, path)
 
+    def to_bytes(self) -> bytes:
+        """All there is, as what a file of it would hold; `learners.from_bytes` gives it back."""
+        from askwise.learners.saving import to_bytes
+
+        with self.lock:
+            return to_bytes(self)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.statistics.cases:,} cases, round {self.round:,}>"
 

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import numpy as np
@@ -119,6 +119,11 @@ prepare(_Header)
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
     """Save the learner; the file is replaced whole or not at all."""
+    replace_file(Path(path), to_bytes(learner))
+
+
+def to_bytes(learner: BaseLearner) -> bytes:
+    """The learner as what a file of it would hold."""
     policies: list[Policy] = [] if learner._policy is None else [learner._policy]
     cases = []
     for case in learner.cases.values():
@@ -171,7 +176,7 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
-    replace_file(Path(path), content.getvalue())
+    return content.getvalue()
 
 
 Check = Callable[[Problem, str, Mapping[str, Any]], None]
@@ -190,13 +195,32 @@ def read(
     """
     path = Path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _restore(archive, learners, check)
+        with path.open("rb") as file:
+            return _read(file, learners, check)
+    except FileNotFoundError:
+        raise
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
     except TooLargeError as error:
         raise TooLargeError(f"{path}: {error}") from None
-    except FileNotFoundError:
+    except OSError as error:
+        raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
+
+
+def from_bytes(
+    content: bytes, learners: Mapping[str, type[BaseLearner]], check: Check | None = None
+) -> BaseLearner:
+    """The learner that `to_bytes` gave; what is damaged or foreign is a `FileError`."""
+    return _read(io.BytesIO(content), learners, check)
+
+
+def _read(
+    file: IO[bytes], learners: Mapping[str, type[BaseLearner]], check: Check | None
+) -> BaseLearner:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return _restore(archive, learners, check)
+    except (FileError, TooLargeError):
         raise
     except (
         zipfile.BadZipFile,
@@ -214,7 +238,7 @@ def read(
         tokenize.TokenError,  # NumPy, reading the header of a damaged array
         zlib.error,
     ) as error:
-        raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
+        raise FileError(f"not a saved learner, or damaged: {error}") from error
 
 
 def _read_header(archive: zipfile.ZipFile) -> _Header:

@@ -12,7 +12,7 @@ from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.evidence import Evidence
-from askwise.learners import LEARNERS, BaseLearner, Learner
+from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
 from askwise.logs.checks import check_most
 from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
@@ -138,12 +138,10 @@ class Fit:
         does what the log recommends, and explores from there. Others go on from the counters.
         """
         name = Learner.name if name is None else name
-        if name not in LEARNERS:
-            raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
         rng = as_generator(options.pop("rng", self.rng))
         if name == Learner.name:
             return self._default(options, rng)
-        learner = LEARNERS[name](self.problem, rng=rng, **options)
+        learner = make(name, self.problem, options, rng=rng)
         way = learner.way.name
         fits = {"simultaneous": (None, "at once"), "sequential": (None, "in order")}
         if self.looks not in fits[way]:

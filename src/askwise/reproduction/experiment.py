@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from askwise.policy import oracle
-from askwise.simulation.simulate.environments import breast_cancer
+from askwise.simulation.environments import breast_cancer
 from askwise.simulation.experiments.results import Oracle, Reproduction, RunInfo
 from askwise.simulation.experiments.sweep import Job, run_sweep
 from askwise.policy import Policy

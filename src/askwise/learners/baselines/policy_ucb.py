@@ -28,7 +28,7 @@ class PolicyUCB(BaseLearner):
     scaled to [0, 1]; nothing learned of one policy helps another.
 
     >>> from askwise import Observation, Problem
-    >>> from askwise.simulation.simulate.environments import breast_cancer
+    >>> from askwise.simulation.environments import breast_cancer
     >>> PolicyUCB(breast_cancer().problem)
     Traceback (most recent call last):
     ...

@@ -16,8 +16,8 @@ import msgspec
 
 from askwise.errors import ServiceError
 from askwise.problem import Problem
+from askwise.service.client import calls
 from askwise.service.client.calls import WORTH_RETRYING, Call, wait_before
-from askwise.service.client.client import calls
 from askwise.service.http.calls import BatchAnswer
 from askwise.service.http.messages import (
     BatchItem,

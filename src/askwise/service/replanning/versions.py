@@ -7,23 +7,20 @@ goes on from; the rest is what cases follow.
 
 from __future__ import annotations
 
-import inspect
 import io
-import tempfile
 import threading
 import time
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from askwise.errors import LedgerError, LedgerUnavailableError, OptionError
-from askwise.learners import LEARNERS
+from askwise.learners import LEARNERS, make
 from askwise.learners.base import BaseLearner
-from askwise.learners.saving import Check, read
+from askwise.learners.saving import Check, from_bytes
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.service.ledger.contract import Ledger, Project, Snapshot
@@ -61,24 +58,15 @@ class Planned(NamedTuple):
 
 def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int) -> BaseLearner:
     """The learner that a project asks for, or one error that says what cannot be."""
-    if name not in LEARNERS:
-        raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(served())}")
     if name in NOT_SERVED:
         raise OptionError(f"learner {name!r} cannot be served: {NOT_SERVED[name]}")
-    known = [p for p in inspect.signature(LEARNERS[name]).parameters if p not in ("problem", "rng")]
     for option, value in options.items():
-        if option not in known:
-            expected = ", ".join(known) or "none"
-            raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")
         if option in FORGETS and value != FORGETS[option]:
             raise OptionError(
                 f"option {option!r}: the service keeps every event and cannot forget yet, "
                 f"expected {msgspec.json.encode(FORGETS[option]).decode()}"
             )
-    try:
-        return LEARNERS[name](problem, **options, rng=seed)
-    except TypeError as error:
-        raise OptionError(f"options of {name!r}: {error}") from None
+    return make(name, problem, options, rng=seed)
 
 
 def served() -> list[str]:
@@ -105,7 +93,7 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
     learner.restored()
     learner.count_anew(learner.statistics, now.opened + start.opened)
     learner.replan()
-    return to_blob(learner)
+    return learner.to_bytes()
 
 
 def first_plan(learner: BaseLearner) -> bytes:
@@ -113,23 +101,12 @@ def first_plan(learner: BaseLearner) -> bytes:
     learner.cases.clear()
     learner.looking.clear()
     learner.replan()
-    return to_blob(learner)
-
-
-def to_blob(learner: BaseLearner) -> bytes:
-    """The learner as the bytes of its file."""
-    with tempfile.TemporaryDirectory(prefix="askwise") as folder:
-        path = Path(folder) / "learner"
-        learner.save(path)
-        return path.read_bytes()
+    return learner.to_bytes()
 
 
 def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
     """The learner of these bytes; the library checks all that it reads."""
-    with tempfile.NamedTemporaryFile(prefix="askwise") as file:
-        file.write(blob)
-        file.flush()
-        return read(file.name, LEARNERS, check)
+    return from_bytes(blob, LEARNERS, check)
 
 
 def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:

@@ -22,7 +22,7 @@ from askwise._support.extras import need
 from askwise._support.progress import Progress
 from askwise.errors import FileError, OptionError
 from askwise.estimation.models import Model
-from askwise.learners import LEARNERS
+from askwise.learners import make
 from askwise.policy import oracle
 from askwise.simulation.environments import Environment, Population, breast_cancer
 from askwise.simulation.experiments.results import Cell
@@ -54,17 +54,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_job(job: Job) -> Cell:
     """Simulate one cell. The stream of cases depends on the seed alone, not on the learner."""
-    if job.learner not in LEARNERS:
-        raise OptionError(
-            f"unknown learner {job.learner!r}, expected one of: {', '.join(LEARNERS)}"
-        )
     if job.population not in MODELS:
         known = ", ".join(MODELS)
         raise OptionError(f"unknown population {job.population!r}, expected one of: {known}")
     model = MODELS[job.population](job.cost)
     environment: Environment = Population(model)
     began = time.perf_counter()
-    learner = LEARNERS[job.learner](model.problem, rng=job.seed, **job.options)
+    learner = make(job.learner, model.problem, job.options, rng=job.seed)
     run = simulate(learner, environment, steps=job.steps, rng=job.seed)
     seconds = time.perf_counter() - began
     best = getattr(oracle, learner.way.name)(model).value

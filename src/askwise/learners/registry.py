@@ -1,0 +1,106 @@
+"""Learners by their names: one line here gives an algorithm its name everywhere.
+
+The command line, problem files, the service, saved learners, the conformance suite, the index of
+the documentation and the benchmarks all go by `LEARNERS`, and make learners by `make`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from askwise._support.typing import RandomSource
+from askwise.errors import OptionError
+from askwise.learners.base import BaseLearner
+from askwise.learners.baselines import (
+    NCCUCRL2,
+    PSRL,
+    UCRL2,
+    AdaptiveGreedy,
+    ContextualUCB,
+    EpochGreedy,
+    FixedSet,
+    LinUCB,
+    NoInformation,
+    PolicyUCB,
+    RandomChoice,
+)
+from askwise.learners.learner import Learner
+from askwise.learners.seq_oos import SeqOOS
+from askwise.learners.sim_oos import SimOOS
+from askwise.problem import Problem
+
+LEARNERS: dict[str, type[BaseLearner]] = {
+    learner.name: learner
+    for learner in (
+        Learner,
+        SimOOS,
+        SeqOOS,
+        PSRL,
+        AdaptiveGreedy,
+        UCRL2,
+        NCCUCRL2,
+        ContextualUCB,
+        FixedSet,
+        NoInformation,
+        LinUCB,
+        EpochGreedy,
+        PolicyUCB,
+        RandomChoice,
+    )
+}
+"""The registry. `LEARNERS[MyLearner.name] = MyLearner` adds an algorithm of your own."""
+
+
+def kind_of(name: str) -> type[BaseLearner]:
+    """The learner of that name, or an error that lists the names."""
+    if name not in LEARNERS:
+        raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
+    return LEARNERS[name]
+
+
+def option_names(name: str) -> list[str]:
+    """The options that the learner of that name takes, beside the seed."""
+    parameters = inspect.signature(kind_of(name)).parameters
+    return [option for option in parameters if option not in ("problem", "rng")]
+
+
+def make(
+    name: str,
+    problem: Problem,
+    options: Mapping[str, Any] | None = None,
+    *,
+    rng: RandomSource = None,
+) -> BaseLearner:
+    """A new learner by its name; an unknown name or option is an error that lists the known ones.
+
+    >>> from askwise.simulation.environments import breast_cancer
+    >>> make("seq-oos", breast_cancer().problem, {"delta": 0.05}, rng=0)
+    <SeqOOS: 0 cases, round 0>
+    """
+    kind, options = kind_of(name), dict(options or {})
+    known = option_names(name)
+    for option in options:
+        if option not in known:
+            expected = ", ".join(known) or "none"
+            raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")
+    try:
+        return kind(problem, **options, rng=rng)
+    except TypeError as error:
+        raise OptionError(f"options of {name!r}: {error}") from None
+
+
+def load(path: str | os.PathLike[str]) -> BaseLearner:
+    """The learner that `learner.save(path)` wrote; it goes on as the original would have."""
+    from askwise.learners.saving import read
+
+    return read(path, LEARNERS)
+
+
+def from_bytes(content: bytes) -> BaseLearner:
+    """The learner that `learner.to_bytes()` gave; it goes on as the original would have."""
+    from askwise.learners.saving import from_bytes
+
+    return from_bytes(content, LEARNERS)
