@@ -12,6 +12,7 @@ from askwise._support.numbers import as_price, together
 from askwise.cli.app import app, plain_grid, say
 from askwise.reproduction.experiment import SEEDS, STEPS
 from askwise.reproduction.experiment import reproduce as run_experiment
+from askwise.simulation.experiments import Reproduction
 
 
 @app.command()
@@ -45,7 +46,7 @@ def reproduce(
     say(f"{decisions:,} decisions in {result.info.seconds:.0f} s → {output / 'index.html'}")
 
 
-def _summarise(result: experiments.Reproduction) -> None:
+def _summarise(result: Reproduction) -> None:
     """Figure 1 as a table: the mean gain of each learner at each price, and the oracles'."""
     grid = plain_grid(title="Mean gain a case", title_justify="left")
     grid.add_column("price", justify="right")
