@@ -1,6 +1,6 @@
-"""Names for the arrays that are passed around."""
+"""Names for the arrays and options that are passed around."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,5 +12,8 @@ Choices: TypeAlias = npt.NDArray[np.int16]
 
 Weights: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 """Counts, or probabilities: what a distribution is proportional to."""
+
+AcquisitionName: TypeAlias = Literal["simultaneous", "sequential"]
+"""How observations are bought: a set at once, or one after the other."""
 
 RandomSource: TypeAlias = int | np.random.Generator | None

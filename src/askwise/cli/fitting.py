@@ -31,8 +31,8 @@ def fit_command(
         ),
     ] = None,
     action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
-    looks: Annotated[
-        str | None, typer.Option(help="How looks were chosen: 'at once' or 'in order'.")
+    acquisition: Annotated[
+        str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
     ] = None,
     order: Annotated[
         str | None, typer.Option(help="The column of the looks in their order.")
@@ -73,14 +73,14 @@ def fit_command(
     found = fit(
         log,
         Problem.load(problem),
-        looks=looks,
+        acquisition=acquisition,
         order=order,
         propensity=propensity,
         rng=seed,
         **columns,
     )
     start = found.learner(learner)
-    chosen = "" if found.looks is None else f", looks {found.looks}"
+    chosen = "" if found.acquisition is None else f", looks {found.acquisition}"
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
         say(f"- {note}")
@@ -121,8 +121,8 @@ def evaluate(
         str | None,
         typer.Option(help="The column of how probable that was, at once or for each step."),
     ] = None,
-    looks: Annotated[
-        str | None, typer.Option(help="How looks were chosen: 'at once' or 'in order'.")
+    acquisition: Annotated[
+        str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
     ] = None,
     order: Annotated[
         str | None, typer.Option(help="The column of the looks in their order.")
@@ -137,7 +137,7 @@ def evaluate(
         action=action,
         reward=reward,
         propensity=propensity,
-        looks=looks,
+        acquisition=acquisition,
         order=order,
         confidence=confidence,
     )

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.errors import CaseError, StatisticsError, TooLargeError
 from askwise.problem import Seen
 from askwise.problem.amounts import LARGEST_SUM
@@ -285,14 +285,19 @@ class Statistics:
         return came / came.sum() if came.any() else None
 
     def record(
-        self, observed: Mapping[str, Seen], action: str, reward: float, *, at_once: bool
+        self,
+        observed: Mapping[str, Seen],
+        action: str,
+        reward: float,
+        *,
+        acquisition: AcquisitionName,
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
 
         What is given stands among what was bought, wherever; None is a look that failed.
 
-        `at_once`: the set was chosen before any of it was seen. Else each look was chosen from what
-        the looks before had shown.
+        acquisition: "simultaneous", if the set was chosen before any of it was seen; "sequential",
+        if each look was chosen from what the looks before had shown.
         """
         lattice = self.lattice
         # names whatever is wrong before anything is counted
@@ -306,7 +311,7 @@ class Statistics:
             step = lattice.step(subset, i)
             subset, state = step.subset, step.child(state, lattice.digit(i, value))
             path.append((i, state))
-        if at_once:
+        if acquisition == "simultaneous":
             self.count_set(state)
         else:
             self.count_path(path, start)

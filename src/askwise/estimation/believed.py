@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise._support.typing import AcquisitionName
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.additive import Screened
 from askwise.estimation.complete_records import NO_LOG, Log, lean_on_parents, variance_of_means
@@ -24,13 +25,13 @@ MOST_DENSE = 5_000_000
 """States of complete records that are each given a number."""
 
 
-def evidence_of(statistics: Statistics, *, by_visits: bool) -> Beliefs | Counted:
+def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs | Counted:
     """What the counters say; by N(ψ) if cases bought sets, else by the steps they took."""
     if statistics.records and statistics.lattice.size <= MOST_DENSE:
         return complete_beliefs(statistics)
     if not statistics.records and count_cells(statistics.lattice.problem) <= MOST_CELLS:
         return joint_beliefs(statistics)
-    return Counted(statistics, by_visits=by_visits)
+    return Counted(statistics, acquisition)
 
 
 def limits_of(statistics: Statistics) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import Choices, Floats, Integers
+from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.estimation.optimistic import practical_radii
 
@@ -30,10 +30,10 @@ class Cautious(NamedTuple):
     """The rows from the largest states down."""
 
 
-def cautious_rewards(statistics: Statistics, *, by_visits: bool) -> Cautious:
+def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Cautious:
     """The rewards that are exceeded with confidence.
 
-    p̂ comes from N(ψ') if cases bought sets (`by_visits`), else from N(ψ, i, ψ').
+    p̂ comes from N(ψ') if cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
     from askwise._kernels.planning.cautious import average_upwards
 
@@ -47,6 +47,7 @@ def cautious_rewards(statistics: Statistics, *, by_visits: bool) -> Cautious:
     lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
     room = np.empty(reward.shape[1])
+    by_visits = acquisition == "simultaneous"
     average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
     action = reward.argmax(axis=1).astype(np.int16)
     return Cautious(reward.max(axis=1), action, subsets, order)

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from askwise._kernels.radii import Radii
-from askwise._support.typing import Floats
+from askwise._support.typing import AcquisitionName, Floats
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
 from askwise.states import Lattice
@@ -93,14 +93,14 @@ class Beliefs:
         self.variance = variance
         """Of those, at [ψ, a]; None if they are known."""
 
-    def estimates(self, *, slots: bool) -> Estimates:
-        """As planners take it, without radii; p(ψ) stands once, or in every slot of a state."""
+    def estimates(self, acquisition: AcquisitionName) -> Estimates:
+        """As planners take it, without radii; for paths p(ψ) stands in every slot of a state."""
         reward = self.relied()
         best: Floats = reward.max(axis=1)
         # The first action within a hair of the best: equals stay equal however they were summed.
         action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
         weight = self.probability
-        if slots:  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
+        if acquisition == "sequential":  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
 
@@ -161,19 +161,19 @@ class Beliefs:
 class Counted:
     """What the counters say by themselves: where nobody looked or acted, nothing.
 
-    `by_visits`: p̂ comes from N(ψ), of cases that bought sets; else from N(ψ, i, ψ').
+    p̂ comes from N(ψ) where cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
 
-    def __init__(self, statistics: Statistics, *, by_visits: bool) -> None:
+    def __init__(self, statistics: Statistics, acquisition: AcquisitionName) -> None:
         self.statistics = statistics
         self.lattice = statistics.lattice
-        self.by_visits = by_visits
+        self.acquisition: AcquisitionName = acquisition
 
     def at(self, lattice: Lattice) -> Counted:
         """The same counters at other prices."""
         statistics = copy.copy(self.statistics)
         statistics.lattice = lattice
-        return Counted(statistics, by_visits=self.by_visits)
+        return Counted(statistics, self.acquisition)
 
     def contexts(self) -> Chances:
         """How often cases began in each context."""
@@ -187,7 +187,7 @@ class Counted:
         statistics = self.statistics
         children = np.array(self.lattice.children(state, observation))
         rows = statistics.rows_of(children)
-        if self.by_visits:
+        if self.acquisition == "simultaneous":
             counts = statistics.visits[rows]
         else:
             slot = self.lattice.steps[self.lattice.subset_of(state), observation].slot

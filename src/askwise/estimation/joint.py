@@ -31,7 +31,7 @@ import math
 import numpy as np
 
 from askwise._kernels.radii import Radii
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import agreement, inverse_covariance
@@ -167,14 +167,16 @@ class JointModel:
             variances_of_states(*where, inverse, found[action])
         return np.ascontiguousarray(found.T)
 
-    def draw(self, rng: np.random.Generator, spread: float, *, slots: bool) -> Estimates:
+    def draw(
+        self, rng: np.random.Generator, spread: float, acquisition: AcquisitionName
+    ) -> Estimates:
         """A world as the planners take it: a draw if the spread is 1, else so much nearer the mean.
 
         p(ψ) stands in every slot of a state, or once.
         """
         reward = self.draw_rewards(rng, spread)
         action = reward.argmax(axis=1).astype(np.int16)
-        return Estimates(reward.max(axis=1), action, self.weight(slots=slots), Radii())
+        return Estimates(reward.max(axis=1), action, self.weight(acquisition), Radii())
 
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
         """r(a, ψ) of such a world, at [ψ, a]."""
@@ -185,11 +187,11 @@ class JointModel:
         draw_rewards(self._factor, self._mean, noise, spread, cells)
         return self._of_states(cells)
 
-    def weight(self, *, slots: bool) -> Floats:
+    def weight(self, acquisition: AcquisitionName) -> Floats:
         """p(ψ), once or in every slot: p(ψ' | ψ, i) is in proportion to it, from any parent."""
-        return (
-            np.repeat(self.probability[:, None], self.lattice.m, 1) if slots else self.probability
-        )
+        if acquisition == "simultaneous":
+            return self.probability
+        return np.repeat(self.probability[:, None], self.lattice.m, 1)
 
     def _of_states(self, cells: Floats) -> Floats:
         """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""

@@ -25,19 +25,18 @@ from typing import Literal
 import numpy as np
 
 from askwise._kernels.radii import Radii, Schedule
-from askwise._support.typing import Integers
+from askwise._support.typing import AcquisitionName, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates
 from askwise.states import Lattice
 
-Plan = Literal["simultaneous", "sequential"]
 
 
-def theorem_radii(lattice: Lattice, plan: Plan, *, delta: float) -> Schedule:
+def theorem_radii(lattice: Lattice, acquisition: AcquisitionName, *, delta: float) -> Schedule:
     """The radii of Theorem 1 or 2."""
     states, actions = lattice.size, len(lattice.problem.actions)
-    if plan == "simultaneous":
+    if acquisition == "simultaneous":
         slope, at_first = 10 * states, math.log(4 / delta)
     else:
         observations = len(lattice.problem.observations)
@@ -88,13 +87,13 @@ class Confidence:
         self.kind, self.width, self.delta = kind, float(width), float(delta)
         self.clock = clock
 
-    def schedule(self, lattice: Lattice, plan: Plan) -> Schedule:
+    def schedule(self, lattice: Lattice, acquisition: AcquisitionName) -> Schedule:
         """How the radii grow."""
         if self.kind == "theorem":
-            return theorem_radii(lattice, plan, delta=self.delta)
+            return theorem_radii(lattice, acquisition, delta=self.delta)
         return practical_radii(width=self.width)
 
-    def radii(self, lattice: Lattice, plan: Plan, t: int) -> Radii:
+    def radii(self, lattice: Lattice, acquisition: AcquisitionName, t: int) -> Radii:
         """The radii of a round that begins with case t."""
         held = t if self.clock == "exact" else 1 << (t - 1).bit_length()
-        return self.schedule(lattice, plan).at(held)
+        return self.schedule(lattice, acquisition).at(held)

@@ -16,7 +16,7 @@ import numpy as np
 from askwise._support.typing import Choices, Integers
 from askwise.counting import MOST_STATES, Statistics
 from askwise.estimation.complete_records import CompleteRecords, states_in
-from askwise.logs.roles import Looks
+from askwise.logs.roles import 
 from askwise.states import Lattice
 
 SPARSE_FROM = 100_000
@@ -114,18 +114,18 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
     return statistics
 
 
-def count_decisions(lattice: Lattice, decisions: Decisions, looks: Looks) -> Statistics:
+def count_decisions(lattice: Lattice, decisions: Decisions, acquisition: AcquisitionName) -> Statistics:
     """The counters of logged decisions."""
     states, subsets = states_of(lattice, decisions.digits)
     visited = len(np.unique(states))
-    if looks == "at once":
+    if acquisition == "simultaneous":
         visited <<= min(int(lattice.layout.sizes[subsets].max()), 30)  # no more than that
     statistics = _statistics(lattice, visited)
     statistics.cases = decisions.rows
     place = _given_rows(statistics, states), decisions.actions
     np.add.at(statistics.action_counts, place, decisions.counts)
     np.add.at(statistics.reward_sums, place, decisions.units)
-    if looks == "at once":
+    if acquisition == "simultaneous":
         _count_sets(statistics, decisions, subsets)
     else:
         _count_paths(statistics, decisions)

@@ -18,7 +18,7 @@ from askwise.logs.checks import check_most
 from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
 from askwise.logs.reading import opened_log
-from askwise.logs.roles import Kind, Looks, roles_of
+from askwise.logs.roles import Kind, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.states import Lattice
@@ -35,7 +35,7 @@ def fit(
     label: str | None = None,
     action: str | None = None,
     reward: str | None = None,
-    looks: str | None = None,
+    acquisition: str | None = None,
     order: str | None = None,
     propensity: str | None = None,
     rng: RandomSource = None,
@@ -50,8 +50,8 @@ def fit(
         `rewards` = {action: column} (or columns named as the actions), or by `label`, the column
         that names the action that earns 1, the others 0. A missing cell is a look that failed.
     logged decisions: `action` is the column of what was done, `reward` of what that earned. An
-        empty cell was not looked at; a look that failed is written "unavailable". `looks` says how
-        they were chosen: "at once", before any of them was seen, or "in order", one from what the
+        empty cell was not looked at; a look that failed is written "unavailable". `acquisition` says how
+        they were chosen: "simultaneous", before any of them was seen, or "sequential", one from what the
         last had shown, with `order` the column of their names in that order.
 
     `propensity` is a column of probabilities, which `off_policy` needs; here they are checked.
@@ -79,7 +79,7 @@ def fit(
             label=label,
             action=action,
             reward=reward,
-            looks=looks,
+            acquisition=acquisition,
             order=order,
             propensity=propensity,
         )
@@ -94,12 +94,12 @@ def fit(
         else:
             decisions = opened.decisions(lattice, roles)
             check_most(lattice, decisions)
-            if roles.looks is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
+            if roles.acquisition is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
                 raise TableError(REFUSED)
             rows = decisions.rows
-            counted = count_decisions(lattice, decisions, roles.looks or "at once")
+            counted = count_decisions(lattice, decisions, roles.acquisition or "simultaneous")
     notes = notes_of(roles, lattice, counted, decisions)
-    chosen: Looks | None = None if roles.is_complete else roles.looks or "at once"
+    chosen: AcquisitionName | None = None if roles.is_complete else roles.acquisition or "simultaneous"
     return Fit(problem, roles.kind, chosen, rows, notes, records, counted, rng)
 
 
@@ -109,7 +109,7 @@ class Fit:
 
     problem: Problem
     kind: Kind
-    looks: Looks | None
+    acquisition: AcquisitionName | None
     """How looks were chosen; None in complete records, in which there is nothing to choose."""
     rows: int
     notes: tuple[str, ...]
@@ -143,12 +143,12 @@ class Fit:
             return self._default(options, rng)
         learner = make(name, self.problem, options, rng=rng)
         way = learner.way.name
-        fits = {"simultaneous": (None, "at once"), "sequential": (None, "in order")}
-        if self.looks not in fits[way]:
+        fits = {"simultaneous": (None, "simultaneous"), "sequential": (None, "sequential")}
+        if self.acquisition not in fits[way]:
             needed = fits[way][1]
             raise StatisticsError(
                 f"{name} learns from looks that were chosen {needed}, but in this log they were "
-                f"chosen {self.looks}: what it needs was not counted, because it would be biased"
+                f"chosen {self.acquisition}: what it needs was not counted, because it would be biased"
             )
         learner.merge(self.statistics)
         return learner
@@ -170,7 +170,7 @@ class Fit:
     @property
     def way(self) -> WayToBuy:
         """How a learner buys that starts from it by default."""
-        return Simultaneous() if self.looks == "at once" else Sequential()
+        return Simultaneous() if self.acquisition == "simultaneous" else Sequential()
 
     def recommend(self) -> Policy:
         """What the default learner recommends that starts from it; its first cases do that."""
@@ -181,7 +181,7 @@ class Fit:
         return self.learner().evidence()
 
     def __repr__(self) -> str:
-        chosen = "" if self.looks is None else f", looks {self.looks}"
+        chosen = "" if self.acquisition is None else f", looks {self.acquisition}"
         said = f"<Fit of {self.rows:,} {self.kind}{chosen}"
         if self.counted is None:
             return f"{said}>"

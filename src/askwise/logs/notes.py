@@ -6,15 +6,15 @@ import numpy as np
 
 from askwise.counting import Statistics
 from askwise.logs.counting import Decisions
-from askwise.logs.roles import Looks, Roles
+from askwise.logs.roles import Roles
 from askwise.states import Lattice
 
 REFUSED = (
     "the rows looked at different things, and the log does not say how that was chosen: where what "
     "was looked at depended on what had been seen, the rows that looked are no fair sample of the "
     "others, and only rewards in the exact states, and steps along a known order, are without "
-    "bias. Say looks='at once' if each set was chosen before any of it was seen, or "
-    "looks='in order' with order= the column that has the names in the order in which they were "
+    "bias. Say acquisition='simultaneous' if each set was chosen before any of it was seen, or "
+    "acquisition='sequential' with order= the column that has the names in the order in which they were "
     "looked at"
 )
 
@@ -25,8 +25,8 @@ def notes_of(
     """The sentences about one log."""
     if decisions is None or statistics is None:
         return _of_records(lattice)
-    looks: Looks = roles.looks or "at once"
-    notes = [_LOOKS[looks], _REWARDS, *_untried(statistics)]
+    acquisition: AcquisitionName = roles.acquisition or "simultaneous"
+    notes = [_LOOKS[acquisition], _REWARDS, *_untried(statistics)]
     if (decisions.digits >= 0).all():
         notes.append(
             "Every row saw everything, but only the reward of the action taken is known, and that "
@@ -48,12 +48,12 @@ def notes_of(
 
 
 _LOOKS = {
-    "at once": (
+    "simultaneous": (
         "Each set was chosen before any of it was seen, so every part of it is a fair sample: what "
         "buying a set at once shows can be learned without bias, for the sets that were bought and "
         "their parts. Policies that look one after the other cannot be learned from these counters."
     ),
-    "in order": (
+    "sequential": (
         "Each look counts as a step from what had been seen before it: what the next look shows "
         "can be learned without bias along the orders in which looks were taken. Nothing is known "
         "of other orders, and sets bought at once cannot be learned from these counters."

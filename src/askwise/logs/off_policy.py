@@ -35,7 +35,7 @@ from askwise.logs.checks import check_most
 from askwise.logs.counting import Courses, Decisions, by_looks
 from askwise.logs.notes import REFUSED
 from askwise.logs.reading import opened_log
-from askwise.logs.roles import Looks, roles_of
+from askwise.logs.roles import roles_of
 from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
 from askwise.logs.walks import Walks, walks_of
 from askwise.policy import Policy
@@ -102,7 +102,7 @@ def off_policy(
     reward: str | None = None,
     propensity: str | None = None,
     order: str | None = None,
-    looks: str | None = None,
+    acquisition: str | None = None,
     model: Model | None = None,
     confidence: float = 0.95,
     rng: RandomSource = 0,
@@ -147,7 +147,7 @@ def off_policy(
             opened.columns,
             rewards=None,
             label=None,
-            looks=looks,
+            acquisition=acquisition,
             order=order,
             **named,
         )
@@ -156,13 +156,13 @@ def off_policy(
         if roles.propensity is None:
             raise TableError(CONFOUNDED)
         courses = opened.courses(lattice, roles)
-    decisions, chosen = courses.decisions, roles.looks
+    decisions, chosen = courses.decisions, roles.acquisition
     is_known = chosen is None and bool((decisions.digits >= 0).all())
     if not is_known:
         check_most(lattice, decisions)
         if chosen is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
             raise TableError(REFUSED)
-        chosen = chosen or "at once"
+        chosen = chosen or "simultaneous"
     walks = walks_of(policy, decisions, None if is_known else chosen)
     chances = _chances(courses, walks, roles.propensity)
     return _estimated(policy, decisions, walks, chances, chosen, model, confidence, rng)
@@ -193,7 +193,7 @@ def _chances(courses: Courses, walks: Walks, column: str) -> _Chances:
         raise TableError(
             f"column {column!r}, row {row}: {lengths[row]} propensities, expected 1, or "
             f"{walks.steps[row]}: one for each look in the order, then one for the action (with "
-            "looks='at once', one for the set and one for the action)"
+            "acquisition='simultaneous', one for the set and one for the action)"
         )
     return _Chances(distinct[courses.which], (lengths == 1) & (walks.steps > 1))
 
@@ -203,7 +203,7 @@ def _estimated(
     decisions: Decisions,
     walks: Walks,
     chances: _Chances,
-    looks: Looks | None,
+    acquisition: AcquisitionName | None,
     model: Model | None,
     confidence: float,
     rng: RandomSource,
@@ -211,8 +211,8 @@ def _estimated(
     rewards: Floats = decisions.units * np.float64(UNIT)
     weights, earned = chances.weights(walks), policy.problem.reward_value * rewards
     # where everything is known, so is what the policy spends on each row
-    surely = walks.spent if looks is None else np.zeros(len(earned))
-    gain: Floats = earned if looks is None else earned - walks.spent
+    surely = walks.spent if acquisition is None else np.zeros(len(earned))
+    gain: Floats = earned if acquisition is None else earned - walks.spent
     halves = as_generator(rng).permutation(len(earned)) % 2
     value = np.empty(walks.states.shape)
     for half in (0, 1):
@@ -221,10 +221,10 @@ def _estimated(
             expected = values_of_model(policy, model)
         elif len(others) == 0:  # of a log of one row
             expected = _nothing
-        elif looks is None:
+        elif acquisition is None:
             expected = values_of_rows(policy, walks.at(others), rewards[others], weights[others])
         else:
-            expected = values_of_log(policy, _rows(decisions, others), looks)
+            expected = values_of_log(policy, _rows(decisions, others), acquisition)
         value[mine] = _looked_up(expected, walks.states[mine])
     robust = _doubly_robust(walks, chances, weights, earned, gain, value)
     mean = weights.mean()

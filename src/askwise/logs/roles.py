@@ -14,7 +14,6 @@ from askwise.errors import OptionError, TableError
 from askwise.problem import Problem
 
 Kind = Literal["complete records", "logged decisions"]
-Looks = Literal["at once", "in order"]
 
 UNAVAILABLE = "unavailable"
 """What stands in a cell of logged decisions for a look that failed; an empty one was not looked at.
@@ -34,7 +33,7 @@ class Roles(NamedTuple):
     action: str | None = None
     reward: str | None = None
     """In logged decisions: what was done, and what that earned."""
-    looks: Looks | None = None
+    acquisition: AcquisitionName | None = None
     order: str | None = None
     propensity: str | None = None
 
@@ -59,15 +58,15 @@ def roles_of(
     label: str | None,
     action: str | None,
     reward: str | None,
-    looks: str | None,
+    acquisition: str | None,
     order: str | None,
     propensity: str | None,
 ) -> Roles:
     """What each column is for: as said, or else by its name."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem must be a Problem, got {problem!r}")
-    if looks not in (None, "at once", "in order"):
-        raise OptionError(f"looks must be 'at once' or 'in order', got {looks!r}")
+    if acquisition not in (None, "simultaneous", "sequential"):
+        raise OptionError(f"acquisition must be 'simultaneous' or 'sequential', got {acquisition!r}")
     names = [o.name for o in problem.observations]
     free = [column for column in found if column not in names]
 
@@ -76,14 +75,14 @@ def roles_of(
             raise OptionError(f"{name}={given!r} is an observation of the problem")
     roles = _complete(problem, free, rewards, label, (action, reward))
     if roles is not None:
-        for what, said in (("looks", looks), ("order", order), ("propensity", propensity)):
+        for what, said in (("acquisition", acquisition), ("order", order), ("propensity", propensity)):
             if said is not None:
                 raise OptionError(
                     f"{what}={said!r} is of logged decisions, but rewards of every action, or a "
                     "label, make these complete records"
                 )
     else:
-        roles = _decided(problem, found, free, (action, reward, order, propensity), looks)
+        roles = _decided(problem, found, free, (action, reward, order, propensity), acquisition)
     ordered = sorted(problem.observations, key=lambda o: o.given)
     roles = roles._replace(observations=tuple(o.name for o in ordered))
     for column in roles.columns:
@@ -128,7 +127,7 @@ def _decided(
     found: Sequence[str],
     free: Sequence[str],
     given: tuple[str | None, str | None, str | None, str | None],
-    looks: str | None,
+    acquisition: str | None,
 ) -> Roles:
     """Logged decisions, with columns that are called what they are."""
     names = ("action", "reward", "order", "propensity")
@@ -143,15 +142,15 @@ def _decided(
             f"column}}, or columns named {wanted}; or label=) nor what was done and what that "
             f"earned (action= and reward=); its columns are: {', '.join(map(str, found))}"
         )
-    if looks == "at once":
+    if acquisition == "simultaneous":
         if given[2] is not None:
-            raise OptionError(f"order={order!r} is of looks='in order', got looks={looks!r}")
+            raise OptionError(f"order={order!r} is of acquisition='sequential', got acquisition={acquisition!r}")
         order = None
-    elif looks == "in order" and order is None:
+    elif acquisition == "sequential" and order is None:
         raise TableError(
-            "looks='in order' needs order=, the column with the names in the order in which they "
+            "acquisition='sequential' needs order=, the column with the names in the order in which they "
             "were looked at"
         )
-    chosen: Looks | None = "at once" if looks == "at once" else None
-    chosen = chosen if order is None else "in order"
+    chosen: AcquisitionName | None = "simultaneous" if acquisition == "simultaneous" else None
+    chosen = chosen if order is None else "sequential"
     return Roles("logged decisions", (), {}, None, action, reward, chosen, order, propensity)

@@ -18,7 +18,7 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import ModelError
 from askwise.estimation.models import Model
 from askwise.logs.counting import Decisions, count_decisions
-from askwise.logs.roles import Looks
+from askwise.logs.roles import 
 from askwise.logs.walks import Walks
 from askwise.policy import Policy
 
@@ -66,10 +66,10 @@ def values_of_model(policy: Policy, model: Model) -> Values:
     )
 
 
-def values_of_log(policy: Policy, decisions: Decisions, looks: Looks) -> Values:
+def values_of_log(policy: Policy, decisions: Decisions, acquisition: AcquisitionName) -> Values:
     """By the counters of a part of the log, with one imagined case of the average in each state."""
     lattice = policy.lattice
-    statistics = count_decisions(lattice, decisions, looks)
+    statistics = count_decisions(lattice, decisions, acquisition)
     counts, sums = statistics.action_counts, statistics.reward_sums
     mean = float(sums.sum()) * UNIT / max(1, int(counts.sum()))
     by_action = (sums.sum(axis=0) * UNIT + mean) / (counts.sum(axis=0) + 1)
@@ -81,7 +81,7 @@ def values_of_log(policy: Policy, decisions: Decisions, looks: Looks) -> Values:
         return earned / (float(counts[row, action]) + 1)
 
     def weights(state: int, look: int) -> Floats:
-        came = _came(statistics, looks, state, look)
+        came = _came(statistics, acquisition, state, look)
         weight: Floats = came + shares[look]
         return weight
 
@@ -97,12 +97,12 @@ def _shares(decisions: Decisions, i: int, outcomes: int) -> Floats:
     return shares
 
 
-def _came(statistics: Statistics, looks: Looks, state: int, look: int) -> Integers:
+def _came(statistics: Statistics, acquisition: AcquisitionName, state: int, look: int) -> Integers:
     """The counts that p̂ of the outcomes of a look is proportional to."""
     lattice = statistics.lattice
     rows = statistics.rows_of(np.array(lattice.children(state, look), np.int64))
     slot = lattice.step(lattice.subset_of(state), look).slot
-    by_row = statistics.visits if looks == "at once" else statistics.transitions[:, slot]
+    by_row = statistics.visits if acquisition == "simultaneous" else statistics.transitions[:, slot]
     came: Integers = by_row[rows]
     return came
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from askwise._support.typing import Floats, Integers
 from askwise.logs.counting import Decisions
-from askwise.logs.roles import Looks
+from askwise.logs.roles import 
 from askwise.policy import Policy
 from askwise.states import Lattice
 
@@ -51,16 +51,16 @@ class _Walk(NamedTuple):
     spent: float
 
 
-def walks_of(policy: Policy, decisions: Decisions, looks: Looks | None) -> Walks:
-    """The policy beside each row. `looks` is None if every row saw everything."""
+def walks_of(policy: Policy, decisions: Decisions, acquisition: AcquisitionName | None) -> Walks:
+    """The policy beside each row. `acquisition` is None if every row saw everything."""
     keyed = np.column_stack([decisions.digits, decisions.actions, decisions.orders])
     _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     walks = []
     for row in first.tolist():
         digits, action = decisions.digits[row].tolist(), int(decisions.actions[row])
-        if looks is None:
+        if acquisition is None:
             walks.append(_walk_known(policy, digits, action))
-        elif looks == "at once":
+        elif acquisition == "simultaneous":
             walks.append(_walk_set(policy, digits, action))
         else:
             order = decisions.distinct[int(decisions.orders[row])]

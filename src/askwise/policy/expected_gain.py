@@ -5,34 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
-from askwise.policy.exploration import (
-    TryingPolicy,
-    TryingSequentialPolicy,
-    TryingSimultaneousPolicy,
-)
+from askwise.policy.exploration import PathExploration, SetExploration
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, SetTable
 from askwise.states import Lattice
 
 
-def expected_gain(policy: TryingPolicy, probability: Floats, reward: Floats) -> float:
+def expected_gain(policy: Policy, probability: Floats, reward: Floats) -> float:
     """By p(ψ) and r(a, ψ) at [ψ, a]; exact, if they average out."""
-    lattice, tries = policy.lattice, policy.tries
+    lattice, table, exploration = policy.lattice, policy.table, policy.exploration
     every = np.arange(lattice.size)
-    acting = (1 - tries.dare) * reward[every, policy.actions]
-    acting += tries.dare * reward[every, tries.daring]
+    if exploration is None:
+        kind = PathExploration if isinstance(table, PathTable) else SetExploration
+        exploration = kind.none(lattice)
+    assert isinstance(exploration, PathExploration | SetExploration)
+    other = exploration.action_probability
+    acting = (1 - other) * reward[every, table.actions]
+    acting += other * reward[every, exploration.other_action]
     acting *= lattice.problem.reward_value
     spent = lattice.costs_of(every)
-    if isinstance(policy, TryingSequentialPolicy):
-        worth = _by_paths(policy, probability, acting, spent)
+    if isinstance(exploration, PathExploration):
+        assert isinstance(table, PathTable)
+        worth = _by_paths(table, exploration, probability, acting, spent)
     else:
-        worth = _by_sets(policy, probability, acting - spent)
+        assert isinstance(table, SetTable)
+        worth = _by_sets(table, exploration, probability, acting - spent)
     return float(probability[: lattice.contexts] @ worth)
 
 
 def _by_paths(
-    policy: TryingSequentialPolicy, probability: Floats, acting: Floats, spent: Floats
+    table: PathTable,
+    exploration: PathExploration,
+    probability: Floats,
+    acting: Floats,
+    spent: Floats,
 ) -> Floats:
     """From the largest states down: what cases gain from each state on."""
-    lattice, tries = policy.lattice, policy.tries
+    lattice = table.lattice
     worth = acting.copy()
     for subset in reversed(range(lattice.subsets)):
         members, states = lattice.members(subset), lattice.states(subset)
@@ -45,12 +54,12 @@ def _by_paths(
             if i not in members
         }
         any_one: Floats = np.mean(list(looks.values()), axis=0)
-        trying, following = any_one.copy(), policy.following[here]
+        trying, following = any_one.copy(), table.look[here]
         stops = following < 0
         for i, after in looks.items():
-            likes = tries.favourite[here] == i
+            likes = exploration.other_look[here] == i
             trying[likes] = 0.5 * (after + any_one)[likes]
-        chance = tries.chance[here]
+        chance = exploration.look_probability[here]
         worth[here][stops] = ((1 - chance) * acting[here] + chance * trying)[stops]
         for i, after in looks.items():
             worth[here][following == i] = after[following == i]
@@ -78,9 +87,11 @@ def children_of_states(lattice: Lattice, subset: int, i: int) -> Integers:
     return below
 
 
-def _by_sets(policy: TryingSimultaneousPolicy, probability: Floats, gain: Floats) -> Floats:
+def _by_sets(
+    table: SetTable, exploration: SetExploration, probability: Floats, gain: Floats
+) -> Floats:
     """What cases gain in each context, whatever set they buy."""
-    lattice, tries, contexts = policy.lattice, policy.tries, policy.lattice.contexts
+    lattice, contexts = table.lattice, table.lattice.contexts
     came = np.maximum(probability[:contexts], 1e-300)
     worth = np.empty((lattice.subsets, contexts))
     for subset in range(lattice.subsets):
@@ -89,7 +100,7 @@ def _by_sets(policy: TryingSimultaneousPolicy, probability: Floats, gain: Floats
         total = (probability[here] * gain[here]).reshape(contexts, -1).sum(axis=1)
         worth[subset] = total / came
     every = np.arange(contexts)
-    trying = 0.5 * (worth[tries.favourite, every] + worth.mean(axis=0))
-    usual: Floats = worth[policy.sets, every]
-    found: Floats = (1 - tries.chance) * usual + tries.chance * trying
+    trying = 0.5 * (worth[exploration.other_set, every] + worth.mean(axis=0))
+    usual: Floats = worth[table.sets, every]
+    found: Floats = (1 - exploration.set_probability) * usual + exploration.set_probability * trying
     return found

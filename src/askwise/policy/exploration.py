@@ -1,237 +1,331 @@
-"""Policies that now and then try something else, by the tag of the case.
+"""What a policy tries beside what it believes best, by the tag of the case, and how likely.
 
-A policy that only does what it thinks best never learns that it is wrong. These do, with chances
-that shrink as a state becomes familiar: where they would act they may look once more (`chance`),
-and act on a less settled opinion (`daring`, with the chance `dare`). What a case tries depends on
-the tables and its tag, one random number, and on nothing else. `tree` and `evaluate` show the
-policy without its tries.
+A policy that only does what it thinks best never learns that it is wrong. One that explores does,
+with probabilities that shrink as a state becomes familiar. What a case tries depends on the tables
+and its tag, one random number, and on nothing else. `tree` and `evaluate` show the policy without
+what it explores.
+
+    PathExploration   where the policy would act, look once more, or take another action
+    SetExploration    buy another set, or take another action
+    UniformDraw       the whole policy was drawn for one case (`baselines/random_choice.py`)
+
+`tree_table.py` has the exploration of policies as trees.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH, tried, uniform
 from askwise._support.typing import Choices, Floats, Integers
-from askwise.counting import UNIT, Statistics
-from askwise.policy.policy import Path, Policy, Propensities, SequentialPolicy, SimultaneousPolicy
-from askwise.policy.propensities import one_more_look, remaining, set_chances
+from askwise.counting import MOST_STATES, UNIT, Statistics
+from askwise.errors import FileError
+from askwise.policy.propensities import one_more_look, set_propensities, uniform_draw_propensities
+from askwise.policy.tables import (
+    Array,
+    Path,
+    PathTable,
+    Propensities,
+    ReadArray,
+    SetTable,
+    Table,
+    check_choices,
+    check_looks,
+    remaining,
+)
 from askwise.states import Lattice
 
 
-class Tries(NamedTuple):
-    """What to try, and how likely."""
+class Exploration(Protocol):
+    """What a policy asks of its exploration; the table is the policy's own."""
 
-    favourite: Integers
-    """The observation to look at in each state, −1 for none; or a subset in each context, when
-    buying a set."""
-    chance: Floats
-    """How likely one looks once more in each state, or tries another set."""
-    daring: Choices
+    kind: ClassVar[str]
+    """What saved policies call it."""
+
+    def looks(self, table: Any, state: int, tag: int) -> tuple[int, ...]:
+        """What a case with that tag buys now; none means act."""
+
+    def action(self, table: Any, state: int, tag: int) -> int:
+        """What a case with that tag does when nothing more is bought."""
+
+    def propensities(
+        self, table: Any, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities | None:
+        """How likely a case took each of its steps; None if that is not known.
+
+        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        """
+
+    def header(self) -> dict[str, Any]:
+        """What `restored` has to know beside the arrays, for JSON."""
+
+    def arrays(self) -> dict[str, Array]:
+        """Its arrays by name."""
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], read: ReadArray, table: Any) -> Self:
+        """The exploration that was saved; one that cannot be is a `FileError`."""
+
+
+class _OfEveryState:
+    """What explorations with an entry for every state share; they are tuples of arrays."""
+
+    __slots__ = ()
+    other_action: Choices
+    action_probability: Floats
+
+    def action(self, table: Table, state: int, tag: int) -> int:
+        """The policy's action, or the other one."""
+        probability = self.action_probability.item(state)
+        if probability and uniform(tag, 4 * state + ACTS) < probability:
+            return self.other_action.item(state)
+        return table.actions.item(state)
+
+    def action_propensity(self, table: Table, state: int, action: int) -> float:
+        """How likely the action is, the policy's or the other one."""
+        other = self.action_probability.item(state)
+        probability = 1.0 - other if table.actions.item(state) == action else 0.0
+        return probability + other if self.other_action.item(state) == action else probability
+
+    def header(self) -> dict[str, Any]:
+        """Nothing: its arrays are as long as there are states."""
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """Its arrays by name."""
+        arrays: dict[str, Array] = self._asdict()  # type: ignore[attr-defined]
+        return arrays
+
+
+class _PathArrays(NamedTuple):
+    other_look: Integers
+    """What to look at in each state where the policy would act, −1 for anything."""
+    look_probability: Floats
+    """How likely a case looks once more in each state."""
+    other_action: Choices
     """Another action for each state."""
-    dare: Floats
+    action_probability: Floats
     """How likely it is taken."""
 
 
-class TryingSequentialPolicy(SequentialPolicy):
-    """Buys one after the other, and now and then one more."""
+class PathExploration(_OfEveryState, _PathArrays):
+    """Where the policy would act, a case may look once more, and may take another action."""
 
-    def __init__(
-        self,
-        lattice: Lattice,
-        following: Choices,
-        actions: Choices,
-        values: Floats,
-        tries: Tries,
-        frequency: Floats | None = None,
-    ) -> None:
-        super().__init__(lattice, following, actions, values, frequency=frequency)
-        self.tries = tries
+    __slots__ = ()
+    kind: ClassVar[str] = "one more look"
 
-    def copy(self) -> TryingSequentialPolicy:
-        """The same policy with tables of its own."""
-        tables = (self.following.copy(), self.actions.copy(), self.values.copy())
-        return TryingSequentialPolicy(self.lattice, *tables, self.tries, self.frequency)
+    @classmethod
+    def none(cls, lattice: Lattice) -> PathExploration:
+        """Arrays of the right shape, in which nothing is tried."""
+        size = lattice.size
+        looks = np.full(size, -1, np.int64), np.zeros(size)
+        return cls(*looks, np.zeros(size, np.int16), np.zeros(size))
 
-    def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
+    def looks(self, table: PathTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        planned = self.following.item(state)
+        planned = table.look.item(state)
         if planned >= 0:
             return (planned,)
-        tries = self.tries
-        chance = tries.chance.item(state)
-        if not chance:  # most often, once a state is familiar
+        probability = self.look_probability.item(state)
+        if not probability:  # most often, once a state is familiar
             return ()
-        i = tried(uniform(tag, 4 * state + LOOKS), chance, tries.favourite.item(state))
+        i = tried(uniform(tag, 4 * state + LOOKS), probability, self.other_look.item(state))
         if i == ANY:
-            known = self.lattice.domain(state)
-            unknown = [i for i in range(self.lattice.buyable) if i not in known]
+            known = table.lattice.domain(state)
+            unknown = [i for i in range(table.lattice.buyable) if i not in known]
             i = unknown[int(uniform(tag, 4 * state + WHICH) * len(unknown))]
         return () if i == STOP else (i,)
 
-    def action_in_case(self, state: int, tag: int) -> int:
-        """The action of a case with that tag."""
-        return _action(self, state, tag)
-
-    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+    def propensities(
+        self, table: PathTable, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities:
         """Of each look, then of stopping and the action; now, since the tables are large."""
-        steps, state, planned = [], start, self.following.item
+        steps, state, planned = [], start, table.look.item
         for i, reached in path:
-            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
+            steps.append(1.0 if planned(state) == i else self._probability_of(table, state, i))
             state = reached
         if looks:
             i = looks[0]
-            steps.append(1.0 if planned(state) == i else self._chance_of(state, i))
+            steps.append(1.0 if planned(state) == i else self._probability_of(table, state, i))
         if action >= 0:
-            stops = 1.0 - self.tries.chance.item(state) if planned(state) < 0 else 0.0
-            steps.append(stops * _chance(self, state, action))
+            stops = 1.0 - self.look_probability.item(state) if planned(state) < 0 else 0.0
+            steps.append(stops * self.action_propensity(table, state, action))
         return tuple(steps)
 
-    def _chance_of(self, state: int, i: int) -> float:
+    def _probability_of(self, table: PathTable, state: int, i: int) -> float:
         """Of looking at i, which is not what the policy itself would do."""
-        if self.following.item(state) >= 0:
+        if table.look.item(state) >= 0:
             return 0.0
-        chance, favourite = self.tries.chance.item(state), self.tries.favourite.item(state)
-        unknown = self.lattice.buyable - len(self.lattice.domain(state))
-        return one_more_look(i, chance, favourite, unknown)
+        unknown = table.lattice.buyable - len(table.lattice.domain(state))
+        probability, other = self.look_probability.item(state), self.other_look.item(state)
+        return one_more_look(i, probability, other, unknown)
 
     def run(
-        self, statistics: Statistics, tags: Integers, values: Choices, rewards: Floats
+        self,
+        table: PathTable,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
         from askwise._kernels.learners.explored_runs import run_trying_sequential
 
-        states, actions = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
-        run_trying_sequential(
-            self.lattice.layout,
-            self.following,
-            self.actions,
-            *self.tries,
-            tags,
-            values,
-            rewards,
-            UNIT,
-            statistics.counters,
-            states,
-            actions,
-        )
-        return states, actions
+        out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
+        plan = (table.lattice.layout, table.look, table.actions, *self)
+        run_trying_sequential(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
+        return out
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, table: PathTable
+    ) -> PathExploration:
+        """The exploration that was saved; one that cannot be is a `FileError`."""
+        lattice = table.lattice
+        found = cls(**_read(read, cls.none(_of_a_size(lattice, table))._asdict()))
+        _check_probabilities(found.look_probability, found.action_probability)
+        check_choices("other_action", found.other_action, 0, len(lattice.problem.actions))
+        check_choices("other_look", found.other_look, -1, lattice.buyable)
+        states = np.arange(lattice.size)
+        check_looks(lattice, states, found.other_look)
+        anything = lattice.buyable  # a look at what no state knows
+        check_looks(lattice, states, np.where(found.look_probability > 0, anything, -1))
+        return found
 
 
-class TryingSimultaneousPolicy(SimultaneousPolicy):
-    """Buys a set at once, and now and then another one."""
+class _SetArrays(NamedTuple):
+    other_set: Integers
+    """Another subset in each context."""
+    set_probability: Floats
+    """How likely a case buys another set, that one or any."""
+    other_action: Choices
+    """Another action for each state."""
+    action_probability: Floats
+    """How likely it is taken."""
 
-    def __init__(
-        self,
-        lattice: Lattice,
-        sets: Integers,
-        actions: Choices,
-        values: Floats,
-        tries: Tries,
-        frequency: Floats | None = None,
-    ) -> None:
-        super().__init__(lattice, sets, actions, values, frequency=frequency)
-        self.tries = tries
 
-    def copy(self) -> TryingSimultaneousPolicy:
-        """The same policy with tables of its own."""
-        tables = (self.sets.copy(), self.actions.copy(), self.values.copy())
-        return TryingSimultaneousPolicy(self.lattice, *tables, self.tries, self.frequency)
+class SetExploration(_OfEveryState, _SetArrays):
+    """A case may buy another set, and may take another action."""
 
-    def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
+    __slots__ = ()
+    kind: ClassVar[str] = "another set"
+
+    @classmethod
+    def none(cls, lattice: Lattice) -> SetExploration:
+        """Arrays of the right shape, in which nothing is tried."""
+        sets = np.zeros(lattice.contexts, np.int64), np.zeros(lattice.contexts)
+        return cls(*sets, np.zeros(lattice.size, np.int16), np.zeros(lattice.size))
+
+    def looks(self, table: SetTable, state: int, tag: int) -> tuple[int, ...]:
         """What of the case's set is not known yet."""
-        lattice, tries = self.lattice, self.tries
+        lattice = table.lattice
         context = lattice.context(state)
-        chance, favourite = tries.chance.item(context), tries.favourite.item(context)
-        subset = tried(uniform(tag, LOOKS), chance, favourite)
+        probability, other = self.set_probability.item(context), self.other_set.item(context)
+        subset = tried(uniform(tag, LOOKS), probability, other)
         if subset == STOP:
-            subset = self.sets.item(context)
+            subset = table.sets.item(context)
         elif subset == ANY:
             subset = int(uniform(tag, WHICH) * lattice.subsets)
         return remaining(lattice, lattice.members(subset), lattice.domain(state))
 
-    def action_in_case(self, state: int, tag: int) -> int:
-        """The action of a case with that tag."""
-        return _action(self, state, tag)
-
-    def chances(self, start: int, path: Path, looks: tuple[int, ...], action: int) -> Propensities:
+    def propensities(
+        self, table: SetTable, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities:
         """Of the set, then of the action; no table is needed later, but a few of their cells."""
-        context = self.lattice.context(start) if self.lattice.contexts > 1 else 0
-        sets = (self.sets.item(context), self.tries.favourite.item(context))
-        acts = _chance(self, path[-1][1] if path else start, action)
-        cells = (*sets, self.tries.chance.item(context), acts)
-        return partial(set_chances, self.lattice, start, path, looks, action, *cells)
+        lattice = table.lattice
+        context = lattice.context(start) if lattice.contexts > 1 else 0
+        sets = (table.sets.item(context), self.other_set.item(context))
+        acts = self.action_propensity(table, path[-1][1] if path else start, action)
+        cells = (*sets, self.set_probability.item(context), acts)
+        return partial(set_propensities, lattice, start, path, looks, action, *cells)
 
     def run(
-        self, statistics: Statistics, tags: Integers, values: Choices, rewards: Floats
+        self,
+        table: SetTable,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
         from askwise._kernels.learners.explored_runs import run_trying_simultaneous
 
-        states, actions = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
-        run_trying_simultaneous(
-            self.lattice.layout,
-            self.sets,
-            self.actions,
-            *self.tries,
-            tags,
-            values,
-            rewards,
-            UNIT,
-            statistics.counters,
-            states,
-            actions,
-        )
-        return states, actions
+        out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
+        plan = (table.lattice.layout, table.sets, table.actions, *self)
+        run_trying_simultaneous(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
+        return out
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, table: SetTable
+    ) -> SetExploration:
+        """The exploration that was saved; one that cannot be is a `FileError`."""
+        lattice = table.lattice
+        found = cls(**_read(read, cls.none(_of_a_size(lattice, table))._asdict()))
+        _check_probabilities(found.set_probability, found.action_probability)
+        check_choices("other_action", found.other_action, 0, len(lattice.problem.actions))
+        check_choices("other_set", found.other_set, 0, lattice.subsets)
+        return found
 
 
-TryingPolicy = TryingSequentialPolicy | TryingSimultaneousPolicy
+TableExploration = PathExploration | SetExploration
 
 
-def with_tries(policy: Policy, tries: Tries) -> TryingPolicy:
-    """The same policy, and what it tries beside."""
-    for array in tries:
+class UniformDraw:
+    """The policy was drawn evenly for one case: its propensities are those of the draw."""
+
+    kind: ClassVar[str] = "uniform draw"
+
+    def looks(self, table: SetTable, state: int, tag: int) -> tuple[int, ...]:
+        """What the policy says: it was drawn already."""
+        return table.looks(state)
+
+    def action(self, table: SetTable, state: int, tag: int) -> int:
+        """What the policy says: it was drawn already."""
+        return table.act(state)
+
+    def propensities(
+        self, table: SetTable, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities:
+        """Of the set, then of the action, before the policy was drawn."""
+        return partial(uniform_draw_propensities, table.lattice, start, path, looks, action)
+
+    def header(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """None."""
+        return {}
+
+    @classmethod
+    def restored(cls, header: Mapping[str, Any], read: ReadArray, table: SetTable) -> UniformDraw:
+        """The same again."""
+        return cls()
+
+
+def frozen(exploration: TableExploration) -> TableExploration:
+    """The exploration, whose arrays cannot be changed any more."""
+    for array in exploration:
         array.setflags(write=False)
-    lattice, actions, values = policy.lattice, policy.actions, policy.values
-    if isinstance(policy, SequentialPolicy):
-        return TryingSequentialPolicy(
-            lattice, policy.following, actions, values, tries, policy.frequency
-        )
-    assert isinstance(policy, SimultaneousPolicy)
-    tables = (policy.sets, actions, values)
-    return TryingSimultaneousPolicy(lattice, *tables, tries, policy.frequency)
+    return exploration
 
 
-def no_tries(policy: Policy) -> TryingPolicy:
-    """The same policy, which does not try anything."""
-    one_by_one = isinstance(policy, SequentialPolicy)
-    return with_tries(policy, empty_tries(policy.lattice, one_by_one=one_by_one))
+def _of_a_size(lattice: Lattice, table: Table) -> Lattice:
+    """The lattice, if arrays of its size can be held and the table has as many rows."""
+    if lattice.size > MOST_STATES or len(table.actions) != lattice.size:
+        raise FileError("a policy explores in more states than there can be")
+    return lattice
 
 
-def empty_tries(lattice: Lattice, *, one_by_one: bool) -> Tries:
-    """Tables of the right shape, in which nothing is tried."""
-    places = lattice.size if one_by_one else lattice.contexts
-    return Tries(
-        favourite=np.full(places, -1 if one_by_one else 0, np.int64),
-        chance=np.zeros(places),
-        daring=np.zeros(lattice.size, np.int16),
-        dare=np.zeros(lattice.size),
-    )
+def _read(read: ReadArray, like: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: read(name, array.shape, array.dtype) for name, array in like.items()}
 
 
-def _action(policy: TryingPolicy, state: int, tag: int) -> int:
-    dare = policy.tries.dare.item(state)
-    if dare and uniform(tag, 4 * state + ACTS) < dare:
-        return policy.tries.daring.item(state)
-    return policy.actions.item(state)
-
-
-def _chance(policy: TryingPolicy, state: int, action: int) -> float:
-    """Of the action: the daring one with the chance `dare`, else the policy's."""
-    tries = policy.tries
-    dare = tries.dare.item(state)
-    chance = 1.0 - dare if policy.actions.item(state) == action else 0.0
-    return chance + dare if tries.daring.item(state) == action else chance
+def _check_probabilities(*probabilities: Floats) -> None:
+    if not all(((x >= 0) & (x <= 1)).all() for x in probabilities):  # not a number is neither
+        raise FileError("a policy's probabilities are not all from 0 to 1")

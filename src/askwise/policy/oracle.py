@@ -14,14 +14,13 @@ from askwise.estimation.evidence import HAIR, Beliefs
 from askwise.estimation.models import Model
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
-from askwise.policy.policy import SequentialPolicy, SimultaneousPolicy
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, SetTable
 from askwise.problem import Value
 from askwise.states import Lattice
 
 
-def simultaneous(
-    model: Model, *, known: Mapping[str, Value | None] | None = None
-) -> SimultaneousPolicy:
+def simultaneous(model: Model, *, known: Mapping[str, Value | None] | None = None) -> Policy:
     """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m.
 
     With `known` it is the best for a case in which that is given and on file, for nothing: its
@@ -32,13 +31,13 @@ def simultaneous(
         return best_set(truth.lattice, truth)
     start = truth.lattice.index(known)
     lattice = truth.lattice.priced({}, truth.lattice.domain(start))
-    estimates = truth.estimates(slots=True)
+    estimates = truth.estimates("sequential")  # from what is on file, p is by slot
     plan = plan_set_from(lattice, estimates, start, margin=_margin(lattice))
-    tables = (plan.sets, estimates.action, plan.values)
-    return SimultaneousPolicy(lattice, *tables, frequency=_frequency(truth))
+    table = SetTable(lattice, plan.sets, estimates.action, plan.values)
+    return Policy(table, frequency=_frequency(truth))
 
 
-def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
+def fixed(model: Model, observations: Sequence[str]) -> Policy:
     """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
     if isinstance(observations, str):
         raise ModelError(f"observations must be a list of names, got {observations!r}")
@@ -49,11 +48,11 @@ def fixed(model: Model, observations: Sequence[str]) -> SimultaneousPolicy:
         raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
     sets = np.full(lattice.contexts, lattice.subset(chosen))
     best = best_set(lattice, truth)
-    tables = (sets, best.actions, best.values)
-    return SimultaneousPolicy(lattice, *tables, frequency=best.frequency).rests_on(lambda: truth)
+    table = SetTable(lattice, sets, best.actions, best.values)
+    return Policy(table, frequency=best.frequency).rests_on(lambda: truth)
 
 
-def sequential(model: Model) -> SequentialPolicy:
+def sequential(model: Model) -> Policy:
     """π* = (g*, h*), the best way to look one by one; its value is F*_0.
 
     >>> from askwise import Model, Observation, Problem
@@ -79,30 +78,28 @@ def sequential(model: Model) -> SequentialPolicy:
     return best_path(truth.lattice, truth)
 
 
-def best_set(lattice: Lattice, beliefs: Beliefs) -> SimultaneousPolicy:
+def best_set(lattice: Lattice, beliefs: Beliefs) -> Policy:
     """The best set at the prices of a lattice, if what is believed is true."""
-    estimates, margin = beliefs.estimates(slots=False), _margin(lattice)
+    estimates, margin = beliefs.estimates("simultaneous"), _margin(lattice)
     if beliefs.averages_out:
         plan = plan_simultaneous(lattice, estimates, margin=margin)
     else:
         plan = plan_sets_by_advantage(lattice, beliefs.probability, beliefs.relied(), margin=margin)
-    tables = (plan.sets, estimates.action, plan.values)
-    policy = SimultaneousPolicy(lattice, *tables, frequency=_frequency(beliefs))
-    return policy.rests_on(lambda: beliefs)
+    table = SetTable(lattice, plan.sets, estimates.action, plan.values)
+    return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
 
 
-def best_path(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
+def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
     """The best way to look one by one, likewise."""
-    estimates, margin = beliefs.estimates(slots=True), _margin(lattice)
+    estimates, margin = beliefs.estimates("sequential"), _margin(lattice)
     if beliefs.averages_out:
         plan = plan_sequential(lattice, estimates, margin=margin)
     else:
         plan = plan_paths_by_advantage(
             lattice, beliefs.probability, beliefs.relied(), margin=margin
         )
-    tables = (plan.next, estimates.action, plan.values)
-    policy = SequentialPolicy(lattice, *tables, frequency=_frequency(beliefs))
-    return policy.rests_on(lambda: beliefs)
+    table = PathTable(lattice, plan.next, estimates.action, plan.values)
+    return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
 
 
 def _margin(lattice: Lattice) -> float:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askwise._support.typing import Choices, Floats, Integers
-from askwise.policy.policy import Path
+from askwise.policy.tables import Path, remaining
 from askwise.states import Lattice
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
@@ -40,14 +40,6 @@ def one_more_look(i: int, chance: float, favourite: int, unknown: int) -> float:
     if favourite < 0:
         return chance / unknown
     return 0.5 * chance * ((i == favourite) + 1.0 / unknown)
-
-
-def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
-    """What a case that is to buy a set, in ascending order, and knows something still looks at."""
-    if not known:
-        return bought
-    rest = tuple(i for i in bought if i not in known)
-    return rest[: lattice.m - len(known)]
 
 
 def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
@@ -82,7 +74,7 @@ def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> 
     return sum(i not in known for i in range(last + 1, lattice.buyable))
 
 
-def random_chances(
+def uniform_draw_propensities(
     lattice: Lattice, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
     """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first."""
@@ -112,7 +104,7 @@ def ratio(after: float, before: float) -> float:
     return after / before if before > 0 else 0.0
 
 
-def set_chances(
+def set_propensities(
     lattice: Lattice,
     start: int,
     path: Path,
@@ -134,7 +126,7 @@ def set_chances(
     return of_set(bought, taken, acts, action)
 
 
-class Suspects:
+class Hypotheses:
     """What a case under a tree may be up to: P(h, all it did so far) for each h.
 
     Just to follow the tree, or to try single looks after it, or one of the pairs before it.
@@ -153,7 +145,10 @@ class Suspects:
 
     def looked(self, lattice: Lattice, state: int, i: int) -> None:
         """In that state it looked at i, or (−1) at nothing more; as in `next_look`."""
-        known, said = lattice.domain(state), int(self.tree.look[node_in(lattice, self.tree, state)])
+        known, said = (
+            lattice.domain(state),
+            int(self.tree.look[node_in(lattice, self.tree.look, self.tree.child, state)]),
+        )
         if len(known) == lattice.m:
             return
         self.follow *= said == i
@@ -180,49 +175,51 @@ class Suspects:
         """In that state it took the action; as in `action_of`."""
         from askwise._kernels.policy.tree_cases import RANDOM_ACTIONS
 
-        said = int(self.tree.action[node_in(lattice, self.tree, state)]) == action
+        said = (
+            int(self.tree.action[node_in(lattice, self.tree.look, self.tree.child, state)])
+            == action
+        )
         trying = RANDOM_ACTIONS / len(lattice.problem.actions) + (1.0 - RANDOM_ACTIONS) * said
         self.follow *= said
         self.singles *= trying
         self.pairs *= trying
 
 
-def node_in(lattice: Lattice, tree: Tree, state: int) -> int:
-    """The node that what is known in a state leads to."""
+def node_in(lattice: Lattice, look: Choices, child: Integers, state: int) -> int:
+    """The node of a tree that what is known in a state leads to."""
     known, node = dict(lattice.digits(state)), 0
-    look: Choices = tree.look
-    while int(look[node]) in known:
-        node = int(tree.child[node, known[int(look[node])]])
+    while (i := look.item(node)) in known:
+        node = child.item(node, known[i])
     return node
 
 
-def tree_chances(
+def tree_propensities(
     lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
     """Of a case that buys one after the other as a tree says, and now and then something else."""
-    suspects, state, totals = Suspects(tree), start, [1.0]
+    hypotheses, state, totals = Hypotheses(tree), start, [1.0]
     for i, reached in (*path, *((i, state) for i in looks)):
-        suspects.looked(lattice, state, i)
-        totals.append(suspects.total)
+        hypotheses.looked(lattice, state, i)
+        totals.append(hypotheses.total)
         state = reached
     if action >= 0:
-        suspects.looked(lattice, state, -1)
-        suspects.acted(lattice, state, action)
-        totals.append(suspects.total)
+        hypotheses.looked(lattice, state, -1)
+        hypotheses.acted(lattice, state, action)
+        totals.append(hypotheses.total)
     return tuple(ratio(after, before) for before, after in pairwise(totals))
 
 
-def blind_tree_chances(
+def set_tree_propensities(
     lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
     """Of a case that buys at once what a tree says, and now and then another set."""
     bought, base = decided(path, looks), []
-    node = node_in(lattice, tree, lattice.context(start))
+    node = node_in(lattice, tree.look, tree.child, lattice.context(start))
     while tree.look[node] >= 0:
         base.append(int(tree.look[node]))
         node = int(tree.child[node, 0])  # no value that is bought changes what is bought
-    suspects = Suspects(tree)
-    suspects.chose(lattice, start, base, bought)
-    chance = suspects.total
-    suspects.acted(lattice, path[-1][1] if path else start, action)
-    return of_set(bought, chance, ratio(suspects.total, chance), action)
+    hypotheses = Hypotheses(tree)
+    hypotheses.chose(lattice, start, base, bought)
+    chance = hypotheses.total
+    hypotheses.acted(lattice, path[-1][1] if path else start, action)
+    return of_set(bought, chance, ratio(hypotheses.total, chance), action)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from askwise.reproduction.drawing import MUTED, REFERENCE, SERIES, SIZE, Look, blank, looks
 from askwise.reproduction.labels import End, label_ends, room
 from askwise.reproduction.statistics import Estimate
-from askwise.reproduction.summary import Plan, Summary, display
+from askwise.reproduction.summary import Summary, display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PRICE = "Price of one observation"
 MANY_PRICES = 12
-ORACLES: tuple[tuple[Plan, str, str], ...] = (
+ORACLES: tuple[tuple[AcquisitionName, str, str], ...] = (
     ("sequential", "Sequential oracle", SERIES[0]),
     ("simultaneous", "Simultaneous oracle", SERIES[1]),
 )

@@ -8,7 +8,6 @@ from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
 from askwise.reproduction.statistics import Estimate, estimate
 
 NAMES = {"sim-oos": "Sim-OOS", "seq-oos": "Seq-OOS", "contextual-ucb": "Contextual-UCB"}
-Plan = Literal["simultaneous", "sequential"]
 
 
 def display(learner: str) -> str:
@@ -44,7 +43,7 @@ class Summary:
         return sorted({cell.cost for cell in self.cells})
 
     @cached_property
-    def _plans(self) -> dict[str, Plan]:
+    def _plans(self) -> dict[str, AcquisitionName]:
         return {name: self._nearest(name) for name in self.learners}
 
     @cached_property
@@ -77,7 +76,7 @@ class Summary:
         middle = between[len(between) // 2] if between else self.prices[len(self.prices) // 2]
         return sorted(ends | {middle})
 
-    def plan(self, learner: str) -> Plan:
+    def plan(self, learner: str) -> AcquisitionName:
         """How it buys, that is, the oracle its regret was counted against."""
         return self._plans[learner]
 
@@ -93,12 +92,12 @@ class Summary:
         """The oracles at this price."""
         return self.oracles[price]
 
-    def best(self, plan: Plan, price: float) -> float:
+    def best(self, plan: AcquisitionName, price: float) -> float:
         """The oracle's gain."""
         oracle = self.oracles[price]
         return oracle.sequential if plan == "sequential" else oracle.simultaneous
 
-    def ideal(self, plan: Plan, price: float) -> dict[str, float]:
+    def ideal(self, plan: AcquisitionName, price: float) -> dict[str, float]:
         """What the oracle buys, in shares of the cases."""
         oracle = self.oracles[price]
         return oracle.bought_sequential if plan == "sequential" else oracle.bought_simultaneous
@@ -145,9 +144,9 @@ class Summary:
         cells = [cell for cell in self.cells if cell.learner == learner]
         return all(cell.rounds <= max(1, cell.steps // 2) for cell in cells)
 
-    def _nearest(self, learner: str) -> Plan:
+    def _nearest(self, learner: str) -> AcquisitionName:
         """A learner may buy either way, by its options; but regret + gains = cases × the oracle."""
-        off: dict[Plan, float] = {"simultaneous": 0.0, "sequential": 0.0}
+        off: dict[AcquisitionName, float] = {"simultaneous": 0.0, "sequential": 0.0}
         for cell in self.cells:
             if cell.learner == learner and cell.curve and cell.curve[-1][0] == cell.steps:
                 against = cell.gain + cell.curve[-1][1] / cell.steps

@@ -43,7 +43,7 @@ class Tree(NamedTuple):
     """(n, 2): pairs worth trying, as often as they are."""
     explore: float
     """The share of the cases that try something."""
-    blind: bool
+    is_set: bool
     """Whether the tree looks at a set chosen beforehand (simultaneous)."""
 
 
@@ -99,7 +99,7 @@ def next_look(layout: Layout, tree: Tree, tag: int, kind: int, node: int, subset
 
 @bare
 def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -> int:
-    """The subset that a case knows in the end under a blind tree, if it knows this one before.
+    """The subset that a case knows in the end under a tree of sets, if it knows this one before.
 
     No value that is bought changes what is bought.
     """
@@ -149,7 +149,7 @@ def decide(
         first_two = kind == PAIR_FIRST and level < 2
         if first_two or tree.look[node] != i:
             tallies.tried[i] += 1
-        if first_two or level == 0 or tree.blind:
+        if first_two or level == 0 or tree.is_set:
             tallies.marginal[i, values[t, i]] += 1
         state = first + values[t, i] * stride
         subset = union

@@ -1,0 +1,356 @@
+"""How observations are bought: a set at once (simultaneous), or one after the other (sequential).
+
+An acquisition says what may be counted of a case, which planner finds the best policy, and which
+compiled loop follows it. There are two, in `ACQUISITIONS` by their names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from askwise._kernels.radii import Schedule
+from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
+from askwise.counting import UNIT, Statistics
+from askwise.errors import OptionError
+from askwise.estimation.cautious import cautious_rewards
+from askwise.estimation.estimates import Estimates
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
+from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
+from askwise.planning.incremental import (
+    IncrementalPlanner,
+    SequentialPlanner,
+    SimultaneousPlanner,
+)
+from askwise.planning.trees import follow_sets
+from askwise.policy.exploration import PathExploration, SetExploration
+from askwise.policy.oracle import best_path, best_set
+from askwise.policy.policy import Policy
+from askwise.policy.tables import Path, PathTable, RowOf, SetTable
+from askwise.states import Lattice
+
+Pairs = list[tuple[int, int]]
+"""(state, choice) pairs that were counted; a choice is an action, or looking at i as −1 − i."""
+
+
+class Course(Protocol):
+    """What a case has seen so far."""
+
+    start: int
+    state_index: int
+    subset: int
+
+    @property
+    def path(self) -> Path:
+        """What was bought, in order: (observation, the state it led to)."""
+
+    @property
+    def lattice(self) -> Lattice:
+        """The states that it can be in."""
+
+
+class Batch(NamedTuple):
+    """Cases to run through, and where to write what was done in them."""
+
+    values: Choices
+    rewards: Floats
+    state: Integers
+    action: Choices
+    start: int
+
+
+class Acquisition(Protocol):
+    """What differs between buying a set at once and one after the other."""
+
+    name: AcquisitionName
+    plans_anew_for_files: bool
+    """Whether a case with something on file needs a plan of its own."""
+
+    def count(self, statistics: Statistics, case: Course) -> Pairs:
+        """Count what the case saw; returns the pairs that may end a round."""
+
+    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+        """Count what a case saw that was abandoned before it acted, as far as that is fair."""
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """The counts that p̂ is proportional to."""
+
+    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
+        """The best policy under these estimates."""
+
+    def best_by_counters(self, counted: Counted) -> Policy:
+        """The best policy among what was tried, by cautious estimates."""
+
+    def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
+        """The best policy if what is believed is true; its value is exact then."""
+
+    def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
+        """The policy that acts without looking."""
+
+    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+        """The best policy as looks one after the other, g(ψ); the estimates have one weight a state."""
+
+    def exploration(
+        self,
+        lattice: Lattice,
+        wide: Estimates,
+        came: tuple[Floats, Floats],
+        curiosity: float,
+        action_probability: Floats,
+    ) -> PathExploration | SetExploration:
+        """Look, in a world of no prices, at what tells most; act as is best in it.
+
+        `came` has how many cases came to each state and to each context, n; a case looks with
+        the probability of curiosity / √(1 + n).
+        """
+
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> IncrementalPlanner:
+        """A planner that keeps an optimistic plan up to date."""
+
+    def live_policy(self, planner: Any) -> Policy:
+        """Its plan as a policy that reads the planner's own tables: it changes with them."""
+
+    def adopt(self, planner: Any, policy: Policy) -> None:
+        """Let the planner take a policy over; its next plan comes from the counters alone."""
+
+    def run(
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+    ) -> tuple[int, bool]:
+        """Decide and count cases under the policy until they or the round are over."""
+
+
+def acquisition_of(name: object) -> Acquisition:
+    """The acquisition of that name, or an error that lists the names."""
+    if isinstance(name, str) and name in ACQUISITIONS:
+        return ACQUISITIONS[name]
+    known = " or ".join(map(repr, ACQUISITIONS))
+    raise OptionError(f"acquisition must be {known}, got {name!r}")
+
+
+def row_finder(statistics: Statistics) -> RowOf | None:
+    """How a policy finds the row of a state in tables beside these counters."""
+    return statistics.row if statistics.is_sparse else None
+
+
+def set_policy_from(lattice: Lattice, estimates: Estimates, start: int) -> Policy:
+    """The best set for a case in which `start` is on file; the weights are by slot."""
+    plan = plan_set_from(lattice, estimates, start)
+    return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
+
+
+class Simultaneous:
+    """A set at once."""
+
+    name: AcquisitionName = "simultaneous"
+    plans_anew_for_files = True
+
+    def count(self, statistics: Statistics, case: Course) -> Pairs:
+        """N(ψ) of all substates. Looks end no round."""
+        if case.start < case.lattice.contexts:
+            statistics.count_set(case.state_index, case.subset)
+        else:
+            # what is on file was chosen by others: only what came after is a fair sample
+            path = case.lattice.path(case.start, case.state_index)
+            statistics.count_path(path, case.start, case.lattice.subset_of(case.start))
+        return []
+
+    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+        """Nothing: whether the rest of the set was seen may depend on what the part showed."""
+        return []
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """N(ψ)."""
+        return statistics.visits
+
+    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
+        """The best set."""
+        plan = plan_simultaneous(lattice, estimates)
+        return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
+
+    def best_by_counters(self, counted: Counted) -> Policy:
+        """The best of the sets that were bought."""
+        statistics = counted.statistics
+        known = cautious_rewards(statistics, counted.acquisition)
+        plan = plan_seen_sets(statistics, known)
+        arrays = (plan.sets, known.action, plan.values)
+        table = SetTable(statistics.lattice, *arrays, row_finder(statistics))
+        return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
+
+    def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
+        """The best set."""
+        return best_set(lattice, beliefs)
+
+    def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
+        """The empty set."""
+        return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.parcels)))
+
+    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+        """The members of the best set in order, whatever they show."""
+        return follow_sets(lattice, plan_simultaneous(lattice, estimates).sets)
+
+    def exploration(
+        self,
+        lattice: Lattice,
+        wide: Estimates,
+        came: tuple[Floats, Floats],
+        curiosity: float,
+        action_probability: Floats,
+    ) -> SetExploration:
+        """The most telling set of each context."""
+        probability = np.minimum(1.0, curiosity / np.sqrt(1 + came[1]))
+        sets = plan_simultaneous(lattice, wide).sets
+        return SetExploration(sets, probability, wide.action, action_probability)
+
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> SimultaneousPlanner:
+        """A planner of sets."""
+        return SimultaneousPlanner(statistics, schedule, is_exact=is_exact)
+
+    def live_policy(self, planner: SimultaneousPlanner) -> Policy:
+        """The set Î, with the planner's actions."""
+        statistics, tables = planner.statistics, planner.tables
+        views = (tables.best.copy(), tables.action.view(), planner.values.view())
+        table = SetTable(statistics.lattice, *views, row_finder(statistics))
+        return Policy(table, frequency=statistics.frequency())
+
+    def adopt(self, planner: SimultaneousPlanner, policy: Policy) -> None:
+        """Copy the tables."""
+        table = policy.table
+        assert isinstance(table, SetTable)
+        planner.tables.best[:] = table.sets
+        planner.tables.action[: len(table.actions)] = table.actions
+        planner.values[:] = table.values
+
+    def run(
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+    ) -> tuple[int, bool]:
+        """The kernel for sets."""
+        from askwise._kernels.learners.runs import run_simultaneous
+
+        table = policy.table
+        assert isinstance(table, SetTable)
+        cases = (batch.values, batch.rewards, batch.start, UNIT)
+        plan, counted = (table.sets, table.actions), (statistics.counters, round, *marks)
+        layout = statistics.lattice.layout
+        return run_simultaneous(layout, *plan, *cases, *counted, batch.state, batch.action)
+
+
+class Sequential:
+    """One after the other."""
+
+    name: AcquisitionName = "sequential"
+    plans_anew_for_files = False
+
+    def count(self, statistics: Statistics, case: Course) -> Pairs:
+        """N(ψ, i, ψ') along the path."""
+        statistics.count_path(case.path, case.start, _subset_at_start(case))
+        return _pairs(case)
+
+    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+        """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
+        statistics.count_steps(case.path, case.start, _subset_at_start(case))
+        return _pairs(case)
+
+    def weight(self, statistics: Statistics) -> Integers:
+        """N(ψ, i, ψ')."""
+        return statistics.transitions
+
+    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
+        """The best next look in every state."""
+        plan = plan_sequential(lattice, estimates)
+        return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
+
+    def best_by_counters(self, counted: Counted) -> Policy:
+        """The best of the looks that were taken, in every state."""
+        statistics = counted.statistics
+        known = cautious_rewards(statistics, counted.acquisition)
+        plan = plan_seen_paths(statistics, known)
+        arrays = (plan.next, known.action, plan.values)
+        table = PathTable(statistics.lattice, *arrays, row_finder(statistics))
+        return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
+
+    def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
+        """The best next look in every state."""
+        return best_path(lattice, beliefs)
+
+    def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
+        """No look in any state."""
+        nothing = np.full(lattice.size, -1, np.int16)
+        return Policy(PathTable(lattice, nothing, actions, np.zeros(lattice.size)))
+
+    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+        """The best next look in every state."""
+        weight: Floats = np.repeat(np.asarray(estimates.weight)[:, None], lattice.m, axis=1)
+        return plan_sequential(lattice, estimates._replace(weight=weight)).next
+
+    def exploration(
+        self,
+        lattice: Lattice,
+        wide: Estimates,
+        came: tuple[Floats, Floats],
+        curiosity: float,
+        action_probability: Floats,
+    ) -> PathExploration:
+        """The most telling next look of each state."""
+        states, contexts = came
+        states[: lattice.contexts] = contexts
+        probability = np.minimum(1.0, curiosity / np.sqrt(1 + states))
+        full = lattice.layout.offsets[lattice.layout.levels[lattice.m]]
+        probability[full:] = 0.0
+        looks = plan_sequential(lattice, wide).next.astype(np.int64)
+        return PathExploration(looks, probability, wide.action, action_probability)
+
+    def planner(
+        self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
+    ) -> SequentialPlanner:
+        """A planner of paths."""
+        return SequentialPlanner(statistics, schedule, is_exact=is_exact)
+
+    def live_policy(self, planner: SequentialPlanner) -> Policy:
+        """The planner's next looks and actions."""
+        tables, statistics = planner.tables, planner.statistics
+        views = (tables.following.view(), tables.action.view(), planner.values.view())
+        table = PathTable(statistics.lattice, *views, row_finder(statistics))
+        return Policy(table, frequency=statistics.frequency())
+
+    def adopt(self, planner: SequentialPlanner, policy: Policy) -> None:
+        """Copy the tables."""
+        table = policy.table
+        assert isinstance(table, PathTable)
+        rows = len(table.actions)
+        planner.tables.following[:rows] = table.look
+        planner.tables.action[:rows] = table.actions
+        planner.values[:rows] = table.values
+
+    def run(
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+    ) -> tuple[int, bool]:
+        """The kernel for paths."""
+        from askwise._kernels.learners.runs import run_sequential
+
+        table = policy.table
+        assert isinstance(table, PathTable)
+        cases = (batch.values, batch.rewards, batch.start, UNIT)
+        plan, counted = (table.look, table.actions), (statistics.counters, round, *marks)
+        layout = statistics.lattice.layout
+        return run_sequential(layout, *plan, *cases, *counted, batch.state, batch.action)
+
+
+ACQUISITIONS: dict[str, Acquisition] = {a.name: a for a in (Sequential(), Simultaneous())}
+
+
+def _subset_at_start(case: Course) -> int:
+    return 0 if case.start < case.lattice.contexts else case.lattice.subset_of(case.start)
+
+
+def _pairs(case: Course) -> Pairs:
+    pairs, state = [], case.start
+    for observation, child in case.path:
+        pairs.append((state, -1 - observation))
+        state = child
+    return pairs

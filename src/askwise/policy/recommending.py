@@ -1,0 +1,89 @@
+"""The one policy that is recommended, by whatever is known.
+
+Plans are made with what can be relied on: rewards less one standard deviation (`Beliefs`), or lower
+bounds among what was tried (`Counted`). What is shown of them are means: the value of what is
+recommended is the gain at the root of its tree. Estimates of states by themselves need not average
+out, so two things are seen to afterwards: a look after which the same is done whatever it shows is
+not bought, and nothing is bought where buying nothing is expected to gain more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise._support.typing import Choices
+from askwise.estimation.evidence import Beliefs, Counted
+from askwise.planning.trees import without_idle_looks
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, SetTable
+from askwise.policy.trees.growing import node_of
+from askwise.states import Lattice
+
+
+def best_by(acquisition: Acquisition, evidence: Beliefs | Counted, lattice: Lattice) -> Policy:
+    """The best policy at the prices of a lattice, by what can be relied on."""
+    if isinstance(evidence, Beliefs):
+        return acquisition.best_by_beliefs(lattice, evidence)
+    return acquisition.best_by_counters(evidence.at(lattice))
+
+
+def recommended(acquisition: Acquisition, evidence: Beliefs | Counted) -> Policy:
+    """What to buy and do by all that is known of a problem."""
+    policy = best_by(acquisition, evidence, evidence.lattice)
+    table = policy.table
+    if isinstance(table, PathTable):
+        checked: PathTable | SetTable = _checked_path(table, evidence)
+    else:
+        assert isinstance(table, SetTable)
+        checked = _checked_set(table, evidence)
+    return Policy(checked, frequency=policy.frequency).recommended_by(evidence)
+
+
+def _checked_path(table: PathTable, evidence: Beliefs | Counted) -> PathTable:
+    lattice = table.lattice
+    look: Choices = table.look.copy()
+    actions: Choices = table.actions.copy()
+    if isinstance(evidence, Beliefs):
+        look[evidence.probability <= 0] = -1  # nothing is known of what never comes
+        look, actions = without_idle_looks(lattice, look, actions)
+
+    def now() -> PathTable:
+        return PathTable(lattice, look.copy(), actions.copy(), table.values, table.row_of)
+
+    policy = Policy(now())
+    stops = _where_nothing_is_better(policy, evidence)
+    look[[table.row(g) for g in stops]] = -1
+    actions[[table.row(g) for g in stops]] = [policy.act(g) for g in stops]
+    return now()
+
+
+def _checked_set(table: SetTable, evidence: Beliefs | Counted) -> SetTable:
+    lattice, sets = table.lattice, table.sets.copy()
+
+    def now() -> SetTable:
+        return SetTable(lattice, sets, table.actions, table.values, table.row_of)
+
+    if isinstance(evidence, Beliefs):
+        for context, subset in enumerate(sets.tolist()):
+            parcel = lattice.parcel(subset, context)
+            first, end = lattice.layout.parcels[parcel : parcel + 2]
+            if len(np.unique(table.actions[first:end])) == 1:
+                sets[context] = 0
+    sets[_where_nothing_is_better(Policy(now()), evidence)] = 0
+    return now()
+
+
+def _where_nothing_is_better(policy: Policy, evidence: Beliefs | Counted) -> list[int]:
+    """The contexts in which acting at once is expected to gain more than the policy."""
+    beta, found = policy.problem.reward_value, []
+    for context in range(policy.lattice.contexts):
+        if not policy.looks(context):
+            continue
+        stopped = evidence.earned(context, policy.act(context))
+        reason = node_of(policy, context, evidence).reason
+        if stopped is None or reason is None or reason.gain is None:
+            continue
+        if reason.gain < beta * stopped.mean:
+            found.append(context)
+    return found

@@ -1,0 +1,286 @@
+"""The tables of a policy: what to buy in a state, and what to do when nothing more is bought.
+
+    SetTable    π = (I, h): buy the set I at once, then take h(ψ)          (simultaneous)
+    PathTable   π = (g, h): buy g(ψ) until it is nothing, then take h(ψ)   (sequential)
+
+Both have an entry for every state, or a row for each state that was visited. `tree_table.py` has
+the third kind, a row for each node of a tree. A table is frozen; it knows how to become arrays and
+back, and refuses arrays that would lead a kernel out of its tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
+from askwise.counting import MOST_STATES, Statistics
+from askwise.errors import FileError
+from askwise.states import Lattice
+
+Array: TypeAlias = npt.NDArray[Any]
+
+RowOf: TypeAlias = Callable[[int], int]
+"""Where in the tables a state is."""
+
+Path: TypeAlias = Sequence[tuple[int, int]]
+"""What was bought, in order: (observation, the state it led to)."""
+
+Propensities: TypeAlias = tuple[float, ...] | Callable[[], tuple[float, ...]]
+"""A probability for each step, or what works them out, where that takes long and needs little."""
+
+ReadArray: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
+"""An array of a saved policy, by its name; it must have this shape and type."""
+
+
+class Table(Protocol):
+    """What a policy asks of its table. States are integers of the lattice."""
+
+    kind: ClassVar[str]
+    """What saved policies call it."""
+    lattice: Lattice
+    actions: Choices
+    """h(ψ), by row."""
+    values: Floats
+    """What the plan was made with: V̂(I) of every subset (in every context), or F̂(ψ) by row."""
+
+    @property
+    def acquisition(self) -> AcquisitionName:
+        """How it buys."""
+
+    def row(self, state: int) -> int:
+        """Where in the tables a state is."""
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """The observations to buy now; none means act."""
+
+    def act(self, state: int) -> int:
+        """h(ψ): what to do when nothing more is bought."""
+
+    def value_from(self, context: int) -> float:
+        """The expected gain that it was planned with, of cases that begin in that state."""
+
+    def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
+        """1 for every step: a table by itself leaves nothing to chance."""
+
+    def copy(self) -> Self:
+        """The same table in arrays of its own."""
+
+    def header(self, statistics: Statistics) -> dict[str, Any]:
+        """What `restored` has to know beside the arrays, for JSON."""
+
+    def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
+        """Its arrays by name, as far as they are used."""
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+    ) -> Self:
+        """The table that was saved; one that cannot be is a `FileError`."""
+
+
+class _ByState:
+    """What tables with an entry for a state share.
+
+    `row_of` finds the row of a state (`states/rows.py`); without it the tables are indexed by the
+    state itself. In a state without a row, which was never visited, the first action is taken.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self, lattice: Lattice, actions: Choices, values: Floats, row_of: RowOf | None = None
+    ) -> None:
+        for array in (actions, values):
+            array.setflags(write=False)
+        self.lattice = lattice
+        self.actions = actions
+        self.values = values
+        self.row_of = row_of
+
+    def row(self, state: int) -> int:
+        """Where in the tables a state is."""
+        if self.row_of is None:
+            return state
+        row = self.row_of(state)
+        return row if row < len(self.actions) else 0  # visited only after this was planned
+
+    def act(self, state: int) -> int:
+        """h(ψ): what to do when nothing more is bought."""
+        return self.actions.item(state if self.row_of is None else self.row(state))
+
+    def header(self, statistics: Statistics) -> dict[str, Any]:
+        """How many rows are used, and whether every state has one though the counters may not."""
+        rows, dense = len(self.actions), self.row_of is None
+        # what is beyond the rows that the counters gave out was never visited
+        return {"rows": rows if dense else min(rows, statistics.visited), "dense": dense}
+
+
+class SetTable(_ByState):
+    """Buy the set Î at once, then act on what it showed."""
+
+    kind: ClassVar[str] = "simultaneous"
+    acquisition: AcquisitionName = "simultaneous"
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        sets: Integers | int,
+        actions: Choices,
+        values: Floats,
+        row_of: RowOf | None = None,
+    ) -> None:
+        super().__init__(lattice, actions, values, row_of)
+        self.sets: Integers = np.broadcast_to(np.asarray(sets, np.int64), lattice.contexts).copy()
+        """Î in each context."""
+        self.sets.setflags(write=False)
+        only = lattice.contexts == 1
+        self._after = lattice.states(int(self.sets[0])) if only else range(0)
+        """The states after the set was bought, where there is one context."""
+
+    def value_from(self, context: int) -> float:
+        """V̂(Î)."""
+        return float(self.values[self.lattice.parcel(int(self.sets[context]), context)])
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """What of the set is not known yet, as far as m allows."""
+        if state in self._after:  # the usual case, fast
+            return ()
+        lattice = self.lattice
+        if state < lattice.contexts:
+            return lattice.members(self.sets.item(state))
+        chosen = self.sets.item(lattice.context(state) if lattice.contexts > 1 else 0)
+        return rest_of_set(lattice, chosen, state)
+
+    def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
+        """Certain: the set, if there is one to buy, then the action."""
+        return (1.0,) * (bool(path or looks) + (action >= 0))
+
+    def copy(self) -> SetTable:
+        """The same table in arrays of its own."""
+        arrays = (self.sets.copy(), self.actions.copy(), self.values.copy())
+        return SetTable(self.lattice, *arrays, self.row_of)
+
+    def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
+        """The sets, the actions of the rows that are used, V̂ of every subset."""
+        actions = self.actions[: header["rows"]]
+        return {"sets": self.sets, "actions": actions, "values": self.values}
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+    ) -> SetTable:
+        """The table that was saved; one that cannot be is a `FileError`."""
+        rows, row_of = restored_rows(header, lattice, statistics)
+        actions = read("actions", (rows,), np.int16)
+        check_choices("actions", actions, 0, len(lattice.problem.actions))
+        sets = read("sets", (lattice.contexts,), np.int64)
+        check_choices("sets", sets, 0, lattice.subsets)
+        return cls(lattice, sets, actions, read("values", (lattice.parcels,), np.float64), row_of)
+
+
+class PathTable(_ByState):
+    """Buy ĝ(ψ) one after the other until it is nothing, then act."""
+
+    kind: ClassVar[str] = "sequential"
+    acquisition: AcquisitionName = "sequential"
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        look: Choices,
+        actions: Choices,
+        values: Floats,
+        row_of: RowOf | None = None,
+    ) -> None:
+        super().__init__(lattice, actions, values, row_of)
+        look.setflags(write=False)
+        self.look = look
+        """g(ψ), by row: an observation, or −1 to act."""
+
+    def value_from(self, context: int) -> float:
+        """F̂ of the state in which nothing was bought."""
+        return float(self.values[self.row(context)])
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """The one observation to buy now."""
+        i = self.look.item(state if self.row_of is None else self.row(state))
+        return () if i < 0 else (i,)
+
+    def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
+        """Certain: every look, then the action."""
+        return (1.0,) * (len(path) + len(looks) + (action >= 0))
+
+    def copy(self) -> PathTable:
+        """The same table in arrays of its own."""
+        arrays = (self.look.copy(), self.actions.copy(), self.values.copy())
+        return PathTable(self.lattice, *arrays, self.row_of)
+
+    def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
+        """The looks, actions and values of the rows that are used."""
+        rows = header["rows"]
+        parts = {"look": self.look, "actions": self.actions, "values": self.values}
+        return {name: array[:rows] for name, array in parts.items()}
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+    ) -> PathTable:
+        """The table that was saved; one that cannot be is a `FileError`."""
+        rows, row_of = restored_rows(header, lattice, statistics)
+        actions = read("actions", (rows,), np.int16)
+        check_choices("actions", actions, 0, len(lattice.problem.actions))
+        look = read("look", (rows,), np.int16)
+        check_choices("look", look, -1, lattice.buyable)
+        states = np.arange(rows) if row_of is None else statistics.states[:rows]
+        check_looks(lattice, states, look)
+        return cls(lattice, look, actions, read("values", (rows,), np.float64), row_of)
+
+
+def rest_of_set(lattice: Lattice, chosen: int, state: int) -> tuple[int, ...]:
+    """What of a set is not known in a state, as far as m allows."""
+    subset = lattice.subset_of(state)
+    if subset == chosen:
+        return ()
+    return remaining(lattice, lattice.members(chosen), lattice.members(subset))
+
+
+def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
+    """What a case that is to buy a set, in ascending order, and knows something still looks at."""
+    if not known:
+        return bought
+    rest = tuple(i for i in bought if i not in known)
+    return rest[: lattice.m - len(known)]
+
+
+def restored_rows(
+    header: Mapping[str, Any], lattice: Lattice, statistics: Statistics
+) -> tuple[int, RowOf | None]:
+    """How many rows a saved table has, and how a state's is found."""
+    rows, dense = header.get("rows"), header.get("dense")
+    if type(rows) is not int or type(dense) is not bool:
+        raise FileError(f"a policy has {rows!r} rows")
+    row_of = None if dense or not statistics.is_sparse else statistics.row
+    if rows != lattice.size and (row_of is None or not 0 < rows <= statistics.visited):
+        raise FileError(f"a policy has {rows} rows")
+    if dense and lattice.size > MOST_STATES:
+        raise FileError(f"a policy has {rows:,} rows, more than there can be")
+    return rows, row_of
+
+
+def check_choices(name: str, choices: Array, low: int, high: int) -> None:
+    """Raise if what was read is not one of what there is to choose from."""
+    if choices.min() < low or choices.max() >= high:
+        raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
+
+
+def check_looks(lattice: Lattice, states: Array, looks: Array) -> None:
+    """Raise at a look at what is known already, or beyond m: it leads out of the lattice."""
+    subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
+    known = (lattice.layout.members[subset] == looks[:, None]).any(axis=1)
+    cannot_look = known | (lattice.layout.sizes[subset] == lattice.m) | (states < 0)
+    if ((looks >= 0) & cannot_look).any():
+        raise FileError("a policy looks at what is known already, or at more than it may")

@@ -1,0 +1,271 @@
+"""Policies as trees: a row for each node that can be reached, however large the problem.
+
+A plan for many observations looks at few of them. The row of a state is the node that what is known
+there leads to. With the probability `explore` a case tries something beside the tree
+(`_kernels/policy/tree_cases.py`): a pair of observations before it, or single ones after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
+from askwise.counting import UNIT, Statistics
+from askwise.errors import FileError
+from askwise.planning.trees import children_of
+from askwise.policy.propensities import node_in, set_tree_propensities, tree_propensities
+from askwise.policy.tables import (
+    Array,
+    Path,
+    Propensities,
+    ReadArray,
+    check_choices,
+    remaining,
+    rest_of_set,
+)
+from askwise.states import Lattice
+
+if TYPE_CHECKING:  # the kernels' modules import Numba
+    from askwise._kernels.policy.tree_cases import Tallies, Tree
+
+MOST_NODES = 250_000
+MOST_PAIRS = 10_000
+"""Of a tree: far more than one for a shortlist has (`estimation/additive.py`)."""
+
+
+class TreeTable:
+    """What to buy and do in each node; node 0 is where nothing is known yet."""
+
+    kind: ClassVar[str] = "tree"
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        look: Choices,
+        actions: Choices,
+        child: Integers,
+        values: Floats,
+        *,
+        acquisition: AcquisitionName,
+    ) -> None:
+        for array in (look, actions, child, values):
+            array.setflags(write=False)
+        self.lattice = lattice
+        self.look = look
+        """What to look at in each node, for nothing if it is given; −1 to act."""
+        self.actions = actions
+        self.child = child
+        """(nodes, values): the node that a value leads to."""
+        self.values = values
+        self.acquisition = acquisition
+        self._sets: Integers | None = None
+        if acquisition == "simultaneous":
+            self._sets = _sets_of(lattice, look, child)
+
+    def row(self, state: int) -> int:
+        """The node that what is known in a state leads to."""
+        return node_in(self.lattice, self.look, self.child, state)
+
+    def looks(self, state: int) -> tuple[int, ...]:
+        """The one observation to buy now, or what of the set is not known yet."""
+        lattice = self.lattice
+        if self._sets is not None:
+            return rest_of_set(lattice, self._sets.item(lattice.context(state)), state)
+        if lattice.layout.sizes[lattice.subset_of(state)] == lattice.m:
+            return ()
+        i = self.look.item(self.row(state))
+        return () if i < 0 else (i,)
+
+    def act(self, state: int) -> int:
+        """What to do in the node that a state leads to."""
+        return self.actions.item(self.row(state))
+
+    def value_from(self, context: int) -> float:
+        """What is expected where the context leads."""
+        return self.values.item(self.row(context))
+
+    def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
+        """Certain: every look, or the set, if there is one to buy; then the action."""
+        steps = len(path) + len(looks) if self._sets is None else bool(path or looks)
+        return (1.0,) * (steps + (action >= 0))
+
+    def copy(self) -> TreeTable:
+        """The same table in arrays of its own."""
+        arrays = (self.look.copy(), self.actions.copy(), self.child.copy(), self.values.copy())
+        return TreeTable(self.lattice, *arrays, acquisition=self.acquisition)
+
+    def header(self, statistics: Statistics) -> dict[str, Any]:
+        """How many nodes it has, and how it buys."""
+        return {"nodes": len(self.look), "acquisition": self.acquisition}
+
+    def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
+        """What each node does; where its values lead follows from the order of the nodes."""
+        return {"look": self.look, "actions": self.actions, "values": self.values}
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+    ) -> TreeTable:
+        """The table that was saved; one that cannot be is a `FileError`."""
+        nodes, acquisition = header.get("nodes"), header.get("acquisition")
+        if type(nodes) is not int or not 0 < nodes <= MOST_NODES:
+            raise FileError(f"a policy has {nodes} nodes")
+        if acquisition not in ("simultaneous", "sequential"):
+            raise FileError(f"a policy buys {acquisition!r}")
+        look, actions = read("look", (nodes,), np.int16), read("actions", (nodes,), np.int16)
+        check_choices("look", look, -1, len(lattice.observations))
+        check_choices("actions", actions, 0, len(lattice.problem.actions))
+        child = children_of(look, lattice.outcomes)
+        _check_tree(lattice, look, child, is_set=acquisition == "simultaneous")
+        values = read("values", (nodes,), np.float64)
+        return cls(lattice, look, actions, child, values, acquisition=acquisition)
+
+
+class TreeExploration(NamedTuple):
+    """A share of the cases looks at a pair first, or at single observations last."""
+
+    pairs: Integers
+    """(n, 2): pairs worth trying, as often as they are."""
+    explore: float
+    """The share of the cases that try something."""
+
+    kind: ClassVar[str] = "pairs and singles"  # type: ignore[misc]
+
+    def tree(self, table: TreeTable) -> Tree:
+        """Both as the kernels take them."""
+        from askwise._kernels.policy.tree_cases import Tree
+
+        is_set = table.acquisition == "simultaneous"
+        return Tree(table.look, table.actions, table.child, self.pairs, self.explore, is_set)
+
+    def looks(self, table: TreeTable, state: int, tag: int) -> tuple[int, ...]:
+        """The one observation that a case with that tag buys now, or what of its set is unknown."""
+        from askwise._kernels.policy.tree_cases import kind_of, next_look, set_of
+
+        tree, lattice = self.tree(table), table.lattice
+        if tree.is_set:
+            values = values_in(lattice, lattice.context(state))
+            bought = lattice.members(int(set_of(lattice.layout, tree, tag, values, 0)))
+            return remaining(lattice, bought, lattice.domain(state))
+        kind, node, subset = kind_of(tree, tag), table.row(state), lattice.subset_of(state)
+        i = int(next_look(lattice.layout, tree, tag, kind, node, subset))
+        return () if i < 0 else (i,)
+
+    def action(self, table: TreeTable, state: int, tag: int) -> int:
+        """What a case with that tag does."""
+        from askwise._kernels.policy.tree_cases import action_of, kind_of
+
+        tree, actions = self.tree(table), len(table.lattice.problem.actions)
+        return int(action_of(tree, tag, kind_of(tree, tag), table.row(state), actions))
+
+    def propensities(
+        self, table: TreeTable, start: int, path: Path, looks: tuple[int, ...], action: int
+    ) -> Propensities:
+        """Of each step; when they are asked for, since a tree is small."""
+        tree = self.tree(table)
+        kind = set_tree_propensities if tree.is_set else tree_propensities
+        return partial(kind, table.lattice, tree, start, path, looks, action)
+
+    def tally(self, table: TreeTable, start: int, state: int, tag: int, tallies: Tallies) -> None:
+        """Count the looks of a case with that tag that began in one state and acted in another."""
+        from askwise._kernels.policy.tree_cases import decide
+
+        lattice = table.lattice
+        case = (start, lattice.subset_of(start), len(lattice.problem.actions))
+        decide(lattice.layout, self.tree(table), tag, values_in(lattice, state), 0, *case, tallies)
+
+    def run(
+        self,
+        table: TreeTable,
+        statistics: Statistics,
+        tallies: Tallies,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
+    ) -> tuple[Integers, Choices]:
+        """Decide and count a case for each tag: the states acted in, and the actions."""
+        from askwise._kernels.policy.tree_cases import run_tree
+
+        statistics.make_room(len(tags))
+        out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
+        plan, counters = (table.lattice.layout, self.tree(table)), statistics.counters
+        run_tree(*plan, tags, values, rewards, UNIT, counters, tallies, *out)
+        return out
+
+    def header(self) -> dict[str, Any]:
+        """How many pairs there are, and how often anything is tried."""
+        return {"pairs": len(self.pairs), "explore": self.explore}
+
+    def arrays(self) -> dict[str, Array]:
+        """The pairs."""
+        return {"pairs": self.pairs}
+
+    @classmethod
+    def restored(
+        cls, header: Mapping[str, Any], read: ReadArray, table: TreeTable
+    ) -> TreeExploration:
+        """The exploration that was saved; one that cannot be is a `FileError`."""
+        number, explore = header.get("pairs"), header.get("explore")
+        if type(number) is not int or not 0 < number <= MOST_PAIRS:
+            raise FileError(f"a policy has {number} pairs")
+        if type(explore) is not float or not 0 <= explore <= 1:
+            raise FileError(f"a policy tries things in a share of {explore} of the cases")
+        pairs, buyable = read("pairs", (number, 2), np.int64), table.lattice.buyable
+        check_choices("pairs", pairs, 0, buyable)
+        if buyable > 1 and (pairs[:, 0] >= pairs[:, 1]).any():
+            raise FileError("a policy tries what is not a pair")
+        return cls(pairs, explore)
+
+
+def values_in(lattice: Lattice, state: int) -> Choices:
+    """(1, D): the values that are known in a state; the others are 0, and are not asked for."""
+    values = np.zeros((1, len(lattice.observations)), np.int16)
+    for i, x in lattice.digits(state):
+        values[0, i] = x
+    return values
+
+
+def _sets_of(lattice: Lattice, look: Choices, child: Integers) -> Integers:
+    """The set that a tree looks at in each context, as a subset of the lattice."""
+    nodes: Integers = np.zeros(lattice.contexts, np.int64)
+    context = np.arange(lattice.contexts)
+    while (given := look[nodes] >= lattice.buyable).any():
+        place = np.where(given, look[nodes] - lattice.buyable, 0)
+        digit = context // lattice.layout.given[place] % lattice.outcomes[lattice.buyable + place]
+        nodes = np.where(given, child[nodes, digit], nodes)
+    sets = {node: _set_below(lattice, look, child, node) for node in set(nodes.tolist())}
+    return np.array([sets[node] for node in nodes.tolist()])
+
+
+def _set_below(lattice: Lattice, look: Choices, child: Integers, node: int) -> int:
+    members = []
+    while look[node] >= 0:
+        members.append(int(look[node]))
+        node = int(child[node, 0])
+    return lattice.subset(tuple(sorted(members)))
+
+
+def _check_tree(lattice: Lattice, look: Array, child: Array, *, is_set: bool) -> None:
+    if child.max(initial=0) != len(look) - 1:
+        raise FileError("a policy's tree has not as many nodes as it should have")
+    known: list[tuple[int, ...]] = [()] * len(look)
+    bought, context = [0] * len(look), [0] * len(look)
+    sets: dict[tuple[int, int], int] = {}
+    for node, i in enumerate(look.tolist()):  # parents come first
+        before = known[node]
+        if i >= lattice.buyable:
+            if i in before or bought[node]:
+                raise FileError("a policy asks twice, or too late, for what is given")
+        else:
+            if i >= 0 and (i in before or bought[node] == lattice.m):
+                raise FileError("a policy looks at what is known already, or at more than it may")
+            if is_set and sets.setdefault((context[node], bought[node]), i) != i:
+                raise FileError("a policy that buys a set does not buy the same whatever it shows")
+        for after in child[node][child[node] >= 0].tolist():
+            known[after] = (*before, i)
+            bought[after] = bought[node] + (i < lattice.buyable)
+            context[after] = after if i >= lattice.buyable else context[node]

@@ -1,0 +1,125 @@
+"""From a policy to the nodes of its tree, and what is known of the cases that come to each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askwise.estimation.evidence import Chances, Evidence
+from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop, blended_reason, merge
+
+if TYPE_CHECKING:
+    from askwise.policy.policy import Policy
+
+START = 0
+"""The empty state; of as many as there are contexts, the first."""
+
+
+def root_of(policy: Policy, evidence: Evidence | None) -> Node:
+    """The whole policy: a level for each given observation that matters, then what it buys."""
+    often = None if evidence is None else evidence.contexts()
+    return _Growing(policy, evidence).from_given({}, policy.lattice.buyable, often)
+
+
+def node_of(
+    policy: Policy, state: int, evidence: Evidence | None = None, share: float = 1.0
+) -> Node:
+    """The policy from this state on, to which a share of the cases comes."""
+    return _Growing(policy, evidence).node(state, share)
+
+
+class _Growing:
+    """A policy, and what is known where it is used."""
+
+    def __init__(self, policy: Policy, evidence: Evidence | None) -> None:
+        self.policy, self.lattice, self.evidence = policy, policy.lattice, evidence
+
+    def from_given(self, known: dict[int, int], i: int, often: Chances | None) -> Node:
+        """One level for each given observation on which anything depends, then the policy."""
+        if i == len(self.lattice.observations):
+            start = self.lattice.index_of(known)
+            return self.node(start, 0.0 if often is None else float(often.probability[start]))
+        observation = self.lattice.observations[i]
+        outcomes = observation.outcomes
+        children = [self.from_given(known | {i: x}, i + 1, often) for x in range(len(outcomes))]
+        branches = merge(list(zip(outcomes, children, strict=True)))
+        if len(branches) == 1:
+            return branches[0][1]
+        share = sum(child.reason.share for child in children if child.reason is not None)
+        cases = 0.0 if often is None else often.cases
+        reason = self._why_look(START, False, children, share, cases)
+        return Look((), 0.0, observation.name, branches, reason)
+
+    def node(self, state: int, share: float) -> Node:
+        """What is bought now, one level for each of it on which anything depends, and then on."""
+        looks = self.policy.looks(state)
+        return self._split(state, looks, looks, share) if looks else self._act(state, share)
+
+    def _split(
+        self, state: int, looks: tuple[int, ...], bought: tuple[int, ...], share: float
+    ) -> Node:
+        if not looks:
+            return self.node(state, share)
+        shares, cases = self._shares_after(state, looks[0], share)
+        children = [
+            self._split(child, looks[1:], (), part)
+            for child, part in zip(self.lattice.children(state, looks[0]), shares, strict=True)
+        ]
+        observation = self.lattice.observations[looks[0]]
+        branches = merge(list(zip(observation.outcomes, children, strict=True)))
+        if len(branches) == 1 and not bought:
+            return branches[0][1]
+        return Look(
+            bought=self.lattice.names_of(bought),
+            cost=self.lattice.price(state, bought),
+            observation=observation.name,
+            branches=branches,
+            reason=self._why_look(state, bool(bought), children, share, cases),
+        )
+
+    def _shares_after(self, state: int, i: int, share: float) -> tuple[list[float], float]:
+        """The share of the cases that each outcome of a look gets, and how many cases say so."""
+        known = self.evidence is not None and share != 0
+        chances = self.evidence.chances(state, i) if known and self.evidence is not None else None
+        if chances is None:
+            return [0.0] * len(self.lattice.children(state, i)), 0.0
+        return (share * chances.probability).tolist(), chances.cases
+
+    def _act(self, state: int, share: float) -> Act:
+        action, problem = self.policy.act(state), self.policy.problem
+        name = problem.actions[action]
+        if self.evidence is None:
+            return Act(name)
+        earned, spent = self.evidence.earned(state, action), self.lattice.spent(state)
+        if earned is None:
+            return Act(name, Reason(share, spent, None, 0.0))
+        beta = problem.reward_value
+        return Act(
+            name, Reason(share, spent, beta * earned.mean - spent, beta**2 * earned.variance)
+        )
+
+    def _why_look(
+        self, state: int, buys: bool, children: list[Node], share: float, cases: float
+    ) -> Reason | None:
+        """Of a node that looks; what its outcomes lead to rests on so many cases."""
+        if self.evidence is None:
+            return None
+        after = blended_reason([child.reason for child in children if child.reason is not None])
+        variance, gain = after.variance, after.gain
+        if after.share == 0 and share > 0:  # nobody ever looked here
+            gain = None
+        elif gain is not None and cases < np.inf and after.share > 0:
+            # how often each outcome comes is itself an estimate
+            between = sum(
+                c.reason.share / after.share * (c.reason.gain - gain) ** 2
+                for c in children
+                if c.reason is not None and c.reason.gain is not None
+            )
+            variance += between / max(1.0, cases)
+        if not buys:
+            return Reason(share, after.spent, gain, variance)
+        spent, action = self.lattice.spent(state), self.policy.act(state)
+        earned, problem = self.evidence.earned(state, action), self.policy.problem
+        stopped = None if earned is None else problem.reward_value * earned.mean - spent
+        return Reason(share, spent, gain, variance, Stop(problem.actions[action], stopped))
