@@ -90,7 +90,7 @@ class Acquisition(Protocol):
         """The policy that acts without looking."""
 
     def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
-        """The best policy as looks one after the other, g(ψ); the estimates have one weight a state."""
+        """The best policy as looks one after the other, g(ψ); a state has one weight."""
 
     def exploration(
         self,

@@ -145,10 +145,7 @@ class Hypotheses:
 
     def looked(self, lattice: Lattice, state: int, i: int) -> None:
         """In that state it looked at i, or (−1) at nothing more; as in `next_look`."""
-        known, said = (
-            lattice.domain(state),
-            int(self.tree.look[node_in(lattice, self.tree.look, self.tree.child, state)]),
-        )
+        known, said = lattice.domain(state), self.tree.look.item(self._node(lattice, state))
         if len(known) == lattice.m:
             return
         self.follow *= said == i
@@ -175,14 +172,14 @@ class Hypotheses:
         """In that state it took the action; as in `action_of`."""
         from askwise._kernels.policy.tree_cases import RANDOM_ACTIONS
 
-        said = (
-            int(self.tree.action[node_in(lattice, self.tree.look, self.tree.child, state)])
-            == action
-        )
+        said = self.tree.action.item(self._node(lattice, state)) == action
         trying = RANDOM_ACTIONS / len(lattice.problem.actions) + (1.0 - RANDOM_ACTIONS) * said
         self.follow *= said
         self.singles *= trying
         self.pairs *= trying
+
+    def _node(self, lattice: Lattice, state: int) -> int:
+        return node_in(lattice, self.tree.look, self.tree.child, state)
 
 
 def node_in(lattice: Lattice, look: Choices, child: Integers, state: int) -> int:

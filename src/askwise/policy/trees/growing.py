@@ -22,11 +22,9 @@ def root_of(policy: Policy, evidence: Evidence | None) -> Node:
     return _Growing(policy, evidence).from_given({}, policy.lattice.buyable, often)
 
 
-def node_of(
-    policy: Policy, state: int, evidence: Evidence | None = None, share: float = 1.0
-) -> Node:
-    """The policy from this state on, to which a share of the cases comes."""
-    return _Growing(policy, evidence).node(state, share)
+def node_of(policy: Policy, state: int, evidence: Evidence | None = None) -> Node:
+    """The policy from this state on, as if all cases came there."""
+    return _Growing(policy, evidence).node(state, 1.0)
 
 
 class _Growing:
