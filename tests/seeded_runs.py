@@ -212,8 +212,8 @@ def all_runs():
             yield f"{target} after {name}", one_run(learner, population(plain, 5))
 
 
-KIND = "plan"
-LOOKS, IN_ORDER = "looks", "in order"
+KIND = "acquisition"
+LOOKS, IN_ORDER = "acquisition", "sequential"
 
 
 def logs(problem):

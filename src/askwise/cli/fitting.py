@@ -80,7 +80,7 @@ def fit_command(
         **columns,
     )
     start = found.learner(learner)
-    chosen = "" if found.acquisition is None else f", looks {found.acquisition}"
+    chosen = "" if found.acquisition is None else f", {found.acquisition}"
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
         say(f"- {note}")

@@ -57,7 +57,7 @@ def simulate_command(
         source = read_table(loaded, table, dict(name_value_pairs("--reward", reward)))
     _show(simulate(chosen, source, steps=steps, rng=seed))
     if isinstance(chosen, learners.Learner):
-        say(f"by the {chosen.model_name} model")
+        say(f"by {chosen!r}")
     say("\nWhat it recommends:\n")
     say(str(chosen.recommend().tree()))
     if save is not None:

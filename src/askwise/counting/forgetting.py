@@ -61,8 +61,8 @@ class Knowledge(NamedTuple):
             np.subtract(array, part.tallies[name], out=array)
 
 
-class Memory:
-    """What a learner remembers, block by block."""
+class Forgetting:
+    """What a learner remembers, block by block, and what it forgets."""
 
     def __init__(
         self,
@@ -156,3 +156,10 @@ class Memory:
             held = self.blocks[block - self.first].statistics
             held.replace_reward(state, action, before, reward)
         return True
+
+
+def forgetting_of(window: int | None, *, detect: bool, states: int) -> Forgetting | None:
+    """What the options `window` and `detect` of a learner ask for; None: it forgets nothing."""
+    if window is None and detect is False:
+        return None
+    return Forgetting(window, detect=detect, states=states)

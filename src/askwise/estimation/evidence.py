@@ -100,7 +100,9 @@ class Beliefs:
         # The first action within a hair of the best: equals stay equal however they were summed.
         action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
         weight = self.probability
-        if acquisition == "sequential":  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
+        if (
+            acquisition == "sequential"
+        ):  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
 

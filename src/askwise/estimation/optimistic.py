@@ -20,7 +20,6 @@ The quarter is measured, not derived: docs/radii.md has the figures, benchmarks/
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates
 from askwise.states import Lattice
-
 
 
 def theorem_radii(lattice: Lattice, acquisition: AcquisitionName, *, delta: float) -> Schedule:

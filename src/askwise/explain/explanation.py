@@ -70,7 +70,7 @@ class Explanation:
             rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
             notes=self.notes,
             beta=as_price(self.worth.problem.reward_value),
-            plan=self.worth.plan,
+            acquisition=self.worth.acquisition,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -104,7 +104,7 @@ class Explanation:
 def explain(
     source: Model | Knows | Beliefs | Counted,
     *,
-    plan: str | None = None,
+    acquisition: str | None = None,
     title: str = "Which information is worth its price?",
     notes: Sequence[str] | None = None,
 ) -> Explanation:
@@ -113,7 +113,7 @@ def explain(
     A fitted log brings its own notes on what it can say, unless others are given.
     """
     said = getattr(source, "notes", ()) if notes is None else notes
-    return Explanation(worth(source, plan=plan), title=title, notes=said)
+    return Explanation(worth(source, acquisition=acquisition), title=title, notes=said)
 
 
 def reasons_to_act(node: Node) -> Iterator[Reason]:

@@ -23,23 +23,20 @@ import numpy as np
 from askwise._support.frames import framed
 from askwise._support.html import table
 from askwise._support.numbers import as_price, shown
+from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
 from askwise.estimation.evidence import HAIR, Beliefs, Counted, Evidence
 from askwise.estimation.models import Model
-from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
-from askwise.learners.recommending import best_by, recommended
-from askwise.policy import Policy, SimultaneousPolicy
+from askwise.policy import Policy
+from askwise.policy.acquisition import acquisition_of
 from askwise.policy.oracle import best_set
+from askwise.policy.recommending import best_by, recommended
 from askwise.policy.trees.figures import Figures, share
 from askwise.states import Lattice
 
 
 class Knows(Protocol):
     """Whoever can say what is known of a population, such as a learner or a fitted log."""
-
-    @property
-    def way(self) -> WayToBuy:
-        """How it buys."""
 
     def evidence(self) -> Evidence:
         """What is known."""
@@ -96,7 +93,7 @@ class Worth:
     def __init__(self, market: Market, policy: Policy | None = None) -> None:
         self._market = market
         self.problem = market.problem
-        self.plan = market.plan
+        self.acquisition = market.acquisition.name
         """"sequential" or "simultaneous"."""
         self.policy = market.today.policy if policy is None else policy
         """What is recommended at today's prices."""
@@ -167,10 +164,10 @@ class Worth:
         return lines
 
 
-def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None) -> Worth:
+def worth(source: Model | Knows | Beliefs | Counted, *, acquisition: str | None = None) -> Worth:
     """What each observation is worth in a known population, to a learner, or by a fitted log.
 
-    plan: "sequential" or "simultaneous"; that of the learner, if it is not said.
+    acquisition: "sequential" or "simultaneous"; that of the learner, if it is not said.
 
     >>> from askwise import Model, Observation, Problem
     >>> model = Model(
@@ -186,22 +183,18 @@ def worth(source: Model | Knows | Beliefs | Counted, *, plan: str | None = None)
          price  bought  adds  if free  break-even
     mri      9    100%  11.0     20.0        20.0
     """
-    if plan is None:
-        way: WayToBuy | None = getattr(source, "way", None)
-        plan = "sequential" if way is None else way.name
-    if plan not in ("sequential", "simultaneous"):
-        raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
+    chosen = acquisition_of("sequential" if acquisition is None else acquisition).name
     if isinstance(source, Model):
-        return Worth(Market(source.beliefs(Lattice(source.problem)), plan))
+        return Worth(Market(source.beliefs(Lattice(source.problem)), chosen))
     if isinstance(source, Beliefs | Counted):
-        return Worth(Market(source, plan))
-    if not hasattr(source, "evidence"):
+        return Worth(Market(source, chosen))
+    if not hasattr(source, "recommend"):
         kind = type(source).__name__
         raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
-    if plan != source.way.name:
-        return Worth(Market(_known(source.evidence()), plan))
     policy = source.recommend()
-    return Worth(Market(_known(policy.evidence), plan), policy)
+    if acquisition not in (None, policy.acquisition):
+        return Worth(Market(_known(source.evidence()), chosen))
+    return Worth(Market(_known(policy.evidence), policy.acquisition), policy)
 
 
 def _known(evidence: Evidence | None) -> Beliefs | Counted:
@@ -237,17 +230,16 @@ class Line(NamedTuple):
 class Market:
     """The best policies at all prices, if what is known is true.
 
-    What is recommended at today's prices is chosen with caution (`learners/recommending.py`). What
+    What is recommended at today's prices is chosen with caution (`policy/recommending.py`). What
     would be gained at other prices is not: without an observation much rests on what was hardly
     tried, and caution there would make the observation seem worth more than it is. So other prices
     are compared by means, and all gains are moved by the same amount: today's is that of the tree.
     """
 
-    def __init__(self, evidence: Beliefs | Counted, plan: str) -> None:
+    def __init__(self, evidence: Beliefs | Counted, acquisition: AcquisitionName) -> None:
         # a few of the observations of a whole are a problem of their own
         self.evidence = evidence.alone() if isinstance(evidence, Beliefs) else evidence
-        self.plan = plan
-        self.way: WayToBuy = Sequential() if plan == "sequential" else Simultaneous()
+        self.acquisition = acquisition_of(acquisition)
         self.lattice = evidence.lattice
         self.problem = self.lattice.problem
         self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
@@ -255,12 +247,14 @@ class Market:
         self._hair = 10 * HAIR * self.problem.reward_value
         self._without: dict[str, float] = {}
         self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
-        policy = recommended(self.way, self.evidence)
+        policy = recommended(self.acquisition, self.evidence)
         self.today = self._offer(policy, policy.value)
         """What is recommended."""
         if isinstance(self.evidence, Beliefs):
             self.evidence = self.evidence.means()
-        self._shift = self.today.gain - best_by(self.way, self.evidence, self.lattice).planned_value
+        self._shift = (
+            self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
+        )
         self._idle_cost = 0.0
         """Of what is left out because it is not believed to matter, but would be paid for."""
         if isinstance(evidence, Beliefs) and evidence.few is not None:
@@ -272,7 +266,7 @@ class Market:
         """The best policy at these prices; others are today's."""
         key = tuple(prices.items())
         if key not in self._offers:
-            policy = best_by(self.way, self.evidence, self.lattice.supposing(prices))
+            policy = best_by(self.acquisition, self.evidence, self.lattice.supposing(prices))
             self._offers[key] = self._offer(policy, policy.planned_value + self._shift)
         return self._offers[key]
 
@@ -298,7 +292,7 @@ class Market:
     def without(self, name: str) -> float:
         """V(∞)."""
         if name not in self._without:
-            policy = best_by(self.way, self.evidence, self.lattice.without(name))
+            policy = best_by(self.acquisition, self.evidence, self.lattice.without(name))
             self._without[name] = policy.planned_value + self._shift
         return self._without[name]
 
@@ -325,7 +319,7 @@ class Market:
                 total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
         return total - self._idle_cost
 
-    def _gain_of_set(self, subset: int, context: int, best: SimultaneousPolicy) -> float:
+    def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
         """What the cases of a context gain that buy a set, in all cases."""
         assert isinstance(self.evidence, Beliefs)
         parcel = self.lattice.parcel(subset, context)

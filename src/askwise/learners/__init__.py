@@ -1,8 +1,8 @@
 """One file an algorithm, one line in the registry."""
 
 from askwise.learners import baselines
-from askwise.learners.base import BaseLearner
-from askwise.learners.learner import Learner
+from askwise.learners.default import Learner
+from askwise.learners.learner import BaseLearner
 from askwise.learners.registry import LEARNERS, from_bytes, load, make
 from askwise.learners.seq_oos import SeqOOS
 from askwise.learners.sim_oos import SimOOS

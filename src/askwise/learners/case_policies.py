@@ -20,7 +20,7 @@ OBJECT = 1024
 """What a policy takes beside its tables, roughly."""
 
 
-class OwnPolicies:
+class CasePolicies:
     """The policies of a round that were asked for last, by what they are for."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class OwnPolicies:
 
 def _tables(policy: Policy) -> Iterator[np.ndarray]:
     """The arrays that a policy keeps alive: of a view, that which it is a view of."""
-    for held in vars(policy).values():
-        for array in held if isinstance(held, tuple) else (held,):
-            if isinstance(array, np.ndarray):
-                yield array if array.base is None else array.base
+    exploration = () if policy.exploration is None else policy.exploration.arrays().values()
+    for array in (*vars(policy.table).values(), policy.frequency, *exploration):
+        if isinstance(array, np.ndarray):
+            yield array if array.base is None else array.base

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from askwise.counting import check_reward
 from askwise.errors import CaseError, ProblemError
-from askwise.policy import Policy, Propensities
+from askwise.policy import Policy
+from askwise.policy.tables import Propensities
 from askwise.problem import Seen, Value
 from askwise.states import Lattice
 
 
-class Desk(Protocol):
-    """Whoever opened the case and learns from it."""
+class CaseOwner(Protocol):
+    """What opened a case and counts what happens in it."""
 
     @property
     def lock(self) -> threading.RLock:
@@ -33,15 +34,35 @@ class Desk(Protocol):
         """There will be no action, or no reward."""
 
 
+class CaseSnapshot(NamedTuple):
+    """All that a case is, beside its policy and its prices."""
+
+    id: int
+    start: int
+    """What was known when it was opened, as an integer of the lattice."""
+    path: list[tuple[int, int]]
+    """What was bought, in order: (observation, the state it led to)."""
+    tag: int = 0
+    looks: tuple[int, ...] | None = None
+    """What it wants now; None: whatever its policy says."""
+    action: int = -1
+    """What was done; −1: nothing yet."""
+    earned: float | None = None
+    is_by_default: bool = False
+    is_cancelled: bool = False
+    block: int = 0
+    propensities: Propensities | None = None
+
+
 class Case:
     """One decision. It follows the policy it was opened under, whatever is learned meanwhile."""
 
     __slots__ = (
-        "_chances",
-        "_desk",
         "_lattice",
         "_looks",
+        "_owner",
         "_policy",
+        "_propensities",
         "action_index",
         "block",
         "earned",
@@ -57,7 +78,13 @@ class Case:
     )
 
     def __init__(
-        self, id: int, policy: Policy, desk: Desk, tag: int = 0, start: int = 0, subset: int = 0
+        self,
+        id: int,
+        policy: Policy,
+        owner: CaseOwner,
+        tag: int = 0,
+        start: int = 0,
+        subset: int = 0,
     ) -> None:
         self.id = id
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
@@ -79,8 +106,8 @@ class Case:
         self.is_cancelled = False
         self.block = 0
         """In which block of its learner's memory the reward was counted."""
-        self._chances: Propensities | None = None
-        self._desk = desk
+        self._propensities: Propensities | None = None
+        self._owner = owner
         self._policy: Policy | None = policy
         self._lattice = policy.lattice
         self._looks: tuple[int, ...] = policy.looks_in_case(start, tag)
@@ -91,37 +118,28 @@ class Case:
 
     @classmethod
     def resumed(
-        cls,
-        id: int,
-        desk: Desk,
-        lattice: Lattice,
-        policy: Policy | None,
-        *,
-        start: int,
-        path: list[tuple[int, int]],
-        tag: int,
-        looks: tuple[int, ...] | None = None,
-        action: int = -1,
-        earned: float | None = None,
-        is_by_default: bool = False,
-        is_cancelled: bool = False,
-        block: int = 0,
-        chances: Propensities | None = None,
+        cls, snapshot: CaseSnapshot, owner: CaseOwner, lattice: Lattice, policy: Policy | None
     ) -> Case:
         """A case that goes on from where it was: nothing is counted.
 
-        It follows the policy, unless that is None since it has acted. What it wants is asked of the
-        policy if it is not given; `lattice` has the prices of this case.
+        It follows the policy, unless that is None since it has acted. `lattice` has the prices of
+        this case.
         """
         case = object.__new__(cls)
-        case.id, case.start, case.path, case.tag = id, start, path, tag
-        case.state_index = path[-1][1] if path else start
+        case.id, case.start, case.path, case.tag = snapshot[:4]
+        case.state_index = case.path[-1][1] if case.path else case.start
         case.subset = lattice.subset_of(case.state_index)  # raises if there is no such state
-        case.action_index, case.earned, case.block = action, earned, block
-        case.is_by_default, case.is_cancelled = is_by_default, is_cancelled
-        case._desk, case._lattice, case._policy, case._chances = desk, lattice, policy, chances
+        case.action_index, case.earned, case.block = (
+            snapshot.action,
+            snapshot.earned,
+            snapshot.block,
+        )
+        case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
+        case._owner, case._lattice, case._policy = owner, lattice, policy
+        case._propensities = snapshot.propensities
+        looks = snapshot.looks
         if looks is None:
-            looks = () if policy is None else policy.looks_in_case(case.state_index, tag)
+            looks = () if policy is None else policy.looks_in_case(case.state_index, case.tag)
         case._looks = looks
         case.wanted = lattice.names_of(looks)
         return case
@@ -163,9 +181,9 @@ class Case:
         the products sum to 1. A learner that does not randomise has 1.0 everywhere. One that draws
         a policy for a round has the probabilities under that policy. None if they are not known.
         """
-        with self._desk.lock:
+        with self._owner.lock:
             policy = self._policy
-            chances = self._chances if policy is None else self._chances_so_far(policy)
+            chances = self._propensities if policy is None else self._propensities_so_far(policy)
             return chances() if callable(chances) else chances
 
     @property
@@ -191,7 +209,7 @@ class Case:
         `paid` is what they cost, where that was not known before, without the fees of panels; the
         learner plans with the means.
         """
-        with self._desk.lock:
+        with self._owner.lock:
             if paid is not None:
                 self._checked(values)
                 self._pay(values, paid)
@@ -223,7 +241,7 @@ class Case:
             for name, amount in paid.items()
             if values[name] is not None or lattice.fails(name) != "refunded"
         }
-        self._desk.paid(self, told)
+        self._owner.paid(self, told)
         self._lattice = lattice
 
     def unavailable(self, name: str) -> None:
@@ -235,7 +253,7 @@ class Case:
 
         A reward that was put in by default gives way. Another one stays, unless this `replaces` it.
         """
-        with self._desk.lock:
+        with self._owner.lock:
             self._check_acted()
             if self.earned is not None and not self.is_by_default and not replaces:
                 raise CaseError(
@@ -245,7 +263,7 @@ class Case:
 
     def reward_by_default(self, reward: float) -> None:
         """No reward came in time: count this one until it does. It never replaces a real one."""
-        with self._desk.lock:
+        with self._owner.lock:
             self._check_acted()
             reward = check_reward(reward)
             if not self.is_rewarded:
@@ -253,13 +271,13 @@ class Case:
 
     def cancel(self) -> None:
         """It is abandoned: no action will be taken, or no reward will ever be known."""
-        with self._desk.lock:
+        with self._owner.lock:
             if self.is_cancelled or self.earned is not None:
                 what = "is cancelled" if self.is_cancelled else "has its reward"
                 raise CaseError(f"case {self.id} {what} already")
-            self._desk.cancelled(self)
+            self._owner.cancelled(self)
             if self._policy is not None:
-                self._chances = self._chances_so_far(self._policy)
+                self._propensities = self._propensities_so_far(self._policy)
             self.is_cancelled = True
             self.wanted = self._looks = ()
             self._policy = None
@@ -289,7 +307,7 @@ class Case:
         before = self.earned, self.is_by_default
         self.earned, self.is_by_default = reward, by_default
         try:
-            self._desk.rewarded(self, reward, before[0])
+            self._owner.rewarded(self, reward, before[0])
         except BaseException:
             self.earned, self.is_by_default = before
             raise
@@ -336,12 +354,12 @@ class Case:
     def _wanted_names(self) -> str:
         return ", ".join(self.wanted) or "nothing"
 
-    def _chances_so_far(self, policy: Policy) -> Propensities | None:
-        return policy.chances(self.start, self.path, self._looks, self.action_index)
+    def _propensities_so_far(self, policy: Policy) -> Propensities | None:
+        return policy.propensities(self.start, self.path, self._looks, self.action_index)
 
     def _act(self, policy: Policy) -> None:
         """Nothing more is wanted."""
         self.action_index = action = policy.action_in_case(self.state_index, self.tag)
-        self._chances = policy.chances(self.start, self.path, (), action)
-        self._desk.acted(self)
+        self._propensities = policy.propensities(self.start, self.path, (), action)
+        self._owner.acted(self)
         self._policy = None  # a case that only awaits its reward keeps no old tables alive

@@ -13,7 +13,7 @@ import numpy as np
 from askwise.counting import Statistics
 from askwise.counting.forgetting import Knowledge
 from askwise.errors import OptionError, StatisticsError
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner, rounds_of
 
 
 def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
@@ -21,12 +21,14 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
 
     The other is copied before the learner is locked: two may be merged into each other at a time.
     """
-    if not learner.is_mergeable:
+    rounds = rounds_of(learner)
+    strategy = rounds.strategy
+    if not strategy.is_mergeable:
         raise StatisticsError(f"{learner.name} learns from more than statistics hold")
     if isinstance(other, BaseLearner):
         known = _knowledge(learner, other)
     elif isinstance(other, Statistics):
-        if learner.tallies():
+        if strategy.tallies():
             raise StatisticsError(
                 f"{learner.name} with this model learns from more than statistics hold: merge the "
                 "learner that counted them, merge(other), not merge(other.statistics)"
@@ -34,11 +36,12 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
         known = Knowledge(other, {})
     else:
         raise StatisticsError(f"expected Statistics, or a learner of the same kind, got {other!r}")
-    with learner.lock:
-        learner.statistics += known.statistics
-        for name, array in learner.tallies().items():
+    with rounds.lock:
+        rounds.now.statistics += known.statistics
+        for name, array in strategy.tallies().items():
             np.add(array, known.tallies[name], out=array)
-        learner.merged(known.statistics.cases)
+        rounds.forget_plan()
+        strategy.begin_anew(rounds.now, known.statistics.cases)
 
 
 def _knowledge(learner: BaseLearner, other: BaseLearner) -> Knowledge:
@@ -55,7 +58,8 @@ def _knowledge(learner: BaseLearner, other: BaseLearner) -> Knowledge:
                 f"learners with the same options can be merged: {name} is {value!r} here and "
                 f"{other.options[name]!r} in the other"
             )
-    if other.lattice != learner.lattice:
+    rounds = rounds_of(other)
+    if rounds.now.lattice != rounds_of(learner).now.lattice:
         raise StatisticsError("learners of two different problems cannot be merged")
-    with other.lock:
-        return Knowledge(other.statistics, other.tallies()).copy()
+    with rounds.lock:
+        return Knowledge(rounds.now.statistics, rounds.strategy.tallies()).copy()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from askwise._support.typing import RandomSource
 from askwise.errors import OptionError
-from askwise.learners.base import BaseLearner
 from askwise.learners.baselines import (
     NCCUCRL2,
     PSRL,
@@ -27,7 +26,8 @@ from askwise.learners.baselines import (
     PolicyUCB,
     RandomChoice,
 )
-from askwise.learners.learner import Learner
+from askwise.learners.default import Learner
+from askwise.learners.learner import BaseLearner
 from askwise.learners.seq_oos import SeqOOS
 from askwise.learners.sim_oos import SimOOS
 from askwise.problem import Problem
@@ -80,7 +80,8 @@ def make(
     >>> make("seq-oos", breast_cancer().problem, {"delta": 0.05}, rng=0)
     <SeqOOS: 0 cases, round 0>
     """
-    kind, options = kind_of(name), dict(options or {})
+    kind: Callable[..., BaseLearner] = kind_of(name)
+    options = dict(options or {})
     known = option_names(name)
     for option in options:
         if option not in known:

@@ -1,88 +1,299 @@
-"""When a round ends."""
+"""What drives a strategy: cases in, rounds, policies out.
+
+A learner keeps to one policy within a round; the statistics are all it learns. A round that is over
+is replanned when the next case opens, so a reward that comes at once is in the next plan, as in the
+paper. Cases report to `Rounds` what was seen, paid and earned in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import threading
+from collections.abc import Mapping
 
 import numpy as np
 
-from askwise._support.typing import Integers
+from askwise._support.random import as_generator
+from askwise._support.typing import RandomSource
 from askwise.counting import Statistics
+from askwise.counting.forgetting import Forgetting, Knowledge
+from askwise.learners.case_policies import CasePolicies
+from askwise.learners.cases import Case
+from askwise.learners.doubling import Doubling, Marks
+from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
+from askwise.policy.acquisition import Batch
+from askwise.problem import Problem, Seen
+from askwise.states import Lattice
+from askwise.states.rows import extended
+
+PRICE_MOVED = 0.01
+"""A mean of prices paid that moved by this part makes a new plan."""
 
 
-class Marks(NamedTuple):
-    """The counts of a round as arrays by row, for the kernels: one choice a state, its policy's.
+class Rounds:
+    """One strategy at work. Whoever calls it holds its `lock`, but for `open`."""
 
-    Valid where `stamp` is the number of the round, so that a new round clears nothing.
-    """
+    def __init__(
+        self,
+        lattice: Lattice,
+        strategy: Strategy,
+        *,
+        rng: RandomSource = None,
+        forgetting: Forgetting | None = None,
+    ) -> None:
+        statistics = Statistics(lattice, sparse=strategy.is_sparse)
+        self.now = Progress(lattice, statistics, as_generator(rng))
+        self.strategy = strategy
+        self.forgetting = forgetting
+        """What is remembered in which blocks, if it ever forgets."""
+        self.cases: dict[int, Case] = {}
+        """The cases whose reward is still to come, or came by default, by their number."""
+        self.looking: dict[int, Case] = {}
+        """Of those, the ones that have not acted yet."""
+        self.lock = threading.RLock()
+        self.policy: Policy | None = None
+        """That of the current round; a live one changes with the next plan."""
+        self.is_over = True
+        """Whether the next case begins a round."""
+        self.rule = Doubling(strategy.changed)
+        self.case_policies = CasePolicies()
+        """The policies of this round for cases with prices of their own."""
+        self._copy: Policy | None = None
+        self._marks: Marks | None = None
 
-    began: Integers
-    """N_k of the state's choice."""
-    nu: Integers
-    """ν_k of the state's choice."""
-    stamp: Integers
+    # --- cases -----------------------------------------------------------------------------------
 
+    def open(self, known: Mapping[str, Seen] | None, prices: Mapping[str, float] | None) -> Case:
+        """A new case, under the policy of the round or, where it needs one, a policy of its own."""
+        with self.lock:
+            now, lattice = self.now, self.now.lattice
+            start = subset = 0
+            if known is not None or lattice.has_given:
+                start = lattice.index({} if known is None else known)
+                subset = 0 if start < lattice.contexts else lattice.subset_of(start)
+            own = None if prices is None else lattice.priced(prices)
+            if self.forgetting is not None:
+                self._end_blocks()
+            policy = self.policy_of_the_round()
+            if own is not None or subset:
+                policy = self.policy_for_case(policy, own or now.lattice, start, subset)
+            number = now.opened + 1
+            case = Case(number, policy, self, self.strategy.tag(now), start, subset)
+            now.count_opened(1)
+            self.cases[number] = case
+            if case.action_index < 0:
+                self.looking[number] = case
+            return case
 
-class Doubling:
-    """A round ends when some ν_k reaches max(1, N_k), N_k being its count when the round began.
+    def policy_for_case(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
+        """The policy of the round, or one for other prices, or for what is on file."""
+        panels = lattice.tariff.panels_of
+        filed = tuple(i for i in self.now.lattice.members(subset) if panels(i))
+        is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
+        if not filed and not is_set and lattice is self.now.lattice:
+            return policy
+        key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
 
-    The counts are those of (state, action) pairs and, for sequential learners, of (state,
-    observation) pairs. Only pairs counted in this round are kept.
-    """
+        def plan() -> Policy:
+            there = lattice.priced({}, filed) if filed else lattice
+            return self.strategy.plan_for_case(self.now, policy, there, start if is_set else 0)
 
-    def __init__(self, on_first: Callable[[int, int], None] = lambda state, choice: None) -> None:
-        self.on_first = on_first
-        """Told of each pair when it is first counted in a round."""
-        self.counts: dict[tuple[int, int], list[int]] = {}
-        """(state, choice) → [N_k, ν_k]; a choice is an action a, or an observation i as −1 − i."""
+        return self.case_policies.get(key, policy, plan)
 
-    def counted(self, pair: tuple[int, int], statistics: Statistics) -> bool:
-        """Whether the round is over, now that the (state, choice) was counted once more."""
-        counts = self.counts.get(pair)
-        if counts is None:
-            counts = self.counts[pair] = [statistics.count_of(*pair) - 1, 0]
-            self.on_first(*pair)
-        nu = counts[1] = counts[1] + 1
-        return nu >= counts[0]  # ν_k is at least 1
+    def acted(self, case: Case) -> None:
+        """A case knows all it wanted: count what it saw."""
+        self.looking.pop(case.id, None)
+        self._counted(self.strategy.count(self.now, case))
 
-    def begin(self) -> None:
-        """A new round."""
-        self.counts.clear()
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
+        """A case got its reward: count it at the state acted in."""
+        state, action, statistics = case.state_index, case.action_index, self.now.statistics
+        if before is None:
+            if self.forgetting is not None:
+                case.block = self.forgetting.number
+            statistics.count_reward(state, action, reward)
+            self._counted([(state, action)])
+        elif self.forgetting is None or self.forgetting.replace_reward(
+            case.block, state, action, before, reward
+        ):
+            statistics.replace_reward(state, action, before, reward)
+            self.strategy.changed(state, action)
+        self.strategy.count_reward(case, reward, before)
+        if not case.is_by_default:
+            self.cases.pop(case.id, None)
 
-    def resume(self, began: list[tuple[int, int, int]], statistics: Statistics) -> None:
-        """Go on with a round in which these (state, choice, N_k) were counted."""
-        self.counts = {
-            (state, choice): [n, statistics.count_of(state, choice) - n]
-            for state, choice, n in began
-        }
+    def cancelled(self, case: Case) -> None:
+        """A case was abandoned: count the looks it took one by one, each a fair sample."""
+        if case.action_index < 0:
+            self._counted(self.strategy.count_part(self.now, case))
+        self.looking.pop(case.id, None)
+        self.cases.pop(case.id, None)
 
-    def to_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
-        """Write the counts of this round into the arrays."""
-        for (state, choice), (began, nu) in self.counts.items():
-            if choice == policy.choice(state):
-                row = statistics.row(state)
-                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, nu
+    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
+        """A case paid so much: count it."""
+        statistics, position = self.now.statistics, self.now.lattice.position
+        paid = [(position(name), amount) for name, amount in amounts.items()]
+        for observation, amount in paid:  # all of it or nothing
+            statistics.check_paid(observation, amount)
+        for observation, amount in paid:
+            statistics.count_paid(observation, amount)
 
-    def from_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
-        """Take the counts of this round over from the arrays."""
-        for row in np.flatnonzero(marks.stamp == round).tolist():
-            state = statistics.state(row)
-            pair = [int(marks.began[row]), int(marks.nu[row])]
-            self.counts[state, policy.choice(state)] = pair
+    def _counted(self, pairs: list[tuple[int, int]]) -> None:
+        """End the round if a count has doubled."""
+        if self.strategy.doubles:
+            for pair in pairs:
+                if self.rule.counted(pair, self.now.statistics):
+                    self.is_over = True
 
+    # --- rounds ----------------------------------------------------------------------------------
 
-def lengths_after(
-    lengths: tuple[int, int], before: int, now: int, rounds: Integers
-) -> tuple[int, int]:
-    """How many cases were opened in the previous round and in this one, after some more cases.
+    def policy_of_the_round(self) -> Policy:
+        """What a case follows that opens now; a round that is over gives way to the next."""
+        length = self.strategy.round_length(self.now)
+        full = length is not None and self.now.lengths[1] >= length
+        if self.is_over or full or self.policy is None:
+            return self.begin_round()
+        return self.policy
 
-    `lengths` are those of the round `before`, and each of the cases was opened in one of `rounds`.
-    """
+    def begin_round(self) -> Policy:
+        """Plan, from all that is known now."""
+        now = self.now
+        self._follow_prices()
+        self.part_with_policy()
+        now.round += 1
+        try:
+            policy = self.strategy.plan(now, now.lattice)
+        except BaseException:
+            now.round -= 1
+            raise
+        self.policy = policy
+        self.case_policies.clear()
+        self.rule.begin()
+        self.is_over = False
+        now.lengths = (now.lengths[1], 0)
+        return policy
 
-    def opened(round: int) -> int:
-        counted = {before: lengths[1], before - 1: lengths[0]}.get(round, 0)
-        return counted + int(np.count_nonzero(rounds == round))
+    def frozen_policy(self) -> Policy:
+        """The policy of the round, in tables that no plan will change."""
+        policy = self.begin_round() if self.policy is None else self.policy
+        if not self.strategy.is_live:
+            return policy
+        if self._copy is None:
+            self._copy = policy.copy()
+        return self._copy
 
-    return opened(now - 1), opened(now)
+    def part_with_policy(self) -> None:
+        """The tables are about to change: cases that still follow them get a copy to follow."""
+        if self.policy is not None and self.strategy.is_live:
+            for case in self.looking.values():
+                if case.follows(self.policy):
+                    case.follow(self.frozen_policy())
+            self._copy = None
+
+    def forget_plan(self) -> None:
+        """The next case opens under a plan that is made from nothing but the counters."""
+        self.is_over = True
+        if self.policy is not None:
+            self.policy = self.frozen_policy()
+        self.strategy.forget_plan()
+        self._copy = None
+
+    def resume(self, policy: Policy) -> Policy:
+        """Go on with this policy, in a learner that was loaded."""
+        self.policy = self.strategy.adopt(self.now, policy)
+        return self.policy
+
+    def count_anew(self, statistics: Statistics, opened: int) -> None:
+        """Go on with these counters, after so many cases; the next plan is made from them alone."""
+        self.now.statistics = statistics
+        self.now.opened = opened
+        self.rule.begin()
+        self.forget_plan()
+
+    def new_counters(self) -> Statistics:
+        """Counters that are all 0, stored as its own."""
+        return Statistics(self.now.lattice, sparse=self.now.statistics.is_sparse)
+
+    # --- prices ----------------------------------------------------------------------------------
+
+    def reprice(self, prices: Mapping[str, float]) -> None:
+        """From the next case on observations have these prices."""
+        lattice = self.now.lattice.priced(prices)
+        self.forget_plan()
+        self._use(lattice)
+        held = [] if self.forgetting is None else self.forgetting.held()
+        for name in prices:  # what was paid before says nothing of the new price
+            for statistics in (self.now.statistics, *held):
+                statistics.forget_paid(lattice.position(name))
+
+    def _follow_prices(self) -> None:
+        """Plan with the mean of what was paid, where that is known."""
+        statistics = self.now.statistics
+        if statistics.paid_counts.any():
+            means = statistics.mean_paid()
+            old = {o.name: o.cost for o in self.problem.observations}
+            new = {n: p for n, p in means.items() if abs(p - old[n]) > PRICE_MOVED * max(p, old[n])}
+            if new:
+                self.forget_plan()
+                self._use(self.now.lattice.priced(new))
+
+    def _use(self, lattice: Lattice) -> None:
+        self.now.lattice = self.now.statistics.lattice = lattice
+        self.strategy.use(lattice)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem at today's prices."""
+        return self.now.lattice.problem
+
+    # --- many cases in one go --------------------------------------------------------------------
+
+    def run(self, cases: Cases) -> None:
+        """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
+        start = 0
+        while start < len(cases):
+            end = len(cases)
+            if self.forgetting is not None:
+                self._end_blocks()
+                block = self.forgetting
+                end = min(end, start + block.began + block.length - self.now.opened)
+            self.strategy.run(self, cases.part(start, end))
+            start = end
+
+    def run_round_by_round(self, cases: Cases) -> None:
+        """A compiled loop for each round; plans between them."""
+        now, marks, run = self.now, self.marks(), self.strategy.acquisition.run
+        batch = Batch(cases.values, cases.rewards, cases.state, cases.action, 0)
+        self.rule.to_marks(marks, now.round, self.frozen_policy(), now.statistics)
+        while batch.start < len(cases):
+            policy = self.policy_of_the_round()
+            length = self.strategy.round_length(now)
+            if length is not None:
+                room = length - now.lengths[1]
+                batch = batch._replace(values=cases.values[: batch.start + room])
+            end, over = run(policy, now.statistics, batch, now.round, marks)
+            self.is_over = over and self.strategy.doubles
+            cases.round[batch.start : end] = now.round
+            now.statistics.cases += end - batch.start
+            now.count_opened(end - batch.start)
+            batch = batch._replace(start=end)
+        self.rule.from_marks(marks, now.round, self.frozen_policy(), now.statistics)
+
+    def marks(self) -> Marks:
+        """The arrays in which the kernels keep the counts of a round, long enough."""
+        rows = self.now.statistics.capacity
+        if self._marks is None:
+            self._marks = Marks(*(np.zeros(rows, np.int64) for _ in range(3)))
+        elif len(self._marks.stamp) < rows:
+            used = len(self._marks.stamp)
+            self._marks = Marks(*(extended(array, used, rows) for array in self._marks))
+        return self._marks
+
+    def _end_blocks(self) -> None:
+        """Forget what there is to forget, if a block of cases is over."""
+        forgetting, opened = self.forgetting, self.now.opened
+        assert forgetting is not None
+        if opened - forgetting.began >= forgetting.length:
+            known = Knowledge(self.now.statistics, self.strategy.tallies())
+            if forgetting.end_block(known, opened):
+                self.forget_plan()

@@ -1,4 +1,4 @@
-"""How counters, and the memory of a learner that forgets, are kept in its file."""
+"""How counters, and what a learner that forgets remembers, are kept in its file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import zipfile
 import msgspec
 import numpy as np
 
+from askwise._support.arrays import Array, load_array
 from askwise.counting import (
     BY_ROW,
     MOST_CASES,
@@ -15,19 +16,18 @@ from askwise.counting import (
     UNIT,
     Statistics,
 )
-from askwise.counting.forgetting import Knowledge, Memory
+from askwise.counting.forgetting import Forgetting, Knowledge
 from askwise.errors import FileError
 from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, Log
-from askwise.learners.base import BaseLearner
-from askwise.learners.saved_policies import Array, load_array
+from askwise.learners.rounds import Rounds
 from askwise.problem.amounts import LARGEST_AMOUNT
 
 MOST_PACKED = 200
 """How many times its packed length an array of states, all of them different, may have."""
 
 
-class SavedMemory(msgspec.Struct, forbid_unknown_fields=True):
-    """What a memory is, beside its counters."""
+class SavedForgetting(msgspec.Struct, forbid_unknown_fields=True):
+    """What is remembered of which blocks, beside their counters."""
 
     began: int
     number: int
@@ -104,7 +104,7 @@ def arrays_of_log(log: Log) -> dict[str, Array]:
     return {f"records.{name}": array for name, array in log.records._asdict().items()}
 
 
-def restore_log(archive: zipfile.ZipFile, learner: BaseLearner, cases: int, records: int) -> None:
+def restore_log(archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: int) -> None:
     """Begin with a log again, and see that it can be one."""
     if not 0 <= records <= MOST_RECORDS or cases < 0:
         raise FileError(f"a log of {cases} cases and {records} different complete records")
@@ -112,7 +112,7 @@ def restore_log(archive: zipfile.ZipFile, learner: BaseLearner, cases: int, reco
         return
     kept = None
     if records:
-        lattice = learner.lattice
+        lattice = rounds.now.lattice
         shape = (records, len(lattice.observations))
         kept = CompleteRecords(
             load_array(archive, "records.digits", shape, np.int16),
@@ -124,7 +124,7 @@ def restore_log(archive: zipfile.ZipFile, learner: BaseLearner, cases: int, reco
         earned = kept.units * UNIT
         if kept.counts.min() < 1 or earned.min() < 0 or (earned > kept.counts[:, None]).any():
             raise FileError("complete records earned what cannot be")
-    learner.keep_log(Log(cases, kept))
+    rounds.strategy.begin_with(Log(cases, kept))
 
 
 def _restore_rows(statistics: Statistics, states: Array) -> None:
@@ -137,47 +137,47 @@ def _restore_rows(statistics: Statistics, states: Array) -> None:
     statistics.give_rows(known)
 
 
-def parts_of(memory: Memory | None) -> list[Knowledge]:
-    """All the counters of a memory."""
-    return [] if memory is None else [*memory.pasts.values(), *memory.blocks]
+def parts_of(forgetting: Forgetting | None) -> list[Knowledge]:
+    """All the counters that it keeps."""
+    return [] if forgetting is None else [*forgetting.pasts.values(), *forgetting.blocks]
 
 
-def describe_memory(memory: Memory | None) -> SavedMemory | None:
+def describe_forgetting(forgetting: Forgetting | None) -> SavedForgetting | None:
     """What to write beside its counters."""
-    if memory is None:
+    if forgetting is None:
         return None
-    parts = [(p.statistics.cases, p.statistics.visited) for p in parts_of(memory)]
-    records = [p.statistics.records for p in parts_of(memory)]
-    pasts = list(memory.pasts)
-    return SavedMemory(memory.began, memory.number, memory.first, pasts, parts, records)
+    parts = [(p.statistics.cases, p.statistics.visited) for p in parts_of(forgetting)]
+    records = [p.statistics.records for p in parts_of(forgetting)]
+    numbers = (forgetting.began, forgetting.number, forgetting.first)
+    return SavedForgetting(*numbers, list(forgetting.pasts), parts, records)
 
 
-def restore_memory(
-    archive: zipfile.ZipFile, learner: BaseLearner, saved: SavedMemory | None
+def restore_forgetting(
+    archive: zipfile.ZipFile, rounds: Rounds, saved: SavedForgetting | None
 ) -> None:
     """Remember again what was remembered."""
-    memory = learner.memory
-    if (memory is None) != (saved is None):
-        raise FileError("it forgets, but there is no memory, or the other way round")
-    if memory is None or saved is None:
+    forgetting = rounds.forgetting
+    if (forgetting is None) != (saved is None):
+        raise FileError("it forgets, but there is nothing to forget, or the other way round")
+    if forgetting is None or saved is None:
         return
-    blocks = saved.number - saved.first if memory.window is not None else 0
+    blocks = saved.number - saved.first if forgetting.window is not None else 0
     order = [saved.first, *saved.pasts]
     if saved.first < 0 or order != sorted(set(order)) or order[-1] != saved.number:
-        raise FileError("the blocks of the memory are not in order")
+        raise FileError("the blocks of what is remembered are not in order")
     if len(saved.parts) != len(saved.pasts) + blocks:
-        raise FileError("the memory has not the blocks it should have")
+        raise FileError("not the blocks are remembered that should be")
     parts = []
     for k, (cases, rows) in enumerate(saved.parts):
-        statistics = learner.new_counters()
-        restore_counters(archive, f"memory{k}.", statistics, cases, rows)
+        statistics = rounds.new_counters()
+        restore_counters(archive, f"block{k}.", statistics, cases, rows)
         counted = saved.records[k] if k < len(saved.records) else 0
         restore_records(statistics, counted, forgets=True)
         tallies = {
-            name: load_array(archive, f"memory{k}.{name}", array.shape, array.dtype)
-            for name, array in learner.tallies().items()
+            name: load_array(archive, f"block{k}.{name}", array.shape, array.dtype)
+            for name, array in rounds.strategy.tallies().items()
         }
         parts.append(Knowledge(statistics, tallies))
-    memory.began, memory.number, memory.first = saved.began, saved.number, saved.first
-    memory.pasts = dict(zip(saved.pasts, parts[: len(saved.pasts)], strict=True))
-    memory.blocks.extend(parts[len(saved.pasts) :])
+    forgetting.began, forgetting.number, forgetting.first = saved.began, saved.number, saved.first
+    forgetting.pasts = dict(zip(saved.pasts, parts[: len(saved.pasts)], strict=True))
+    forgetting.blocks.extend(parts[len(saved.pasts) :])

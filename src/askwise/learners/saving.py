@@ -17,38 +17,40 @@ from typing import IO, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
+from askwise._support.arrays import Array, load_array
 from askwise._support.documents import prepare, replace_file
 from askwise.counting import check_reward
 from askwise.errors import AskwiseError, FileError, StatisticsError, TooLargeError
-from askwise.learners.base import BaseLearner
-from askwise.learners.cases import Case
+from askwise.learners.cases import Case, CaseSnapshot
+from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.learners.rounds import Rounds
 from askwise.learners.saved_counters import (
-    SavedMemory,
+    SavedForgetting,
     arrays_of,
     arrays_of_log,
-    describe_memory,
+    describe_forgetting,
     parts_of,
     restore_counters,
+    restore_forgetting,
     restore_log,
-    restore_memory,
     restore_records,
 )
-from askwise.learners.saved_policies import (
+from askwise.policy import Policy
+from askwise.policy.saving import (
     SavedPolicy,
     at_prices,
     describe,
-    load_array,
     own_prices,
-    rebuild,
-    tables_of,
+    restored,
 )
-from askwise.policy import Policy
+from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 3
+VERSION = 4
 
 MOST_HEADER = 64 << 20
 """Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
@@ -105,7 +107,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The current one first, if there is one."""
     planned: bool
     cases: list[_Case]
-    memory: SavedMemory | None
+    forgetting: SavedForgetting | None
     records_counted: int | None = None
     """How many of the cases were complete records; older files do not say."""
     logged: int = 0
@@ -124,51 +126,65 @@ def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
 
 def to_bytes(learner: BaseLearner) -> bytes:
     """The learner as what a file of it would hold."""
-    policies: list[Policy] = [] if learner._policy is None else [learner._policy]
-    cases = []
-    for case in learner.cases.values():
-        place = None
-        if case._policy is not None:
-            if not any(case.follows(p) for p in policies):
-                policies.append(case._policy)
-            place = next(k for k, p in enumerate(policies) if case.follows(p))
-        what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
-        prices = own_prices(case.lattice, learner.lattice)
-        chances = None if case.wanted or case.propensity is None else list(case.propensity)
-        cases.append(_Case(*what, case.block, *prices, chances))
+    rounds = rounds_of(learner)
+    with rounds.lock:
+        header, arrays = _header(learner, rounds)
+        return _packed(header, arrays)
+
+
+def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Array]]:
+    now, strategy = rounds.now, rounds.strategy
+    policies: list[Policy] = [] if rounds.policy is None else [rounds.policy]
+    cases = [_case(case, policies, now.lattice) for case in rounds.cases.values()]
     header = _Header(
         format=FORMAT,
         version=VERSION,
         learner=learner.name,
         options=learner.options,
-        problem=learner.problem,
-        cases_counted=learner.statistics.cases,
-        rows=learner.statistics.visited,
-        round=learner.round,
-        over=learner._over,
-        lengths=learner.lengths,
-        began=[(s, c, n) for (s, c), (n, _) in learner._rule.counts.items()],
-        opened=learner._opened,
-        rng=_plain(learner.rng.bit_generator.state),
-        policies=[describe(p, learner) for p in policies],
-        planned=learner._policy is not None,
+        problem=rounds.problem,
+        cases_counted=now.statistics.cases,
+        rows=now.statistics.visited,
+        round=now.round,
+        over=rounds.is_over,
+        lengths=now.lengths,
+        began=[(s, c, n) for (s, c), (n, _) in rounds.rule.counts.items()],
+        opened=now.opened,
+        rng=_plain(now.rng.bit_generator.state),
+        policies=[describe(p, now.lattice, now.statistics) for p in policies],
+        planned=rounds.policy is not None,
         cases=cases,
-        memory=describe_memory(learner.memory),
-        records_counted=learner.statistics.records,
-        logged=learner.log.cases,
-        records=learner.log.different,
+        forgetting=describe_forgetting(rounds.forgetting),
+        records_counted=now.statistics.records,
+        logged=strategy.log.cases,
+        records=strategy.log.different,
     )
-    arrays = arrays_of(learner.statistics) | learner.extra_arrays() | arrays_of_log(learner.log)
-    for k, part in enumerate(parts_of(learner.memory)):
+    arrays = arrays_of(now.statistics) | strategy.arrays() | arrays_of_log(strategy.log)
+    for k, part in enumerate(parts_of(rounds.forgetting)):
         tables = arrays_of(part.statistics) | part.tallies
-        arrays |= {f"memory{k}.{name}": array for name, array in tables.items()}
+        arrays |= {f"block{k}.{name}": array for name, array in tables.items()}
     for k, policy in enumerate(policies):
-        for name, array in tables_of(policy, header.policies[k].rows).items():
+        for name, array in arrays_of_policy(policy, header.policies[k]).items():
             arrays[f"policy{k}.{name}"] = array
+    return header, arrays
+
+
+def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
+    """What to write of an open case; the policy that it follows joins the others."""
+    place, policy = None, case.policy
+    if policy is not None:
+        if not any(policy is p for p in policies):
+            policies.append(policy)
+        place = next(k for k, p in enumerate(policies) if policy is p)
+    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
+    propensity = None if case.wanted or case.propensity is None else list(case.propensity)
+    return _Case(*what, case.block, *own_prices(case.lattice, usual), propensity)
+
+
+def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
     text = msgspec.json.encode(header)
     if len(text) > MOST_HEADER:
         raise StatisticsError(
-            f"{len(cases):,} open cases are more than a file takes: finish or cancel some"
+            f"{len(header.cases):,} open cases are more than a file takes: finish or cancel some"
         )
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -282,59 +298,66 @@ def _restore(
         raise FileError(f"unknown learner {header.learner!r}, expected one of: {known}")
     if check is not None:
         check(header.problem, header.learner, header.options)
-    learner = learners[header.learner](header.problem, **header.options)
-    statistics = learner.statistics
-    restore_counters(archive, "", statistics, header.cases_counted, header.rows)
-    restore_records(statistics, header.records_counted, forgets=header.memory is not None)
-    for name, array in learner.extra_arrays().items():
+    kind: Callable[..., BaseLearner] = learners[header.learner]
+    learner = kind(header.problem, **header.options)
+    rounds = rounds_of(learner)
+    now, strategy = rounds.now, rounds.strategy
+    restore_counters(archive, "", now.statistics, header.cases_counted, header.rows)
+    restore_records(now.statistics, header.records_counted, forgets=header.forgetting is not None)
+    for name, array in strategy.arrays().items():
         array[...] = load_array(archive, name, array.shape, array.dtype)
-    restore_log(archive, learner, header.logged, header.records)
-    learner.restored()
-    restore_memory(archive, learner, header.memory)
-    policies = [rebuild(archive, learner, f"policy{k}", p) for k, p in enumerate(header.policies)]
+    restore_log(archive, rounds, header.logged, header.records)
+    strategy.restored()
+    restore_forgetting(archive, rounds, header.forgetting)
+    policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
     if header.planned:
-        learner.resume(policies[0])
-        assert learner._policy is not None
-        policies[0] = learner._policy
-    learner.round, learner._over, learner._opened = header.round, header.over, header.opened
-    learner.lengths = header.lengths
+        policies[0] = rounds.resume(policies[0])
+    now.round, rounds.is_over, now.opened = header.round, header.over, header.opened
+    now.lengths = header.lengths
     states = [state for state, _, _ in header.began]
     states += [state for case in header.cases for _, state in case.path]
     states += [case.start for case in header.cases]
-    if max(states, default=0) >= learner.lattice.size:
+    if max(states, default=0) >= now.lattice.size:
         raise FileError(f"there is no state {max(states)}")
-    learner._rule.resume(header.began, statistics)
-    learner.rng = _revive(header.rng)
+    rounds.rule.resume(header.began, now.statistics)
+    now.rng = _revive(header.rng)
     for saved in header.cases:
-        case = learner.cases[saved.id] = _reopen(learner, saved, policies)
+        case = rounds.cases[saved.id] = _reopen(rounds, saved, policies)
         if case.wanted:
-            learner.looking[case.id] = case
+            rounds.looking[case.id] = case
     return learner
 
 
-def _reopen(learner: BaseLearner, saved: _Case, policies: list[Policy]) -> Case:
+def _policy(archive: zipfile.ZipFile, rounds: Rounds, k: int, saved: SavedPolicy) -> Policy:
+    def read(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        return load_array(archive, f"policy{k}.{name}", shape, dtype)
+
+    return restored(saved, read, rounds.now.lattice, rounds.now.statistics)
+
+
+def _reopen(rounds: Rounds, saved: _Case, policies: list[Policy]) -> Case:
+    lattice = rounds.now.lattice
     if saved.default is not None:
         check_reward(saved.default)
-    if not -1 <= saved.action < len(learner.problem.actions):
+    if not -1 <= saved.action < len(lattice.problem.actions):
         raise FileError(f"case {saved.id} has no action {saved.action}")
-    if not _is_path(learner.lattice, saved.start, saved.path):
+    if not _is_path(lattice, saved.start, saved.path):
         raise FileError(f"case {saved.id} took steps that lead elsewhere")
-    if not all(0 <= chance <= 1 for chance in saved.propensity or ()):
-        raise FileError(f"case {saved.id} has chances that are not from 0 to 1")
-    return Case.resumed(
+    if not all(0 <= probability <= 1 for probability in saved.propensity or ()):
+        raise FileError(f"case {saved.id} has propensities that are not from 0 to 1")
+    snapshot = CaseSnapshot(
         saved.id,
-        learner,
-        at_prices(learner.lattice, saved.prices, saved.on_file),
-        None if saved.policy is None else policies[saved.policy],
-        start=saved.start,
-        path=saved.path,
-        tag=saved.tag,
+        saved.start,
+        saved.path,
+        saved.tag,
         action=saved.action,
         earned=saved.default,
         is_by_default=saved.default is not None,
         block=saved.block,
-        chances=None if saved.propensity is None else tuple(saved.propensity),
+        propensities=None if saved.propensity is None else tuple(saved.propensity),
     )
+    policy = None if saved.policy is None else policies[saved.policy]
+    return Case.resumed(snapshot, rounds, at_prices(lattice, saved.prices, saved.on_file), policy)
 
 
 def _is_path(lattice: Lattice, start: int, path: list[tuple[int, int]]) -> bool:

@@ -1,7 +1,7 @@
-"""Seq-OOS: optimistic × sequential × doubling."""
+"""Seq-OOS: optimistic × sequential × no exploration × doubling."""
 
-from askwise.learners.acquisition import Sequential
 from askwise.learners.optimistic import OptimisticLearner
+from askwise.policy.acquisition import Sequential
 
 
 class SeqOOS(OptimisticLearner):
@@ -15,6 +15,7 @@ class SeqOOS(OptimisticLearner):
     delta: the theorem holds with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
     storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
+    window, detect: forget, for a world that changes; see docs/drift.md.
 
     >>> from askwise import Observation, Problem, SeqOOS
     >>> learner = SeqOOS(Problem(
@@ -34,4 +35,4 @@ class SeqOOS(OptimisticLearner):
     """
 
     name = "seq-oos"
-    way = Sequential()
+    _acquisition = Sequential()

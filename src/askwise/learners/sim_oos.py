@@ -1,7 +1,7 @@
-"""Sim-OOS: optimistic × simultaneous × doubling."""
+"""Sim-OOS: optimistic × simultaneous × no exploration × doubling."""
 
-from askwise.learners.acquisition import Simultaneous
 from askwise.learners.optimistic import OptimisticLearner
+from askwise.policy.acquisition import Simultaneous
 
 
 class SimOOS(OptimisticLearner):
@@ -15,6 +15,7 @@ class SimOOS(OptimisticLearner):
     delta: the theorem holds with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
     storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
+    window, detect: forget, for a world that changes; see docs/drift.md.
 
     >>> from askwise import Observation, Problem, SimOOS
     >>> learner = SimOOS(Problem(
@@ -32,4 +33,4 @@ class SimOOS(OptimisticLearner):
     """
 
     name = "sim-oos"
-    way = Simultaneous()
+    _acquisition = Simultaneous()

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import Choices, Integers
+from askwise._support.typing import AcquisitionName, Choices, Integers
 from askwise.counting import MOST_STATES, Statistics
 from askwise.estimation.complete_records import CompleteRecords, states_in
-from askwise.logs.roles import 
 from askwise.states import Lattice
 
 SPARSE_FROM = 100_000
@@ -114,7 +113,9 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
     return statistics
 
 
-def count_decisions(lattice: Lattice, decisions: Decisions, acquisition: AcquisitionName) -> Statistics:
+def count_decisions(
+    lattice: Lattice, decisions: Decisions, acquisition: AcquisitionName
+) -> Statistics:
     """The counters of logged decisions."""
     states, subsets = states_of(lattice, decisions.digits)
     visited = len(np.unique(states))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from askwise._support.random import as_generator
-from askwise._support.typing import RandomSource
+from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.evidence import Evidence
 from askwise.learners import BaseLearner, Learner, make
-from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
+from askwise.learners.learner import rounds_of
+from askwise.learners.warm_start import begin_with_log
 from askwise.logs.checks import check_most
 from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
@@ -50,9 +51,9 @@ def fit(
         `rewards` = {action: column} (or columns named as the actions), or by `label`, the column
         that names the action that earns 1, the others 0. A missing cell is a look that failed.
     logged decisions: `action` is the column of what was done, `reward` of what that earned. An
-        empty cell was not looked at; a look that failed is written "unavailable". `acquisition` says how
-        they were chosen: "simultaneous", before any of them was seen, or "sequential", one from what the
-        last had shown, with `order` the column of their names in that order.
+        empty cell was not looked at; a look that failed is written "unavailable". `acquisition`
+        says how looks were chosen: "simultaneous", before any of them was seen, or "sequential",
+        one from what the last had shown, with `order` the column of their names in that order.
 
     `propensity` is a column of probabilities, which `off_policy` needs; here they are checked.
 
@@ -94,12 +95,17 @@ def fit(
         else:
             decisions = opened.decisions(lattice, roles)
             check_most(lattice, decisions)
-            if roles.acquisition is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
+            if (
+                roles.acquisition is None
+                and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1
+            ):
                 raise TableError(REFUSED)
             rows = decisions.rows
             counted = count_decisions(lattice, decisions, roles.acquisition or "simultaneous")
     notes = notes_of(roles, lattice, counted, decisions)
-    chosen: AcquisitionName | None = None if roles.is_complete else roles.acquisition or "simultaneous"
+    chosen: AcquisitionName | None = (
+        None if roles.is_complete else roles.acquisition or "simultaneous"
+    )
     return Fit(problem, roles.kind, chosen, rows, notes, records, counted, rng)
 
 
@@ -142,35 +148,30 @@ class Fit:
         if name == Learner.name:
             return self._default(options, rng)
         learner = make(name, self.problem, options, rng=rng)
-        way = learner.way.name
-        fits = {"simultaneous": (None, "simultaneous"), "sequential": (None, "sequential")}
-        if self.acquisition not in fits[way]:
-            needed = fits[way][1]
+        needed = rounds_of(learner).strategy.acquisition.name
+        if self.acquisition not in (None, needed):
             raise StatisticsError(
-                f"{name} learns from looks that were chosen {needed}, but in this log they were "
-                f"chosen {self.acquisition}: what it needs was not counted, because it would be biased"
+                f"{name} learns from {needed} looks, but those of this log were "
+                f"{self.acquisition}: what it needs was not counted, because it would be biased"
             )
         learner.merge(self.statistics)
         return learner
 
     def _default(self, options: dict[str, Any], rng: Any) -> Learner:
         """`Learner`, which takes what was not seen as missing at random."""
-        options.setdefault("plan", self.way.name)
-        learner = Learner(self.problem, rng=rng, **options)
-        if learner.memory is not None or learner.explore_budget is not None:
+        options.setdefault("acquisition", self.acquisition or "sequential")
+        learner = make(Learner.name, self.problem, options, rng=rng)
+        assert isinstance(learner, Learner)
+        asked = learner.options
+        if asked["window"] or asked["detect"] or asked["explore_budget"] is not None:
             raise OptionError(
                 "explore_budget, window and detect go by when cases came: not with those of a log"
             )
         if self.records is not None:
-            learner.begin_with(self.rows, records=self.records)
+            begin_with_log(learner, self.rows, records=self.records)
         else:
-            learner.begin_with(self.rows, self.statistics)
+            begin_with_log(learner, self.rows, self.statistics)
         return learner
-
-    @property
-    def way(self) -> WayToBuy:
-        """How a learner buys that starts from it by default."""
-        return Simultaneous() if self.acquisition == "simultaneous" else Sequential()
 
     def recommend(self) -> Policy:
         """What the default learner recommends that starts from it; its first cases do that."""
@@ -181,7 +182,7 @@ class Fit:
         return self.learner().evidence()
 
     def __repr__(self) -> str:
-        chosen = "" if self.acquisition is None else f", looks {self.acquisition}"
+        chosen = "" if self.acquisition is None else f", {self.acquisition}"
         said = f"<Fit of {self.rows:,} {self.kind}{chosen}"
         if self.counted is None:
             return f"{said}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise._support.typing import AcquisitionName
 from askwise.counting import Statistics
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Roles
@@ -14,8 +15,8 @@ REFUSED = (
     "was looked at depended on what had been seen, the rows that looked are no fair sample of the "
     "others, and only rewards in the exact states, and steps along a known order, are without "
     "bias. Say acquisition='simultaneous' if each set was chosen before any of it was seen, or "
-    "acquisition='sequential' with order= the column that has the names in the order in which they were "
-    "looked at"
+    "acquisition='sequential' with order= the column that has the names in the order in which they "
+    "were looked at"
 )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from askwise._support.numbers import interval, shown
 from askwise._support.random import as_generator
-from askwise._support.typing import Floats, Integers, RandomSource
+from askwise._support.typing import AcquisitionName, Floats, Integers, RandomSource
 from askwise.counting import UNIT
 from askwise.errors import OptionError, TableError
 from askwise.estimation.models import Model

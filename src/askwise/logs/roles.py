@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError, TableError
 from askwise.problem import Problem
 
@@ -66,7 +67,9 @@ def roles_of(
     if not isinstance(problem, Problem):
         raise OptionError(f"problem must be a Problem, got {problem!r}")
     if acquisition not in (None, "simultaneous", "sequential"):
-        raise OptionError(f"acquisition must be 'simultaneous' or 'sequential', got {acquisition!r}")
+        raise OptionError(
+            f"acquisition must be 'simultaneous' or 'sequential', got {acquisition!r}"
+        )
     names = [o.name for o in problem.observations]
     free = [column for column in found if column not in names]
 
@@ -75,7 +78,11 @@ def roles_of(
             raise OptionError(f"{name}={given!r} is an observation of the problem")
     roles = _complete(problem, free, rewards, label, (action, reward))
     if roles is not None:
-        for what, said in (("acquisition", acquisition), ("order", order), ("propensity", propensity)):
+        for what, said in (
+            ("acquisition", acquisition),
+            ("order", order),
+            ("propensity", propensity),
+        ):
             if said is not None:
                 raise OptionError(
                     f"{what}={said!r} is of logged decisions, but rewards of every action, or a "
@@ -144,12 +151,14 @@ def _decided(
         )
     if acquisition == "simultaneous":
         if given[2] is not None:
-            raise OptionError(f"order={order!r} is of acquisition='sequential', got acquisition={acquisition!r}")
+            raise OptionError(
+                f"order={order!r} is of acquisition='sequential', got acquisition={acquisition!r}"
+            )
         order = None
     elif acquisition == "sequential" and order is None:
         raise TableError(
-            "acquisition='sequential' needs order=, the column with the names in the order in which they "
-            "were looked at"
+            "acquisition='sequential' needs order=, the column with the names in the order in "
+            "which they were looked at"
         )
     chosen: AcquisitionName | None = "simultaneous" if acquisition == "simultaneous" else None
     chosen = chosen if order is None else "sequential"

@@ -13,12 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import ModelError
 from askwise.estimation.models import Model
 from askwise.logs.counting import Decisions, count_decisions
-from askwise.logs.roles import 
 from askwise.logs.walks import Walks
 from askwise.policy import Policy
 

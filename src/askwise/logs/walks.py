@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.logs.counting import Decisions
-from askwise.logs.roles import 
 from askwise.policy import Policy
 from askwise.states import Lattice
 

@@ -35,6 +35,10 @@ Pairs = list[tuple[int, int]]
 """(state, choice) pairs that were counted; a choice is an action, or looking at i as −1 − i."""
 
 
+Marks = tuple[Integers, Integers, Integers]
+"""The counts of a round by row: N_k and ν_k of the state's choice, and the round they are of."""
+
+
 class Course(Protocol):
     """What a case has seen so far."""
 
@@ -106,6 +110,9 @@ class Acquisition(Protocol):
         the probability of curiosity / √(1 + n).
         """
 
+    def no_exploration(self, lattice: Lattice) -> PathExploration | SetExploration:
+        """One in which nothing is tried."""
+
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> IncrementalPlanner:
@@ -118,7 +125,7 @@ class Acquisition(Protocol):
         """Let the planner take a policy over; its next plan comes from the counters alone."""
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
     ) -> tuple[int, bool]:
         """Decide and count cases under the policy until they or the round are over."""
 
@@ -205,6 +212,10 @@ class Simultaneous:
         sets = plan_simultaneous(lattice, wide).sets
         return SetExploration(sets, probability, wide.action, action_probability)
 
+    def no_exploration(self, lattice: Lattice) -> SetExploration:
+        """One in which nothing is tried."""
+        return SetExploration.none(lattice)
+
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> SimultaneousPlanner:
@@ -227,17 +238,27 @@ class Simultaneous:
         planner.values[:] = table.values
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
     ) -> tuple[int, bool]:
         """The kernel for sets."""
         from askwise._kernels.learners.runs import run_simultaneous
 
         table = policy.table
         assert isinstance(table, SetTable)
-        cases = (batch.values, batch.rewards, batch.start, UNIT)
-        plan, counted = (table.sets, table.actions), (statistics.counters, round, *marks)
-        layout = statistics.lattice.layout
-        return run_simultaneous(layout, *plan, *cases, *counted, batch.state, batch.action)
+        return run_simultaneous(
+            statistics.lattice.layout,
+            table.sets,
+            table.actions,
+            batch.values,
+            batch.rewards,
+            batch.start,
+            UNIT,
+            statistics.counters,
+            round,
+            *marks,
+            batch.state,
+            batch.action,
+        )
 
 
 class Sequential:
@@ -305,6 +326,10 @@ class Sequential:
         looks = plan_sequential(lattice, wide).next.astype(np.int64)
         return PathExploration(looks, probability, wide.action, action_probability)
 
+    def no_exploration(self, lattice: Lattice) -> PathExploration:
+        """One in which nothing is tried."""
+        return PathExploration.none(lattice)
+
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> SequentialPlanner:
@@ -328,17 +353,27 @@ class Sequential:
         planner.values[:rows] = table.values
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Any
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
     ) -> tuple[int, bool]:
         """The kernel for paths."""
         from askwise._kernels.learners.runs import run_sequential
 
         table = policy.table
         assert isinstance(table, PathTable)
-        cases = (batch.values, batch.rewards, batch.start, UNIT)
-        plan, counted = (table.look, table.actions), (statistics.counters, round, *marks)
-        layout = statistics.lattice.layout
-        return run_sequential(layout, *plan, *cases, *counted, batch.state, batch.action)
+        return run_sequential(
+            statistics.lattice.layout,
+            table.look,
+            table.actions,
+            batch.values,
+            batch.rewards,
+            batch.start,
+            UNIT,
+            statistics.counters,
+            round,
+            *marks,
+            batch.state,
+            batch.action,
+        )
 
 
 ACQUISITIONS: dict[str, Acquisition] = {a.name: a for a in (Sequential(), Simultaneous())}

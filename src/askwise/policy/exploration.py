@@ -21,12 +21,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH, tried, uniform
+from askwise._support.arrays import Array
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import MOST_STATES, UNIT, Statistics
 from askwise.errors import FileError
 from askwise.policy.propensities import one_more_look, set_propensities, uniform_draw_propensities
 from askwise.policy.tables import (
-    Array,
     Path,
     PathTable,
     Propensities,
@@ -125,6 +125,11 @@ class PathExploration(_OfEveryState, _PathArrays):
         looks = np.full(size, -1, np.int64), np.zeros(size)
         return cls(*looks, np.zeros(size, np.int16), np.zeros(size))
 
+    def scaled(self, part: float) -> PathExploration:
+        """The same, that many times as likely."""
+        looks, actions = part * self.look_probability, part * self.action_probability
+        return self._replace(look_probability=looks, action_probability=actions)
+
     def looks(self, table: PathTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
         planned = table.look.item(state)
@@ -219,6 +224,11 @@ class SetExploration(_OfEveryState, _SetArrays):
         """Arrays of the right shape, in which nothing is tried."""
         sets = np.zeros(lattice.contexts, np.int64), np.zeros(lattice.contexts)
         return cls(*sets, np.zeros(lattice.size, np.int16), np.zeros(lattice.size))
+
+    def scaled(self, part: float) -> SetExploration:
+        """The same, that many times as likely."""
+        sets, actions = part * self.set_probability, part * self.action_probability
+        return self._replace(set_probability=sets, action_probability=actions)
 
     def looks(self, table: SetTable, state: int, tag: int) -> tuple[int, ...]:
         """What of the case's set is not known yet."""

@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from askwise._support.arrays import Array
 from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
 from askwise.counting import MOST_STATES, Statistics
 from askwise.errors import FileError
+from askwise.planning.trees import follow_sets
 from askwise.states import Lattice
-
-Array: TypeAlias = npt.NDArray[Any]
 
 RowOf: TypeAlias = Callable[[int], int]
 """Where in the tables a state is."""
@@ -155,6 +155,10 @@ class SetTable(_ByState):
         chosen = self.sets.item(lattice.context(state) if lattice.contexts > 1 else 0)
         return rest_of_set(lattice, chosen, state)
 
+    def as_path(self) -> Choices:
+        """The members of each set in order, whatever they show, as looks g(ψ)."""
+        return follow_sets(self.lattice, self.sets)
+
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
         """Certain: the set, if there is one to buy, then the action."""
         return (1.0,) * (bool(path or looks) + (action >= 0))
@@ -210,6 +214,10 @@ class PathTable(_ByState):
         i = self.look.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
 
+    def as_path(self) -> Choices:
+        """The looks g(ψ), as they are."""
+        return self.look
+
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
         """Certain: every look, then the action."""
         return (1.0,) * (len(path) + len(looks) + (action >= 0))
@@ -222,8 +230,11 @@ class PathTable(_ByState):
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
         """The looks, actions and values of the rows that are used."""
         rows = header["rows"]
-        parts = {"look": self.look, "actions": self.actions, "values": self.values}
-        return {name: array[:rows] for name, array in parts.items()}
+        return {
+            "look": self.look[:rows],
+            "actions": self.actions[:rows],
+            "values": self.values[:rows],
+        }
 
     @classmethod
     def restored(

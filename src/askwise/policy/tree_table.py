@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from askwise._support.arrays import Array
 from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import FileError
 from askwise.planning.trees import children_of
 from askwise.policy.propensities import node_in, set_tree_propensities, tree_propensities
 from askwise.policy.tables import (
-    Array,
     Path,
     Propensities,
     ReadArray,
@@ -125,15 +125,18 @@ class TreeTable:
         return cls(lattice, look, actions, child, values, acquisition=acquisition)
 
 
-class TreeExploration(NamedTuple):
-    """A share of the cases looks at a pair first, or at single observations last."""
-
+class _Tried(NamedTuple):
     pairs: Integers
     """(n, 2): pairs worth trying, as often as they are."""
     explore: float
     """The share of the cases that try something."""
 
-    kind: ClassVar[str] = "pairs and singles"  # type: ignore[misc]
+
+class TreeExploration(_Tried):
+    """A share of the cases looks at a pair first, or at single observations last."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "pairs and singles"
 
     def tree(self, table: TreeTable) -> Tree:
         """Both as the kernels take them."""

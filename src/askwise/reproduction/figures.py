@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import inf, isfinite, log, sqrt
 from typing import TYPE_CHECKING
 
+from askwise._support.typing import AcquisitionName
 from askwise.reproduction.drawing import MUTED, REFERENCE, SERIES, SIZE, Look, blank, looks
 from askwise.reproduction.labels import End, label_ends, room
 from askwise.reproduction.statistics import Estimate

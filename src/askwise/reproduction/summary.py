@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import Literal
 
+from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
 from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
 from askwise.reproduction.statistics import Estimate, estimate

@@ -21,6 +21,8 @@ from askwise._support.random import as_generator
 from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.errors import OptionError
 from askwise.learners import BaseLearner
+from askwise.learners.learner import rounds_of
+from askwise.learners.strategy import Cases
 from askwise.problem import Value
 from askwise.simulation.environments.base import Draws, Environment, stream
 from askwise.states import Lattice
@@ -183,7 +185,7 @@ def simulate(
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
         raise OptionError(f"steps must be a whole number of at least 0, got {steps!r}")
     run = Run(
-        lattice=learner.lattice,
+        lattice=learner.statistics.lattice,
         state=np.empty(steps, np.int64),
         action=np.empty(steps, np.int16),
         reward=np.empty(steps),
@@ -192,7 +194,7 @@ def simulate(
         propensities=[] if log else None,
     )
     done = 0
-    with learner.lock, Progress("cases", steps) as progress:
+    with rounds_of(learner).lock, Progress("cases", steps) as progress:
         for draws in stream(environment, as_generator(rng), steps):
             part = slice(done, done + len(draws.values))
             (_play if log else _run)(learner, draws, run, part)
@@ -204,9 +206,10 @@ def simulate(
 def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
     """In the compiled loop."""
     values, actions = draws.values, run.action[part]
-    if learner.lattice.has_given:  # what is given goes last
-        values = np.ascontiguousarray(values[:, learner.lattice.order])
-    learner.run(values, draws.rewards, run.state[part], actions, run.round[part])
+    if run.lattice.has_given:  # what is given goes last
+        values = np.ascontiguousarray(values[:, run.lattice.order])
+    cases = Cases(values, draws.rewards, run.state[part], actions, run.round[part])
+    rounds_of(learner).run(cases)
     run.reward[part] = draws.rewards[np.arange(len(actions)), actions]
 
 
@@ -220,7 +223,7 @@ def _play(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
         shown = {o.name: o.outcomes[x] for o, x in zip(observations, row, strict=True)}
         case = learner.open({name: shown[name] for name in given})
         at = part.start + t
-        run.round[at] = learner.round
+        run.round[at] = rounds_of(learner).now.round
         while case.wanted:
             case.observe({name: shown[name] for name in case.wanted})
         run.state[at], run.action[at] = case.state_index, case.action_index

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from askwise.errors import FileError
+from askwise.learners.learner import rounds_of
 from askwise.simulation import simulate
 from askwise.simulation.environments import Population, stream
 from askwise.testing.playing import (
@@ -51,7 +52,7 @@ def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
         assert loaded.options == learner.options
         assert loaded.problem == learner.problem
         assert loaded.statistics == learner.statistics
-        assert loaded.round == learner.round
+        assert rounds_of(loaded).now.round == rounds_of(learner).now.round
         for x in (learner, loaded):
             for case in list(x.cases.values()):
                 see(case, model.problem, full[1]).reward(1.0)
@@ -71,9 +72,8 @@ def check_reading_changes_nothing(make: MakesLearner) -> None:
                 getattr(learner, name)
             learner.recommend()
             learner.evidence()
-            fresh = learner.new_statistics()
+            fresh = rounds_of(learner).new_counters()
             assert fresh.cases == 0
-            assert fresh == learner.new_counters()
             assert fresh is not learner.statistics
             learner.save(after)
             assert _content(before) == _content(after)
@@ -100,7 +100,7 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
             for draws in stream(environment, np.random.default_rng(seed), steps):
                 for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
                     case = see(begin(face, full), model.problem, full)
-                    rounds.append(face.round)
+                    rounds.append(rounds_of(face).now.round)
                     case.reward(rewards[case.action_index])
                     cases.append(case)
             assert run.state.tolist() == [case.state_index for case in cases]
@@ -108,7 +108,7 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
             assert run.cost.tolist() == [case.cost for case in cases]
             assert run.round.tolist() == rounds
             assert compiled.statistics == face.statistics
-            assert compiled.lengths == face.lengths
+            assert rounds_of(compiled).now.lengths == rounds_of(face).now.lengths
             assert_same_future(compiled, face, model)
 
 
@@ -120,7 +120,7 @@ def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
         learner = make(problem, rng=7)
         for case in play(learner, model, 200, np.random.default_rng(4)):
             known = list(case.state)
-            assert len(known) == len(set(known)) <= given + learner.lattice.m
+            assert len(known) == len(set(known)) <= given + learner.statistics.lattice.m
             charged = {
                 o.name: o.cost
                 for o in problem.observations
@@ -135,7 +135,7 @@ def check_counts_each_case_once(make: MakesLearner) -> None:
     """Every case is one case and one reward, the reward at the exact state acted in."""
     for model in models():
         learner = make(model.problem, rng=8)
-        learner.memory = None  # nor does it forget any
+        rounds_of(learner).forgetting = None  # nor does it forget any
         played = play(learner, model, 200, np.random.default_rng(5))
         counted = learner.statistics.dense().action_counts
         expected = np.zeros_like(counted)
@@ -224,7 +224,7 @@ def check_works_from_threads(make: MakesLearner) -> None:
     """Cases opened, observed and rewarded from several threads are all counted."""
     for model in models():
         learner = make(model.problem, rng=12)
-        learner.memory = None
+        rounds_of(learner).forgetting = None
         with ThreadPoolExecutor(4) as pool:
             runs = [
                 pool.submit(play, learner, model, 100, np.random.default_rng(seed))

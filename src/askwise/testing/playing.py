@@ -13,6 +13,7 @@ from askwise.errors import AskwiseError, CaseError
 from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
 from askwise.learners.cases import Case
+from askwise.learners.learner import rounds_of
 from askwise.learners.saving import read
 from askwise.problem import Observation, Panel, Problem, Value
 from askwise.simulation.environments import random_model
@@ -58,7 +59,7 @@ def assert_same_future(one: BaseLearner, other: BaseLearner, model: Model) -> No
     futures = [decisions(play(x, model, 20, np.random.default_rng(3))) for x in (one, other)]
     assert futures[0] == futures[1]
     assert one.statistics == other.statistics
-    assert one.rng.random() == other.rng.random()
+    assert rounds_of(one).now.rng.random() == rounds_of(other).now.rng.random()
 
 
 def load_like(path: Path, like: BaseLearner) -> BaseLearner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from askwise.learners.learner import rounds_of
 from askwise.problem import Value
 from askwise.testing.playing import (
     MakesLearner,
@@ -51,7 +52,7 @@ def check_what_happens_late(make: MakesLearner) -> None:
             case.cancel()
             refuses(case, f"case {case.id}", case.reward, 1.0)
         assert not untidy.cases
-        assert not untidy.looking
+        assert not rounds_of(untidy).looking
         assert untidy.statistics.action_counts.sum() == before
         play(untidy, model, 20, rng)
 
@@ -63,7 +64,7 @@ def check_takes_what_is_on_file(make: MakesLearner) -> None:
         play(learner, model, 40, np.random.default_rng(11))
         to_buy = [o for o in problem.observations if not o.given]
         given = {o.name: o.outcomes[0] for o in problem.observations if o.given}
-        if learner.lattice.m == 0:
+        if learner.statistics.lattice.m == 0:
             refuses_to_open(learner, given | {to_buy[0].name: to_buy[0].values[0]}, "at most 0")
             continue
         for observation in to_buy:
@@ -73,9 +74,11 @@ def check_takes_what_is_on_file(make: MakesLearner) -> None:
             assert observation.name not in case.wanted
             see(case, problem, [0] * len(problem.observations))
             assert case.state[observation.name] == observation.values[-1]
-            bought = [problem.observations[learner.lattice.order[i]] for i, _ in case.path]
+            bought = [
+                problem.observations[learner.statistics.lattice.order[i]] for i, _ in case.path
+            ]
             assert observation not in bought
-            assert len(bought) < learner.lattice.m
+            assert len(bought) < learner.statistics.lattice.m
             case.reward(1.0)
         refuses_to_open(learner, given | {"nobody": 1}, "nobody")
         for name in given:

@@ -19,7 +19,7 @@ from askwise.errors import OptionError
 from askwise.integrations.sklearn.pruning import policy_of
 from askwise.integrations.sklearn.shrinkage import Beliefs, believe, count
 from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
-from askwise.policy import START, SequentialPolicy
+from askwise.policy import START, Policy
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import is_number
 from askwise.states import Lattice
@@ -217,7 +217,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return table
 
-    def _walk(self, policy: SequentialPolicy, table: Floats) -> Walks:
+    def _walk(self, policy: Policy, table: Floats) -> Walks:
         """Follow the policy: all rows in one state buy the same, level by level."""
         digits = [
             digits_of(table[:, column], observation)

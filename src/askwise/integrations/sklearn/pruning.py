@@ -20,14 +20,14 @@ from askwise._kernels.radii import Radii
 from askwise.estimation.estimates import Estimates
 from askwise.integrations.sklearn.shrinkage import Beliefs, LeftOut
 from askwise.planning import plan_sequential
-from askwise.policy import START, SequentialPolicy
+from askwise.policy import START, PathTable, Policy
 from askwise.states import Lattice
 
 HAIR = 1e-9
 """Differences of sums, relative to β n, that are no differences."""
 
 
-def policy_of(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
+def policy_of(lattice: Lattice, beliefs: Beliefs) -> Policy:
     """The pruned policy; its value is G per case."""
     beta = lattice.problem.reward_value
     best = beliefs.probability.max(axis=1)
@@ -56,4 +56,4 @@ def policy_of(lattice: Lattice, beliefs: Beliefs) -> SequentialPolicy:
         return gain, done
 
     prune(START)
-    return SequentialPolicy(lattice, following, actions, values)
+    return Policy(PathTable(lattice, following, actions, values))

@@ -1,22 +1,41 @@
-"""One step ahead: optimistic × myopic × doubling."""
+"""One step ahead: optimistic × sequential and myopic × no exploration × doubling."""
 
-from askwise.estimation.estimates import Estimates
-from askwise.learners.acquisition import Sequential
-from askwise.learners.optimistic import OptimisticLearner
+from __future__ import annotations
+
+from typing import ClassVar
+
+from askwise.learners.optimistic import Optimistic, OptimisticLearner
+from askwise.learners.rounds import Rounds
+from askwise.learners.strategy import Cases, Progress
 from askwise.planning import plan_sequential
-from askwise.policy import SequentialPolicy
+from askwise.policy import PathTable, Policy
+from askwise.policy.acquisition import Sequential
 from askwise.states import Lattice
 
 
-class Myopic(Sequential):
-    """Buys what would be best if it were the last thing bought."""
+class Myopic(Optimistic):
+    """Buys what would be best if it were the last thing bought; planned in full every round."""
 
-    is_incremental = False
+    storages: ClassVar[tuple[str, ...]] = ("auto", "dense")
 
-    def policy(self, lattice: Lattice, estimates: Estimates) -> SequentialPolicy:
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The look whose value of information exceeds its price by most, in every state."""
+        return self.full_plan(now, lattice)
+
+    def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The look whose value of information exceeds its price by most, in every state."""
+        weight = self.acquisition.weight(now.statistics)
+        estimates = self.estimates(now, now.statistics, weight)
         plan = plan_sequential(lattice, estimates, myopic=True)
-        return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
+        return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
+
+    def adopt(self, now: Progress, policy: Policy) -> Policy:
+        """The policy as it is: no planner keeps it up to date."""
+        return policy
+
+    def run(self, rounds: Rounds, cases: Cases) -> None:
+        """Decide these cases, a compiled loop for each round."""
+        rounds.run_round_by_round(cases)
 
 
 class AdaptiveGreedy(OptimisticLearner):
@@ -33,8 +52,8 @@ class AdaptiveGreedy(OptimisticLearner):
 
     The options are those of Seq-OOS.
 
-    >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
+    >>> from askwise.simulation.environments import Population, breast_cancer
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = AdaptiveGreedy(patients.problem)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
@@ -42,4 +61,5 @@ class AdaptiveGreedy(OptimisticLearner):
     """
 
     name = "adaptive-greedy"
-    way = Myopic()
+    _acquisition = Sequential()
+    _kind = Myopic

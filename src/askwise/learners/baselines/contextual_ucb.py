@@ -1,15 +1,15 @@
-"""A bandit that buys everything."""
+"""A bandit that buys everything: UCB1 in each full state × doubling."""
 
-from typing import Any
+from __future__ import annotations
 
 from askwise._support.typing import RandomSource
-from askwise.counting import Statistics
-from askwise.learners.baselines.fixed_set import FixedSet
+from askwise.learners.baselines.fixed_set import UCB1, check_exploration
+from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.problem import Problem
 from askwise.states import Lattice
 
 
-class ContextualUCB(FixedSet):
+class ContextualUCB(BaseLearner):
     """The paper's benchmark: buys everything, whatever m says, and plays UCB1 in each full state.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
@@ -25,13 +25,6 @@ class ContextualUCB(FixedSet):
     def __init__(
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
     ) -> None:
-        super().__init__(problem, exploration=exploration, rng=rng)
-        self.lattice = Lattice(problem, max_observations=self.lattice.buyable)
-        self.statistics = Statistics(self.lattice)
-        self.observations = self.lattice.names_of(tuple(range(self.lattice.buyable)))
-        self.subset = self.lattice.subsets - 1
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"exploration": self.exploration}
+        lattice = Lattice(problem, max_observations=lattice_of(problem).buyable)
+        strategy = UCB1(lattice.subsets - 1, check_exploration(exploration))
+        super().__init__(lattice, strategy, {"exploration": strategy.exploration}, rng=rng)

@@ -1,14 +1,43 @@
-"""Exploring one case, exploiting many: empirical × simultaneous × epochs."""
+"""Exploring one case, exploiting many: empirical × simultaneous × uniform draws × epochs."""
+
+from __future__ import annotations
 
 import math
 
 import numpy as np
 
+from askwise._support.typing import RandomSource
 from askwise.estimation.empirical import empirical_estimates
-from askwise.learners.acquisition import Simultaneous
-from askwise.learners.base import BaseLearner
 from askwise.learners.baselines.random_choice import random_policy
-from askwise.policy import SimultaneousPolicy
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.strategy import Progress, Strategy
+from askwise.policy import Policy, SetTable
+from askwise.policy.acquisition import Simultaneous
+from askwise.problem import Problem
+from askwise.states import Lattice
+
+
+class Epochs(Strategy):
+    """Odd rounds explore in one case, even ones exploit."""
+
+    acquisition = Simultaneous()
+    doubles = False
+
+    def round_length(self, now: Progress) -> int:
+        """One case, or ⌈√l⌉ of them in epoch l."""
+        epoch = (now.round + 1) // 2
+        return 1 if now.round % 2 else math.ceil(math.sqrt(epoch))
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """A random policy, or the one with the highest mean gain so far."""
+        if now.round % 2:
+            return random_policy(lattice, now.rng)
+        statistics = now.statistics
+        estimates = empirical_estimates(statistics, self.acquisition.weight(statistics))
+        seen = statistics.subset_visits > 0
+        values = np.where(seen, self.acquisition.best(lattice, estimates).values, -np.inf)
+        sets = values.reshape(-1, lattice.contexts).argmax(axis=0)
+        return Policy(SetTable(lattice, sets, estimates.action, values))
 
 
 class EpochGreedy(BaseLearner):
@@ -26,22 +55,6 @@ class EpochGreedy(BaseLearner):
     """
 
     name = "epoch-greedy"
-    way = Simultaneous()
-    doubles = False
 
-    @property
-    def round_length(self) -> int:
-        """Odd rounds explore, even ones exploit."""
-        epoch = (self.round + 1) // 2
-        return 1 if self.round % 2 else math.ceil(math.sqrt(epoch))
-
-    def plan(self) -> SimultaneousPolicy:
-        """A random policy, or the one with the highest mean gain so far."""
-        if self.round % 2:
-            return random_policy(self.lattice, self.rng)
-        estimates = empirical_estimates(self.statistics, self.way.weight(self.statistics))
-        seen = self.statistics.subset_visits > 0
-        policy = self.way.policy(self.lattice, estimates)
-        values = np.where(seen, policy.values, -np.inf)
-        sets = values.reshape(-1, self.lattice.contexts).argmax(axis=0)
-        return SimultaneousPolicy(self.lattice, sets, estimates.action, values)
+    def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
+        super().__init__(lattice_of(problem), Epochs(), {}, rng=rng)

@@ -1,18 +1,37 @@
 """Buying the same set always, then a bandit in each of its states."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from askwise._support.typing import Choices, Floats, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import CaseError, OptionError
-from askwise.learners.acquisition import Simultaneous
-from askwise.learners.base import BaseLearner
-from askwise.policy import SimultaneousPolicy
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.strategy import Progress, Strategy
+from askwise.policy import Policy, SetTable
+from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
+from askwise.states import Lattice
+
+
+class UCB1(Strategy):
+    """A fixed set × UCB1 in each of its states × doubling."""
+
+    acquisition = Simultaneous()
+
+    def __init__(self, subset: int, exploration: float) -> None:
+        self.subset = subset
+        self.exploration = exploration
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The set, with the actions of the highest index."""
+        actions, _ = ucb_actions(now.statistics, self.exploration)
+        nothing_known = np.full(lattice.parcels, math.nan)
+        return Policy(SetTable(lattice, self.subset, actions, nothing_known))
 
 
 class FixedSet(BaseLearner):
@@ -34,7 +53,6 @@ class FixedSet(BaseLearner):
     """
 
     name = "fixed-set"
-    way = Simultaneous()
 
     def __init__(
         self,
@@ -44,32 +62,23 @@ class FixedSet(BaseLearner):
         exploration: float = 1.0,
         rng: RandomSource = None,
     ) -> None:
-        super().__init__(problem, rng=rng)
-        self.exploration = check_exploration(exploration)
-        if isinstance(observations, str):
-            observations = [observations]
-        try:
-            chosen = tuple(sorted({self.lattice.to_buy(name) for name in observations}))
-        except CaseError as error:
-            raise OptionError(f"observations: {error}") from None
-        if len(chosen) > self.lattice.m:
-            raise OptionError(
-                f"observations: {len(chosen)} of them, expected at most {self.lattice.m}"
-            )
-        self.observations = self.lattice.names_of(chosen)
-        self.subset = self.lattice.subset(chosen)
+        lattice, exploration = lattice_of(problem), check_exploration(exploration)
+        chosen = members_of(lattice, observations)
+        strategy = UCB1(lattice.subset(chosen), exploration)
+        options = {"observations": list(lattice.names_of(chosen)), "exploration": exploration}
+        super().__init__(lattice, strategy, options, rng=rng)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"observations": list(self.observations), "exploration": self.exploration}
 
-    def plan(self) -> SimultaneousPolicy:
-        """The set, with the actions of the highest index."""
-        actions, _ = ucb_actions(self.statistics, self.exploration)
-        return SimultaneousPolicy(
-            self.lattice, self.subset, actions, np.full(self.lattice.parcels, math.nan)
-        )
+def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int, ...]:
+    """The observations to buy as places, in ascending order, or one clear error."""
+    names = [observations] if isinstance(observations, str) else observations
+    try:
+        chosen = tuple(sorted({lattice.to_buy(name) for name in names}))
+    except CaseError as error:
+        raise OptionError(f"observations: {error}") from None
+    if len(chosen) > lattice.m:
+        raise OptionError(f"observations: {len(chosen)} of them, expected at most {lattice.m}")
+    return chosen
 
 
 def ucb_actions(statistics: Statistics, exploration: float) -> tuple[Choices, Floats]:

@@ -1,15 +1,17 @@
 """NCC-UCRL2: sets bought at once, rewards and prices that change."""
 
-from typing import Any
+from __future__ import annotations
 
 from askwise._support.typing import RandomSource
-from askwise.counting.forgetting import Memory
-from askwise.learners.acquisition import Simultaneous
-from askwise.learners.optimistic import OptimisticLearner
+from askwise.counting.forgetting import Forgetting
+from askwise.estimation.optimistic import Confidence
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.optimistic import Optimistic
+from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
 
 
-class NCCUCRL2(OptimisticLearner):
+class NCCUCRL2(BaseLearner):
     """Optimism over a sliding window of rewards and prices, and over all observations.
 
     S. Ghoorchian, E. Kortukov, S. Maghsudi: Contextual multi-armed bandit with costly feature
@@ -35,7 +37,6 @@ class NCCUCRL2(OptimisticLearner):
     """
 
     name = "ncc-ucrl2"
-    way = Simultaneous()
 
     def __init__(
         self,
@@ -45,11 +46,9 @@ class NCCUCRL2(OptimisticLearner):
         width: float = 1.0,
         rng: RandomSource = None,
     ) -> None:
-        super().__init__(problem, width=width, rng=rng)
-        self.memory = Memory(window, detect=False, only_rewards=True)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        assert self.memory is not None
-        return {"window": self.memory.window, "width": self.confidence.width}
+        lattice = lattice_of(problem)
+        radii = Confidence("practical", width=width, delta=0.1, clock="doubling")
+        forgetting = Forgetting(window, detect=False, only_rewards=True)
+        options = {"window": forgetting.window, "width": radii.width}
+        strategy = Optimistic(lattice, Simultaneous(), radii)
+        super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)

@@ -1,13 +1,14 @@
-"""A bandit that buys nothing."""
+"""A bandit that buys nothing: UCB1 in the empty state × doubling."""
 
-from typing import Any
+from __future__ import annotations
 
 from askwise._support.typing import RandomSource
-from askwise.learners.baselines.fixed_set import FixedSet
+from askwise.learners.baselines.fixed_set import UCB1, check_exploration
+from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.problem import Problem
 
 
-class NoInformation(FixedSet):
+class NoInformation(BaseLearner):
     """UCB1 that buys nothing: what one has without askwise.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
@@ -23,9 +24,6 @@ class NoInformation(FixedSet):
     def __init__(
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
     ) -> None:
-        super().__init__(problem, exploration=exploration, rng=rng)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"exploration": self.exploration}
+        strategy = UCB1(0, check_exploration(exploration))
+        options = {"exploration": strategy.exploration}
+        super().__init__(lattice_of(problem), strategy, options, rng=rng)

@@ -1,24 +1,99 @@
 """Every whole policy as the arm of a bandit."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from askwise._support.typing import Choices, Floats, Integers, RandomSource
+from askwise._support.typing import Integers, RandomSource
 from askwise.counting import UNIT
 from askwise.errors import TooLargeError
-from askwise.learners.acquisition import Simultaneous
-from askwise.learners.base import BaseLearner
 from askwise.learners.baselines.fixed_set import check_exploration
 from askwise.learners.cases import Case
-from askwise.policy import SimultaneousPolicy
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.rounds import Rounds
+from askwise.learners.strategy import Cases, Progress, Strategy
+from askwise.policy import Policy, SetTable
+from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
 from askwise.states import Lattice
 
 MOST_POLICIES = 10_000
+
+
+class Arms(Strategy):
+    """UCB1 over all policies × a round for every case."""
+
+    acquisition = Simultaneous()
+    doubles = False
+
+    def __init__(self, lattice: Lattice, exploration: float) -> None:
+        self.lattice = lattice
+        self.exploration = exploration
+        number = count_policies(lattice)
+        if number > MOST_POLICIES:
+            digits = int(number.bit_length() * math.log10(2))
+            size = f"about 10^{digits}" if digits >= 15 else f"{number:,}"
+            raise TooLargeError(
+                f"this problem has {size} policies, more than the {MOST_POLICIES:,} "
+                "that can be tried one by one"
+            )
+        self._policies = list(_all_policies(lattice))
+        self._pulls: Integers = np.zeros(number, np.int64)
+        self._gains: Integers = np.zeros(number, np.int64)
+        self._arm: Integers = np.zeros(1, np.int64)
+
+    def arrays(self) -> dict[str, Integers]:
+        """How often each policy was rewarded, its scaled gains in units of 2⁻³⁰, the current."""
+        return {"arm_pulls": self._pulls, "arm_gains": self._gains, "arm": self._arm}
+
+    def use(self, lattice: Lattice) -> None:
+        """Have the same states at other prices."""
+        self.lattice = lattice
+
+    def tag(self, now: Progress) -> int:
+        """The policy that the case follows."""
+        return int(self._arm[0])
+
+    def round_length(self, now: Progress) -> int:
+        """Every case is a round."""
+        return 1
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The policy with the highest index; those never tried first."""
+        n = np.maximum(1, self._pulls)
+        total = max(1, int(self._pulls.sum()))
+        index = self._gains * UNIT / n + self.exploration * np.sqrt(2 * math.log(total) / n)
+        index[self._pulls == 0] = np.inf
+        self._arm[0] = index.argmax()
+        subset, chosen = self._policies[self._arm[0]]
+        actions = np.zeros(lattice.size, np.int16)
+        states = lattice.states(subset)
+        actions[states.start : states.stop] = chosen
+        return Policy(SetTable(lattice, subset, actions, np.full(lattice.parcels, np.nan)))
+
+    def count_reward(self, case: Case, reward: float, before: float | None) -> None:
+        """The policy that the case followed gained so much."""
+        if before is not None:
+            self._count(case.tag, before, case.cost, -1)
+        self._count(case.tag, reward, case.cost)
+
+    def run(self, rounds: Rounds, cases: Cases) -> None:
+        """One case at a time: every case may follow another policy."""
+        for t in range(len(cases)):
+            rounds.run_round_by_round(cases.part(t, t + 1))
+            reward = float(cases.rewards[t, cases.action[t]])
+            self._count(int(self._arm[0]), reward, self.lattice.spent(int(cases.state[t])))
+
+    def _count(self, arm: int, reward: float, cost: float, times: int = 1) -> None:
+        dearest = float(self.lattice.subset_costs.max())
+        beta = self.lattice.problem.reward_value
+        scaled = (beta * reward - cost + dearest) / (beta + dearest)
+        self._pulls[arm] += times
+        self._gains[arm] += times * round(scaled / UNIT)
 
 
 class PolicyUCB(BaseLearner):
@@ -37,89 +112,13 @@ that can be tried one by one
     """
 
     name = "policy-ucb"
-    way = Simultaneous()
-    doubles = False
 
     def __init__(
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None
     ) -> None:
-        super().__init__(problem, rng=rng)
-        self.exploration = check_exploration(exploration)
-        number = count_policies(self.lattice)
-        if number > MOST_POLICIES:
-            digits = int(number.bit_length() * math.log10(2))
-            size = f"about 10^{digits}" if digits >= 15 else f"{number:,}"
-            raise TooLargeError(
-                f"this problem has {size} policies, more than the {MOST_POLICIES:,} "
-                "that can be tried one by one"
-            )
-        self._policies = list(_all_policies(self.lattice))
-        self._pulls: Integers = np.zeros(number, np.int64)
-        self._gains: Integers = np.zeros(number, np.int64)
-        self._arm: Integers = np.zeros(1, np.int64)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"exploration": self.exploration}
-
-    def extra_arrays(self) -> dict[str, Integers]:
-        """How often each policy was rewarded, its scaled gains in units of 2⁻³⁰, the current."""
-        return {"arm_pulls": self._pulls, "arm_gains": self._gains, "arm": self._arm}
-
-    def draw_tag(self) -> int:
-        """The policy that the case follows."""
-        return int(self._arm[0])
-
-    @property
-    def round_length(self) -> int:
-        """Every case is a round."""
-        return 1
-
-    def plan(self) -> SimultaneousPolicy:
-        """The policy with the highest index; those never tried first."""
-        n = np.maximum(1, self._pulls)
-        total = max(1, int(self._pulls.sum()))
-        index = self._gains * UNIT / n + self.exploration * np.sqrt(2 * math.log(total) / n)
-        index[self._pulls == 0] = np.inf
-        self._arm[0] = index.argmax()
-        subset, chosen = self._policies[self._arm[0]]
-        actions = np.zeros(self.lattice.size, np.int16)
-        states = self.lattice.states(subset)
-        actions[states.start : states.stop] = chosen
-        return SimultaneousPolicy(
-            self.lattice, subset, actions, np.full(self.lattice.parcels, np.nan)
-        )
-
-    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A case got its reward: the policy that it followed gained so much."""
-        super().rewarded(case, reward, before)
-        if before is not None:
-            self._count(case.tag, before, case.cost, -1)
-        self._count(case.tag, reward, case.cost)
-
-    def _run(
-        self,
-        values: Choices,
-        rewards: Floats,
-        out_state: Integers,
-        out_action: Choices,
-        out_round: Integers,
-    ) -> None:
-        """One case at a time: every case may follow another policy."""
-        for t in range(len(values)):
-            one = slice(t, t + 1)
-            out = (out_state[one], out_action[one], out_round[one])
-            super()._run(values[one], rewards[one], *out)
-            reward = float(rewards[t, out_action[t]])
-            self._count(int(self._arm[0]), reward, self.lattice.spent(int(out_state[t])))
-
-    def _count(self, arm: int, reward: float, cost: float, times: int = 1) -> None:
-        dearest = float(self.lattice.subset_costs.max())
-        beta = self.problem.reward_value
-        scaled = (beta * reward - cost + dearest) / (beta + dearest)
-        self._pulls[arm] += times
-        self._gains[arm] += times * round(scaled / UNIT)
+        lattice = lattice_of(problem)
+        strategy = Arms(lattice, check_exploration(exploration))
+        super().__init__(lattice, strategy, {"exploration": strategy.exploration}, rng=rng)
 
 
 def count_policies(lattice: Lattice) -> int:

@@ -1,14 +1,31 @@
-"""Posterior sampling: posterior × either way to buy × doubling with growing rounds."""
+"""Posterior sampling: posterior × either acquisition × no exploration × growing rounds."""
 
-from typing import Any
+from __future__ import annotations
 
 from askwise._support.typing import RandomSource
-from askwise.errors import OptionError
 from askwise.estimation.posterior import posterior_estimates
-from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.strategy import Progress, Strategy
 from askwise.policy import Policy
+from askwise.policy.acquisition import Acquisition, acquisition_of
 from askwise.problem import Problem
+from askwise.states import Lattice
+
+
+class PosteriorSampling(Strategy):
+    """The best policy of a world drawn from the posterior."""
+
+    def __init__(self, acquisition: Acquisition) -> None:
+        self.acquisition = acquisition
+
+    def round_length(self, now: Progress) -> int:
+        """One case more than the round before."""
+        return now.lengths[0] + 1
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The best policy of a drawn world."""
+        weight = self.acquisition.weight(now.statistics)
+        return self.acquisition.best(lattice, posterior_estimates(now.statistics, weight, now.rng))
 
 
 class PSRL(BaseLearner):
@@ -19,10 +36,10 @@ class PSRL(BaseLearner):
     al.: Learning unknown Markov decision processes: a Thompson sampling approach (2017): a draw
     that is wrong and never contradicted must not last.
 
-    plan: "sequential" or "simultaneous".
+    acquisition: "sequential" or "simultaneous".
 
-    >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
+    >>> from askwise.simulation.environments import Population, breast_cancer
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = PSRL(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
@@ -32,26 +49,8 @@ class PSRL(BaseLearner):
     name = "psrl"
 
     def __init__(
-        self, problem: Problem, *, plan: str = "sequential", rng: RandomSource = None
+        self, problem: Problem, *, acquisition: str = "sequential", rng: RandomSource = None
     ) -> None:
-        super().__init__(problem, rng=rng)
-        ways: dict[str, WayToBuy] = {way.name: way for way in (Sequential(), Simultaneous())}
-        if plan not in ways:
-            raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
-        self.way = ways[plan]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"plan": self.way.name}
-
-    @property
-    def round_length(self) -> int:
-        """One case more than the round before."""
-        return self.lengths[0] + 1
-
-    def plan(self) -> Policy:
-        """The best policy of a drawn world."""
-        weight = self.way.weight(self.statistics)
-        estimates = posterior_estimates(self.statistics, weight, self.rng)
-        return self.way.policy(self.lattice, estimates)
+        strategy = PosteriorSampling(acquisition_of(acquisition))
+        options = {"acquisition": acquisition}
+        super().__init__(lattice_of(problem), strategy, options, rng=rng)

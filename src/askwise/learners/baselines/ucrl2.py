@@ -1,19 +1,66 @@
 """UCRL2 on the problem as a plain two-stage decision process."""
 
+from __future__ import annotations
+
 import math
-from typing import Any
 
 import numpy as np
 
 from askwise._support.typing import RandomSource
 from askwise.errors import OptionError
-from askwise.learners.acquisition import Simultaneous
-from askwise.learners.base import BaseLearner
 from askwise.learners.baselines.fixed_set import check_exploration
-from askwise.policy import SimultaneousPolicy
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.strategy import Progress, Strategy
+from askwise.policy import Policy, SetTable
+from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
+from askwise.states import Lattice
 
 MOST_ITERATIONS = 10_000
+
+
+class ExtendedValueIteration(Strategy):
+    """Optimistic processes × simultaneous × no exploration × doubling."""
+
+    acquisition = Simultaneous()
+
+    def __init__(self, delta: float, exploration: float) -> None:
+        self.delta = delta
+        self.exploration = exploration
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The best policy of the most favourable process."""
+        from askwise._kernels.planning.value_iteration import extended_value_iteration
+
+        size = lattice.size + 1
+        choices = max(lattice.subsets, len(lattice.problem.actions))
+        t = 2 * now.t - 1
+        scale = self.exploration**2
+        reward_width = scale * 7 / 2 * math.log(2 * size * choices * t / self.delta)
+        width = scale * 14 * size * math.log(2 * choices * t / self.delta)
+        counts = now.statistics.action_counts
+        radius = np.sqrt(reward_width / np.maximum(1, counts))
+        reward = np.where(counts > 0, np.minimum(1.0, now.statistics.mean_rewards() + radius), 1.0)
+        costs = lattice.subset_costs
+        full = lattice.problem.reward_value + costs.max()
+        actions = np.zeros(lattice.size, np.int16)
+        sets = np.zeros(lattice.contexts, np.int64)
+        for context in range(lattice.contexts):  # what is given is a process of its own
+            states, offsets = lattice.states_in(context)
+            chosen = np.zeros(len(states), np.int16)
+            sets[context] = extended_value_iteration(
+                offsets,
+                lattice.problem.reward_value / full * reward[states],
+                counts[states],
+                counts[states].sum(axis=1),
+                (costs.max() - costs) / full,
+                width,
+                1 / math.sqrt(t),
+                MOST_ITERATIONS,
+                chosen,
+            )
+            actions[states] = chosen
+        return Policy(SetTable(lattice, sets, actions, np.full(lattice.parcels, math.nan)))
 
 
 class UCRL2(BaseLearner):
@@ -42,7 +89,6 @@ class UCRL2(BaseLearner):
     """
 
     name = "ucrl2"
-    way = Simultaneous()
 
     def __init__(
         self,
@@ -52,49 +98,9 @@ class UCRL2(BaseLearner):
         exploration: float = 1.0,
         rng: RandomSource = None,
     ) -> None:
-        super().__init__(problem, rng=rng)
+        lattice = lattice_of(problem)
         if not (isinstance(delta, int | float) and 0 < delta < 1):
             raise OptionError(f"delta must be a number between 0 and 1, got {delta!r}")
-        self.delta = float(delta)
-        self.exploration = check_exploration(exploration)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as given."""
-        return {"delta": self.delta, "exploration": self.exploration}
-
-    def plan(self) -> SimultaneousPolicy:
-        """The best policy of the most favourable process."""
-        from askwise._kernels.planning.value_iteration import extended_value_iteration
-
-        size = self.lattice.size + 1
-        choices = max(self.lattice.subsets, len(self.problem.actions))
-        t = 2 * self.t - 1
-        scale = self.exploration**2
-        reward_width = scale * 7 / 2 * math.log(2 * size * choices * t / self.delta)
-        width = scale * 14 * size * math.log(2 * choices * t / self.delta)
-        counts = self.statistics.action_counts
-        radius = np.sqrt(reward_width / np.maximum(1, counts))
-        reward = np.where(counts > 0, np.minimum(1.0, self.statistics.mean_rewards() + radius), 1.0)
-        costs = self.lattice.subset_costs
-        full = self.problem.reward_value + costs.max()
-        actions = np.zeros(self.lattice.size, np.int16)
-        sets = np.zeros(self.lattice.contexts, np.int64)
-        for context in range(self.lattice.contexts):  # what is given is a process of its own
-            states, offsets = self.lattice.states_in(context)
-            chosen = np.zeros(len(states), np.int16)
-            sets[context] = extended_value_iteration(
-                offsets,
-                self.problem.reward_value / full * reward[states],
-                counts[states],
-                counts[states].sum(axis=1),
-                (costs.max() - costs) / full,
-                width,
-                1 / math.sqrt(t),
-                MOST_ITERATIONS,
-                chosen,
-            )
-            actions[states] = chosen
-        return SimultaneousPolicy(
-            self.lattice, sets, actions, np.full(self.lattice.parcels, math.nan)
-        )
+        strategy = ExtendedValueIteration(float(delta), check_exploration(exploration))
+        options = {"delta": strategy.delta, "exploration": strategy.exploration}
+        super().__init__(lattice, strategy, options, rng=rng)

@@ -78,7 +78,7 @@ def policy_tree(planned: Planned) -> PolicyAnswer:
 
 def worth(planned: Planned) -> WorthAnswer:
     """By the best estimate of today what each observation adds, and what one may pay for it."""
-    lattice, known = planned.learner.lattice, worth_of(planned.learner)
+    lattice, known = planned.learner.statistics.lattice, worth_of(planned.learner)
     rows = {row.name: row for row in known}  # of many observations, just those that matter
 
     def answer(name: str, price: float, row: ObservationWorth | None) -> ObservationAnswer:

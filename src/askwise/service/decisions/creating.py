@@ -10,7 +10,7 @@ import msgspec
 
 from askwise.errors import AskwiseError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner
 from askwise.learners.saving import read
 from askwise.service.dashboard.summaries import project_answer
 from askwise.service.decisions.transactions import Creation

@@ -15,8 +15,9 @@ import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
 from askwise.errors import AskwiseError, CaseError
-from askwise.learners.base import BaseLearner
 from askwise.learners.cases import Case
+from askwise.learners.learner import rounds_of
+from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
 from askwise.service.decisions.stored_cases import KeptCase, Status, restored, resumed
 from askwise.service.http.messages import (
@@ -60,10 +61,13 @@ class Desk:
         """The policy of a version."""
         learner = learner_of(project)
         self.counting = Counting(learner)
-        self.lattice = learner.lattice
-        self._is_tagged = type(learner).draw_tag is not BaseLearner.draw_tag
+        strategy = rounds_of(learner).strategy
+        self.lattice = learner.statistics.lattice
+        self._is_tagged = type(strategy).tag is not Strategy.tag
         self._seed = project.seed.to_bytes(8, "little")
-        self.plans_for_files = learner.way.name == "simultaneous" or bool(learner.problem.panels)
+        self.plans_for_files = strategy.acquisition.plans_anew_for_files or bool(
+            learner.problem.panels
+        )
         """Whether a case that begins with something on file may need a policy of its own."""
         self._held: dict[int, tuple[StoredCase, KeptCase]] = {}
         """Cases as they were when they were stored like this."""
@@ -79,7 +83,7 @@ class Desk:
         start, subset = self._start(body)
         policy = _policy(planned, start, subset)
         case = Case(number, policy, self.counting, self.tag(number), start, subset)
-        kept = KeptCase(case, planned.version, planned.learner.lattice, at)
+        kept = KeptCase(case, planned.version, planned.learner.statistics.lattice, at)
         self.counting.stepped(at, number, None, kept.status)
         return self._answered(kept, 201, has_acted=case.action_index >= 0)
 
@@ -166,7 +170,7 @@ class Desk:
         planned, start = self._planned(record.version), record.start
         subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
         policy = _policy(planned, start, subset)
-        return resumed(stored.id, record, planned.learner.lattice, policy, self.counting)
+        return resumed(stored.id, record, planned.learner.statistics.lattice, policy, self.counting)
 
     def tag(self, number: int) -> int:
         """What decides what a case tries: drawn once for ever, by its number."""
@@ -205,7 +209,7 @@ class Desk:
 
     def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
         """All that was ever paid must fit: the library sees only what this group paid."""
-        mine = self.counting.learner.statistics.paid_sums
+        mine = self.counting.rounds.now.statistics.paid_sums
         for name, amount in paid.items():
             i = self.lattice.positions.get(name, -1)
             if 0 <= i < self.lattice.buyable and amount >= 0:
@@ -222,9 +226,9 @@ def _policy(planned: Planned, start: int, subset: int) -> Policy:
     """What a case follows that began with this on file."""
     if not subset:
         return planned.policy
-    learner = planned.learner
-    with learner.lock:
-        return learner.own_policy(planned.policy, learner.lattice, start, subset)
+    rounds = rounds_of(planned.learner)
+    with rounds.lock:
+        return rounds.policy_for_case(planned.policy, rounds.now.lattice, start, subset)
 
 
 def _is(status: Status) -> str:

@@ -6,9 +6,9 @@ from enum import IntEnum
 
 import msgspec
 
-from askwise.learners.cases import Case, Desk
-from askwise.learners.saved_policies import at_prices, own_prices
+from askwise.learners.cases import Case, CaseOwner, CaseSnapshot
 from askwise.policy import Policy
+from askwise.policy.saving import at_prices, own_prices
 from askwise.service.ledger.contract import StoredCase
 from askwise.states import Lattice
 
@@ -103,23 +103,22 @@ def restored(case: StoredCase) -> CaseRecord:
 
 
 def resumed(
-    number: int, record: CaseRecord, usual: Lattice, policy: Policy, desk: Desk
+    number: int, record: CaseRecord, usual: Lattice, policy: Policy, owner: CaseOwner
 ) -> KeptCase:
     """The case that goes on from where it was; it follows that policy unless it has acted."""
-    case = Case.resumed(
+    snapshot = CaseSnapshot(
         number,
-        desk,
-        at_prices(usual, record.prices, record.on_file),
-        policy if record.looks else None,
-        start=record.start,
-        path=record.path,
-        tag=record.tag,
-        looks=record.looks,
-        action=record.action,
-        earned=record.reward,
-        is_by_default=record.by_default,
-        is_cancelled=record.cancelled,
+        record.start,
+        record.path,
+        record.tag,
+        record.looks,
+        record.action,
+        record.reward,
+        record.by_default,
+        record.cancelled,
     )
+    lattice = at_prices(usual, record.prices, record.on_file)
+    case = Case.resumed(snapshot, owner, lattice, policy if record.looks else None)
     return KeptCase(case, record.version, usual, record.opened, record.spent)
 
 

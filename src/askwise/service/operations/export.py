@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from askwise._support.documents import prepare
 from askwise.errors import LedgerError
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
 from askwise.service.dashboard.summaries import pages_of_events
 from askwise.service.http.messages import CaseNumber, Key, Name
@@ -284,7 +284,7 @@ class _Arrival:
     def _check_learner(self, version: int, learner: BaseLearner) -> None:
         """A policy must be one of this problem: its states are numbers that mean nothing else."""
         mine = learner_of(self._project)
-        if learner.name != mine.name or learner.lattice != mine.lattice:
+        if learner.name != mine.name or learner.statistics.lattice != mine.statistics.lattice:
             raise LedgerError(f"the file's policy of version {version} is of another problem")
 
 

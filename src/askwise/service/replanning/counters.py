@@ -17,8 +17,8 @@ import numpy as np
 from askwise._support.typing import Integers
 from askwise.counting import BY_ROW, Statistics
 from askwise.errors import LedgerError
-from askwise.learners.base import BaseLearner
 from askwise.learners.cases import Case
+from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.dashboard.reward_blocks import block_of
 from askwise.service.decisions.stored_cases import Status
 from askwise.service.ledger.contract import Increment
@@ -64,21 +64,20 @@ class Counting:
     """What happens in a project while a group of events is decided; the desk of its cases."""
 
     def __init__(self, learner: BaseLearner) -> None:
-        self.learner = learner
-        """Never plans and never opens a case; it knows how to count."""
+        self.rounds = rounds_of(learner)
+        """They never plan and never open a case; they know how to count."""
         self.lock = threading.RLock()
         self.begin()
 
     def begin(self) -> None:
         """Count from 0."""
-        learner = self.learner
-        is_sparse = learner.lattice.size > SMALL
-        learner.count_anew(Statistics(learner.lattice, sparse=is_sparse), 0)
-        for array in learner.tallies().values():
+        rounds, lattice = self.rounds, self.rounds.now.lattice
+        rounds.count_anew(Statistics(lattice, sparse=lattice.size > SMALL), 0)
+        for array in rounds.strategy.tallies().values():
             array[...] = 0
         self._moves: dict[_Move, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
         """How many, what they spent, as multiples of `HIGH` and the rest, and earned."""
-        self.bought = [0] * learner.lattice.buyable
+        self.bought = [0] * lattice.buyable
         """How often each observation was."""
 
     def increments(self) -> list[Increment]:
@@ -88,12 +87,12 @@ class Counting:
             kept[kind, cell, place] += amount
         found = [Increment(*key, amount) for key, amount in kept.items() if amount]
         found += [Increment("bought", i, 0, n) for i, n in enumerate(self.bought) if n]
-        statistics = self.learner.statistics
+        statistics = self.rounds.now.statistics
         if statistics.cases:
             found.append(Increment("cases", 0, 0, statistics.cases))
         for name, array in statistics.arrays():
             found += _cells(name, array, statistics.states if name in BY_ROW else None)
-        for name, array in self.learner.tallies().items():
+        for name, array in self.rounds.strategy.tallies().items():
             found += _cells(TALLY + name, array, None)
         return sorted(found)
 
@@ -101,21 +100,21 @@ class Counting:
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted."""
-        self.learner.acted(case)
+        self.rounds.acted(case)
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """A reward has come, perhaps in place of another."""
         if before is not None:  # it is taken out of a row that nobody else may have asked for
-            self.learner.statistics.give_rows(np.array([case.state_index]))
-        self.learner.rewarded(case, reward, before)
+            self.rounds.now.statistics.give_rows(np.array([case.state_index]))
+        self.rounds.rewarded(case, reward, before)
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
         """Observations cost so much."""
-        self.learner.paid(case, amounts)
+        self.rounds.paid(case, amounts)
 
     def cancelled(self, case: Case) -> None:
         """There will be no action, or no reward."""
-        self.learner.cancelled(case)
+        self.rounds.cancelled(case)
 
     # --- what people ask for ---------------------------------------------------------------------
 
@@ -181,14 +180,14 @@ def fill(learner: BaseLearner, counters: Iterable[Increment]) -> None:
     rows: dict[str, list[Increment]] = {}
     for row in counters:
         rows.setdefault(row.kind, []).append(row)
-    statistics = learner.new_counters()
-    learner.statistics = statistics
+    rounds = rounds_of(learner)
+    statistics = rounds.now.statistics = rounds.new_counters()
     states = {row.cell for name in BY_ROW for row in rows.get(name, ())}
     statistics.give_rows(np.array(sorted(states), np.int64))
     statistics.cases = sum(row.amount for row in rows.get("cases", ()))
     for name, array in (
         *statistics.arrays(),
-        *((TALLY + name, array) for name, array in learner.tallies().items()),
+        *((TALLY + name, array) for name, array in rounds.strategy.tallies().items()),
     ):
         array[...] = 0
         _put(array, rows.get(name, ()), statistics if name in BY_ROW else None)

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner
 from askwise.service.ledger.contract import LEASE, Lease, Ledger, Plan, Project
 from askwise.service.operations.logging import log, log_failure
 from askwise.service.replanning.versions import newest_readable, next_plan

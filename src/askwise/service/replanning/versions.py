@@ -19,7 +19,7 @@ import msgspec
 
 from askwise.errors import LedgerError, LedgerUnavailableError, OptionError
 from askwise.learners import LEARNERS, make
-from askwise.learners.base import BaseLearner
+from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.learners.saving import Check, from_bytes
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -86,12 +86,13 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
     A project may have begun with what a learner knew: that is in its first version, and stays.
     """
     fill(learner, now.counters)
-    learner.statistics += start.statistics
-    tallies = learner.tallies()
-    for name, array in start.tallies().items():
+    rounds, before = rounds_of(learner), rounds_of(start)
+    rounds.now.statistics += before.now.statistics
+    tallies = rounds.strategy.tallies()
+    for name, array in before.strategy.tallies().items():
         tallies[name][...] += array
-    learner.restored()
-    learner.count_anew(learner.statistics, now.opened + start.opened)
+    rounds.strategy.restored()
+    rounds.count_anew(rounds.now.statistics, now.opened + before.now.opened)
     learner.replan()
     return learner.to_bytes()
 
@@ -99,7 +100,7 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
 def first_plan(learner: BaseLearner) -> bytes:
     """The first version; cases that the learner had open elsewhere are not the project's."""
     learner.cases.clear()
-    learner.looking.clear()
+    rounds_of(learner).looking.clear()
     learner.replan()
     return learner.to_bytes()
 

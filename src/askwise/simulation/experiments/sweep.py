@@ -63,7 +63,7 @@ def run_job(job: Job) -> Cell:
     learner = make(job.learner, model.problem, job.options, rng=job.seed)
     run = simulate(learner, environment, steps=job.steps, rng=job.seed)
     seconds = time.perf_counter() - began
-    best = getattr(oracle, learner.way.name)(model).value
+    best = getattr(oracle, learner.policy.acquisition)(model).value
     late = slice(job.steps - max(1, job.steps // 10), None)
     return Cell(
         learner=job.learner,
@@ -72,7 +72,7 @@ def run_job(job: Job) -> Cell:
         steps=job.steps,
         gain=float(run.gain.mean()),
         late_gain=float(run.gain[late].mean()),
-        rounds=learner.round,
+        rounds=int(run.round[-1]),
         seconds=seconds,
         bought=run.bought(late),
         curve=_curve(run, best),

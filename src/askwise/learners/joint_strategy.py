@@ -1,4 +1,4 @@
-"""A mind for problems with a few hundred full states: one joint model of them all.
+"""The default learner's strategy for a few hundred full states: one joint model of them all.
 
 At the beginning of a round it draws two worlds from what it believes (`estimation/joint.py`). It
 plans for the first, drawn near the mean. Where that plan would act, it looks once more with a
@@ -33,14 +33,14 @@ from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
-from askwise.learners.acquisition import WayToBuy, set_policy_from
 from askwise.learners.budget import affordable_cases
-from askwise.learners.cases import Case
-from askwise.learners.recommending import recommended
-from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
+from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.strategy import Progress
+from askwise.policy import PathTable, Policy, SetTable
+from askwise.policy.acquisition import Acquisition, set_policy_from
 from askwise.policy.expected_gain import expected_gain
-from askwise.policy.exploration import Tries, TryingPolicy, no_tries, with_tries
+from askwise.policy.exploration import PathExploration, SetExploration
+from askwise.policy.recommending import recommended
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -53,72 +53,75 @@ Sooner costs score early on, and for long when buying sets; later, runs may stay
 How it was chosen is in docs/learning.md.
 """
 CURIOSITY = 2.0
-DARING = 1.0
-"""The chances of tries, c/√(1 + n) for a state that n cases came to, or acted in."""
+BOLDNESS = 1.0
+"""How likely one more look and another action are, c/√(1 + n) for a state that n cases came to, or
+acted in."""
 SHARE = 100
 """A round is as long as this part of all cases before it."""
 MOST_LOST = 0.005
 """What trying may cost a case after a log, in units of β, by what is believed."""
 
 
-class JointMind:
+class JointStrategy(ModelStrategy):
     """Every case counts for every state that it is evidence for."""
 
-    name = "joint"
-    is_sparse = False
-    """Its counters have a row for every state."""
+    model_name = "joint"
 
-    def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
-        self.lattice = lattice
-        self.way = way
-        self.explore_budget = explore_budget
+    def __init__(
+        self,
+        lattice: Lattice,
+        acquisition: Acquisition,
+        *,
+        explore_budget: float | None = None,
+        forgets: bool = False,
+    ) -> None:
+        super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
         self.world: Floats = np.zeros(lattice.size)
         """The rewards of the world that the round is planned for."""
-        self.log = Log()
         self._recorded: Floats = np.zeros(lattice.size)
         """Complete records by state."""
 
-    def know(self, log: Log) -> None:
-        """It begins with a log; complete records are not in the statistics."""
-        self.log, records = log, log.records
+    def begin_with(self, log: Log) -> None:
+        """Begin with a log whose complete records are not in the statistics."""
+        self._log, records = log, log.records
         if records is not None:
             self.model.take(records)
             self._recorded = weigh_states(self.lattice, records, records.counts.astype(np.float64))
 
-    def start(self, statistics: Statistics) -> None:
+    def settle(self, now: Progress) -> None:
         """Let the estimates settle on what a log says."""
-        self.model.update(statistics, STEPS)
+        self.model.update(now.statistics, STEPS)
 
     # --- planning --------------------------------------------------------------------------------
 
-    def plan(
+    def plan_round(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
-    ) -> tuple[TryingPolicy, int]:
+    ) -> tuple[Policy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
         self.model.update(statistics)
-        slots = self.way.name == "sequential"
         known = beliefs_of(self.model, statistics, self.log) if self.log.cases else None
         near = self._near(rng, opened, known)
         self.world[:] = near.reward
-        wide = self.model.draw(rng, wide_spread(opened), slots=slots)
+        wide = self.model.draw(rng, wide_spread(opened), self.acquisition.name)
         length = max(1, opened // SHARE)
         if self.explore_budget is not None:
             blind = self._blind_gain()
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
-                return no_tries(self._careful_policy(statistics, near)), length
+                return self._careful_policy(statistics, near), length
             length = min(length, affordable)
-        policy, tries = self.way.policy(self.lattice, near), self._tries(statistics, wide)
+        policy = self.acquisition.best(self.lattice, near)
+        exploration = self._exploration(statistics, wide)
         if known is None:
-            return with_tries(policy, tries), length
+            return policy.exploring(exploration), length
         relied, is_first = known.relied(), opened == self.log.cases
-        best = self.recommend(statistics) if is_first else recommended(self.way, known)
+        best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
             self.world[:] = relied.max(axis=1)
-        return self._affordable(policy, tries, relied), length
+        return self._affordable(policy, exploration, relied), length
 
     @property
     def _most_lost(self) -> float:
@@ -126,75 +129,66 @@ class JointMind:
 
     def _lost(self, best: Policy, policy: Policy, relied: Floats) -> float:
         """What a policy gains less than another, by the rewards that can be relied on."""
-        tried = [p if isinstance(p, TryingPolicy) else no_tries(p) for p in (best, policy)]
-        gain, less = (expected_gain(p, self.model.probability, relied) for p in tried)
+        gain, less = (expected_gain(p, self.model.probability, relied) for p in (best, policy))
         return gain - less
 
     def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Estimates:
         """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
-        slots = self.way.name == "sequential"
         if known is None:
-            return self.model.draw(rng, SPREAD, slots=slots)
+            return self.model.draw(rng, SPREAD, self.acquisition.name)
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, SPREAD * own)
         reward -= (1.0 - own) * (known.reward - known.relied())
         action = reward.argmax(axis=1).astype(np.int16)
-        return Estimates(reward.max(axis=1), action, self.model.weight(slots=slots), Radii())
+        weight = self.model.weight(self.acquisition.name)
+        return Estimates(reward.max(axis=1), action, weight, Radii())
 
-    def _affordable(self, policy: Policy, tries: Tries, relied: Floats) -> TryingPolicy:
-        """The policy with tries that cost no more than they may, by what can be relied on.
+    def _affordable(
+        self, policy: Policy, exploration: PathExploration | SetExploration, relied: Floats
+    ) -> Policy:
+        """The policy with an exploration that costs no more than it may, by what can be relied on.
 
         By the means, what was hardly tried would seem to cost little.
         """
-        lost = self._lost(policy, with_tries(policy, tries), relied)
+        lost = self._lost(policy, policy.exploring(exploration), relied)
         part = min(1.0, self._most_lost / lost) if lost > 0 else 1.0
-        tries = tries._replace(chance=part * tries.chance, dare=part * tries.dare)
-        return with_tries(policy, tries)
+        return policy.exploring(exploration.scaled(part))
 
-    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TryingPolicy:
-        """The best policy of the world that the round is planned for, at these prices."""
-        assert isinstance(policy, TryingPolicy)
-        weight = self.model.weight(slots=self.way.name == "sequential")
-        near = Estimates(self.world, policy.actions, weight, Radii())
-        return with_tries(self.way.policy(lattice, near), policy.tries)
-
-    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> TryingPolicy:
-        """The best set of that world when `start` is on file."""
-        assert isinstance(policy, TryingPolicy)
-        near = Estimates(self.world, policy.actions, self.model.weight(slots=True), Radii())
-        return with_tries(set_policy_from(lattice, near, start), policy.tries)
+    def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
+        """The best policy, or set beside what is on file, of the world that the round is for."""
+        if start:
+            weight = self.model.weight("sequential")  # from what is on file, p is by slot
+            near = Estimates(self.world, policy.actions, weight, Radii())
+            own = set_policy_from(lattice, near, start)
+        else:
+            weight = self.model.weight(self.acquisition.name)
+            near = Estimates(self.world, policy.actions, weight, Radii())
+            own = self.acquisition.best(lattice, near)
+        return own.exploring(policy.exploration)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
         self.lattice = self.model.lattice = lattice
 
-    def counted(self) -> dict[str, Integers]:
-        """Nothing: all it knows is in the statistics."""
-        return {}
+    def evidence(self, now: Progress) -> Beliefs:
+        """What it believes; changes nothing."""
+        return self._beliefs(now.statistics)
 
-    def recommend(self, statistics: Statistics) -> Policy:
+    def recommend(self, now: Progress) -> Policy:
         """The best policy by what can be relied on; changes nothing."""
-        return recommended(self.way, self.beliefs(statistics))
+        return recommended(self.acquisition, self._beliefs(now.statistics))
 
-    def beliefs(self, statistics: Statistics) -> Beliefs:
-        """What it believes, for those who want reasons; changes nothing."""
+    def _beliefs(self, statistics: Statistics) -> Beliefs:
         return joint_beliefs(statistics, self.log)
 
-    def _tries(self, statistics: Statistics, wide: Estimates) -> Tries:
-        """What is most telling in the wide world whatever the price, and what is best there."""
+    def _exploration(
+        self, statistics: Statistics, wide: Estimates
+    ) -> PathExploration | SetExploration:
+        """What tells most in the wide world whatever the price, and what is best there."""
+        came = statistics.transitions.sum(axis=1) + self._recorded, self._began(statistics)
         acted = statistics.action_counts.sum(axis=1) + self._recorded
-        if self.way.name == "sequential":
-            came = statistics.transitions.sum(axis=1) + self._recorded
-            came[: self.lattice.contexts] = self._began(statistics)
-            chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + came))
-            full = self.lattice.layout.offsets[self.lattice.layout.levels[self.lattice.m]]
-            chance[full:] = 0.0
-            favourite = plan_sequential(self._priceless, wide).next.astype(np.int64)
-        else:
-            chance = np.minimum(1.0, CURIOSITY / np.sqrt(1 + self._began(statistics)))
-            favourite = plan_simultaneous(self._priceless, wide).sets
-        dare = np.minimum(1.0, DARING / np.sqrt(1 + acted))
-        return Tries(favourite, chance, wide.action, dare)
+        another = np.minimum(1.0, BOLDNESS / np.sqrt(1 + acted))
+        return self.acquisition.exploration(self._priceless, wide, came, CURIOSITY, another)
 
     def _began(self, statistics: Statistics) -> Floats:
         """How many cases began in each context."""
@@ -211,21 +205,16 @@ class JointMind:
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
-        careful = self.way.best_policy(self.lattice, beliefs_of(self.model, statistics))
+        believed = beliefs_of(self.model, statistics)
+        careful = self.acquisition.best_by_beliefs(self.lattice, believed)
         if careful.value > self._blind_gain():
-            return careful
-        if self.way.name == "simultaneous":
-            return SimultaneousPolicy(self.lattice, 0, near.action, np.zeros(self.lattice.parcels))
-        nothing = np.full(self.lattice.size, -1, np.int16)
-        return SequentialPolicy(self.lattice, nothing, near.action, np.zeros(self.lattice.size))
+            return careful.exploring(self.acquisition.no_exploration(self.lattice))
+        nothing = self.acquisition.buying_nothing(self.lattice, near.action)
+        return nothing.exploring(self.acquisition.no_exploration(self.lattice))
 
-    # --- counting --------------------------------------------------------------------------------
+    # --- many cases, and what is saved -----------------------------------------------------------
 
-    def acted(self, statistics: Statistics, case: Case) -> None:
-        """A case knows all it wanted: count what it saw."""
-        self.way.count(statistics, case)
-
-    def run(
+    def run_cases(
         self,
         policy: Policy,
         statistics: Statistics,
@@ -234,24 +223,26 @@ class JointMind:
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
-        assert isinstance(policy, TryingPolicy)
-        statistics.cases += len(tags)
-        return policy.run(statistics, tags, values, rewards)
+        table, exploration = policy.table, policy.exploration
+        if isinstance(exploration, PathExploration):
+            assert isinstance(table, PathTable)
+            return exploration.run(table, statistics, tags, values, rewards)
+        assert isinstance(exploration, SetExploration)
+        assert isinstance(table, SetTable)
+        return exploration.run(table, statistics, tags, values, rewards)
 
-    def begin_anew(self, statistics: Statistics) -> None:
+    def settle_anew(self, statistics: Statistics) -> None:
         """Work the population out from nothing but what was counted."""
         self.model = JointModel(self.lattice)
-        self.know(self.log)
+        self.begin_with(self.log)
         self.model.update(statistics, STEPS)
         self.world[:] = 0.0
 
-    # --- saving ----------------------------------------------------------------------------------
-
-    def arrays(self) -> dict[str, Floats | Integers]:
+    def model_arrays(self) -> dict[str, Floats | Integers]:
         """Where the estimates stand, from which the next ones go on."""
         return {"population": self.model.population, "world": self.world}
 
-    def restored(self) -> None:
+    def model_restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
 

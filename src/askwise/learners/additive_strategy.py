@@ -1,4 +1,6 @@
-"""A mind for many observations of which few matter: draw a world of a shortlist, plan for it.
+"""The default learner's strategy for many observations of which few matter.
+
+It draws a world of a shortlist and plans for it.
 
 The price of trying. Random looks are paid from an allowance up to case t, in units of β the larger
 of
@@ -28,14 +30,15 @@ from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabled import Tabled
-from askwise.learners.acquisition import WayToBuy
 from askwise.learners.budget import affordable_cases
 from askwise.learners.cases import Case
-from askwise.learners.recommending import recommended
-from askwise.planning import plan_sequential, plan_simultaneous
-from askwise.planning.trees import compact_tree, follow_sets
-from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
-from askwise.policy.tree_policies import TreePolicy, tree_policy
+from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.strategy import Progress
+from askwise.planning.trees import compact_tree
+from askwise.policy import PathTable, Policy, SetTable
+from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.recommending import recommended
+from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
 
 ALLOWANCE = 0.9
@@ -59,39 +62,43 @@ MOST_LOST = 0.005
 """What trying may cost a case after a log, in units of β."""
 
 
-class AdditiveMind:
+class AdditiveStrategy(ModelStrategy):
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
-    name = "additive"
+    model_name = "additive"
     is_sparse = True
     """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
-    def __init__(self, lattice: Lattice, way: WayToBuy, explore_budget: float | None) -> None:
-        self.lattice = lattice
-        self.way = way
-        self.explore_budget = explore_budget
+    def __init__(
+        self,
+        lattice: Lattice,
+        acquisition: Acquisition,
+        *,
+        explore_budget: float | None = None,
+        forgets: bool = False,
+    ) -> None:
+        super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
         self.model = AdditiveModel(lattice)
-        self.log = Log()
         self._world: tuple[Screened | Tabled, Estimates] | None = None
 
-    def know(self, log: Log) -> None:
-        """It begins with a log; complete records are not in the statistics."""
+    def begin_with(self, log: Log) -> None:
+        """Begin with a log whose complete records are not in the statistics."""
         if log.records is not None:
             log = log._replace(records=log.records.sample(MOST_RECORDS))
-        self.log, self.model.records = log, log.records
+        self._log, self.model.records = log, log.records
 
-    def start(self, statistics: Statistics) -> None:
+    def settle(self, now: Progress) -> None:
         """Let the estimates settle on what a log says."""
-        self.model.count_log(statistics)
+        self.model.count_log(now.statistics)
         rng = np.random.default_rng(0)
         for _ in range(SWEEPS):
-            self.model.screen(statistics, rng)
+            self.model.screen(now.statistics, rng)
 
     # --- planning --------------------------------------------------------------------------------
 
-    def plan(
+    def plan_round(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
-    ) -> tuple[TreePolicy, int]:
+    ) -> tuple[Policy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
         is_first = opened == self.log.cases > 0
         if is_first:  # do what is recommended, and let the estimates stand where they are
@@ -112,37 +119,38 @@ class AdditiveMind:
         if self.log.cases:
             plan = self._recommended(screened, statistics)
         else:
-            plan = self._policy(screened, near, self._follow(screened, near), 0.0)
+            plan = self._policy(screened, near, self._looks(screened, near), 0.0)
         worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
         explore = self.share_of_trying(opened, length, worth)
-        trying = plan.compact._replace(explore=explore)
-        return tree_policy(self.lattice, trying, plan.values, plan.frequency), length
+        return plan.exploring(TreeExploration(screened.pairs, explore)), length
 
-    def plan_at(self, lattice: Lattice, policy: Policy, statistics: Statistics) -> TreePolicy:
-        """The best policy of the world that the round is planned for, at these prices."""
-        assert isinstance(policy, TreePolicy)
-        explore = policy.compact.explore
+    def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
+        """The best policy at these prices of the world that the round is planned for.
+
+        Of a set that is bought at once, what is on file is left out of the same tree.
+        """
+        if start:
+            return policy
+        exploration = policy.exploration
+        assert isinstance(exploration, TreeExploration)
         # in a learner that was just loaded the world of its round is not known any more
-        screened, near = self._world or self._means(statistics)
+        screened, near = self._world or self._means(now.statistics)
         few = screened.few
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed))
         screened = screened._replace(few=small)
-        return self._policy(screened, near, self._follow(screened, near), explore, lattice)
-
-    def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> Policy:
-        """The same tree: what it looks at and is not on file."""
-        return policy
+        looks = self._looks(screened, near)
+        return self._policy(screened, near, looks, exploration.explore, lattice)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
         self.lattice = lattice
         self.model.use(lattice)
 
-    def counted(self) -> dict[str, Integers]:
-        """Its tallies."""
+    def tallies(self) -> dict[str, Integers]:
+        """Looks that were taken, beside the statistics."""
         return self.model.tallies._asdict()
 
     def share_of_trying(self, opened: int, length: int, worth: float) -> float:
@@ -165,32 +173,30 @@ class AdditiveMind:
             left = min(left - allowed(self.log.cases), MOST_LOST * beta * length)
         return float(np.clip(left / (a_case * length), 0.0, MOST_TRYING))
 
-    def recommend(self, statistics: Statistics) -> TreePolicy:
-        """The best policy by what can be relied on, without tries; changes nothing."""
-        return self._recommended(self._means(statistics)[0], statistics)
+    def evidence(self, now: Progress) -> Beliefs:
+        """What it believes; changes nothing."""
+        screened, _ = self._means(now.statistics)
+        return additive_beliefs(self.lattice, screened, self._cases(now.statistics))
 
-    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> TreePolicy:
+    def recommend(self, now: Progress) -> Policy:
+        """The best policy by what can be relied on, which explores nothing; changes nothing."""
+        return self._recommended(self._means(now.statistics)[0], now.statistics)
+
+    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> Policy:
         """What is recommended of the few, for the whole problem."""
-        known = additive_beliefs(self.lattice, screened, self.cases(statistics))
-        best = recommended(self.way, known.alone())
+        known = additive_beliefs(self.lattice, screened, self._cases(statistics))
+        best = recommended(self.acquisition, known.alone())
+        table = best.table
+        assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
         reward = known.reward[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
-        if isinstance(best, SequentialPolicy):
-            following = best.following
-        else:
-            assert isinstance(best, SimultaneousPolicy)
-            following = follow_sets(known.lattice, best.sets)
-        return self._policy(screened, earned, following, 0.0).recommended_by(known)
+        policy = self._policy(screened, earned, table.as_path(), 0.0)
+        return policy.recommended_by(known)
 
-    def cases(self, statistics: Statistics) -> int:
+    def _cases(self, statistics: Statistics) -> int:
         """All cases so far, and complete records."""
         return statistics.cases + (0 if self.log.records is None else self.log.cases)
-
-    def beliefs(self, statistics: Statistics) -> Beliefs:
-        """What it believes, for those who want reasons; changes nothing."""
-        screened, _ = self._means(statistics)
-        return additive_beliefs(self.lattice, screened, self.cases(statistics))
 
     def _means(self, statistics: Statistics) -> tuple[Screened | Tabled, Estimates]:
         """The world of the means; changes nothing."""
@@ -200,38 +206,32 @@ class AdditiveMind:
 
     def _careful(
         self, screened: Screened | Tabled, mean: Estimates, statistics: Statistics
-    ) -> TreePolicy:
+    ) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
-        best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
+        best = self._policy(screened, mean, self._looks(screened, mean), 0.0)
         if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.few.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing, 0.0)
 
-    def _follow(self, screened: Screened | Tabled, world: Estimates) -> Choices:
+    def _looks(self, screened: Screened | Tabled, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
-        small = screened.few.lattice
-        if self.way.name == "sequential":
-            every_slot: Floats = np.repeat(world.weight[:, None], small.m, axis=1)
-            return plan_sequential(small, world._replace(weight=every_slot)).next
-        return follow_sets(small, plan_simultaneous(small, world).sets)
+        return self.acquisition.path_plan(screened.few.lattice, world)
 
     def _policy(
         self,
         screened: Screened | Tabled,
         world: Estimates,
-        following: Choices,
+        looks: Choices,
         explore: float,
         lattice: Lattice | None = None,
-    ) -> TreePolicy:
-        from askwise._kernels.policy.tree_cases import Tree
-
+    ) -> Policy:
         few, values = screened.few, int(self.lattice.outcomes.max())
-        plan = compact_tree(few.lattice, few.observations, following, world, values)
-        blind = self.way.name == "simultaneous"
-        tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
-        return tree_policy(lattice or self.lattice, tree, plan.value, self._frequency())
+        plan = compact_tree(few.lattice, few.observations, looks, world, values)
+        table = TreeTable(lattice or self.lattice, *plan, acquisition=self.acquisition.name)
+        exploration = TreeExploration(screened.pairs, explore)
+        return Policy(table, exploration, frequency=self._frequency())
 
     def _frequency(self) -> Floats | None:
         """How often each context comes, if there are several: given values as if independent."""
@@ -242,15 +242,19 @@ class AdditiveMind:
             frequency = np.outer(frequency, self.model.marginal(i)).ravel()
         return frequency
 
-    # --- counting --------------------------------------------------------------------------------
+    # --- counting, many cases, and what is saved -------------------------------------------------
 
-    def acted(self, statistics: Statistics, case: Case) -> None:
-        """A case knows all it wanted: tally its looks."""
-        assert isinstance(case.policy, TreePolicy)
-        case.policy.tally(case.start, case.state_index, case.tag, self.model.tallies)
-        statistics.count_case()
+    def count(self, now: Progress, case: Case) -> Pairs:
+        """Tally the looks of a case that acts now."""
+        assert case.policy is not None
+        table, exploration = case.policy.table, case.policy.exploration
+        assert isinstance(table, TreeTable)
+        assert isinstance(exploration, TreeExploration)
+        exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
+        now.statistics.count_case()
+        return []
 
-    def run(
+    def run_cases(
         self,
         policy: Policy,
         statistics: Statistics,
@@ -259,11 +263,13 @@ class AdditiveMind:
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
-        assert isinstance(policy, TreePolicy)
-        statistics.cases += len(tags)
-        return policy.run(statistics, self.model.tallies, tags, values, rewards)
+        table, exploration = policy.table, policy.exploration
+        assert isinstance(table, TreeTable)
+        assert isinstance(exploration, TreeExploration)
+        cases = (tags, values, rewards)
+        return exploration.run(table, statistics, self.model.tallies, *cases)
 
-    def begin_anew(self, statistics: Statistics) -> None:
+    def settle_anew(self, statistics: Statistics) -> None:
         """Sweep from nothing but what was counted; the draws are always the same."""
         rng, counted = np.random.default_rng(0), self.model.tallies
         self.model, self._world = AdditiveModel(self.lattice), None
@@ -271,13 +277,11 @@ class AdditiveMind:
         for _ in range(SWEEPS):
             self.model.screen(statistics, rng)
 
-    # --- saving ----------------------------------------------------------------------------------
-
-    def arrays(self) -> dict[str, Floats | Integers]:
+    def model_arrays(self) -> dict[str, Floats | Integers]:
         """What it keeps beside the statistics."""
         return self.model.arrays()
 
-    def restored(self) -> None:
+    def model_restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
 

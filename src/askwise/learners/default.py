@@ -1,0 +1,123 @@
+"""The default: a model × either acquisition × exploration by tags × growing rounds."""
+
+from __future__ import annotations
+
+from askwise._support.typing import RandomSource
+from askwise.counting import Statistics
+from askwise.counting.forgetting import forgetting_of
+from askwise.errors import OptionError, StatisticsError
+from askwise.estimation.joint import MOST_CELLS, count_cells
+from askwise.learners.additive_strategy import AdditiveStrategy
+from askwise.learners.budget import check_budget
+from askwise.learners.joint_strategy import JointStrategy
+from askwise.learners.learner import BaseLearner, lattice_of
+from askwise.learners.model_strategy import ModelStrategy
+from askwise.policy.acquisition import acquisition_of
+from askwise.problem import Problem
+
+MODELS = ("auto", "joint", "additive")
+
+
+class Learner(BaseLearner):
+    """Good without tuning, early and late, for few observations or many of which few matter.
+
+    It keeps a model of what there is to see and to earn, in which a case counts for far more than
+    the state it acted in. At the beginning of a round it draws a world from it, near the mean, and
+    plans for that world. Now and then it tries something else, more and more seldom: it never stops
+    looking for what it may have missed, at a price per case that goes to zero.
+
+    acquisition: "sequential" or "simultaneous".
+    model: "joint" is one model of all combinations of values (`joint_strategy.py`), of at most
+    512; "additive" expects that few observations matter, by themselves and in pairs
+    (`additive_strategy.py`); "auto" is joint if it can be.
+    explore_budget: the most to lose by trying, in the currency of the costs, compared with the best
+    action taken blindly. When it is used up, the learner buys only what pays by cautious estimates,
+    else nothing, until it has earned the loss back. None: no limit.
+    window, detect: forget, for a world that changes; see docs/drift.md.
+
+    >>> from askwise.simulation.environments import Population, breast_cancer
+    >>> from askwise.simulation import simulate
+    >>> patients = Population(breast_cancer(cost=5.0))
+    >>> learner = Learner(patients.problem, rng=0)
+    >>> learner
+    <Learner, sequential, joint model: 0 cases, round 0>
+    >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
+    79.6
+    """
+
+    name = "learner"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        acquisition: str = "sequential",
+        model: str = "auto",
+        explore_budget: float | None = None,
+        window: int | None = None,
+        detect: bool = False,
+        rng: RandomSource = None,
+    ) -> None:
+        bought = acquisition_of(acquisition)
+        if model not in MODELS:
+            raise OptionError(f"model must be 'auto', 'joint' or 'additive', got {model!r}")
+        budget = check_budget(explore_budget)
+        lattice = lattice_of(problem)
+        forgetting = forgetting_of(window, detect=detect, states=lattice.size)
+        if forgetting is not None and budget is not None:
+            raise OptionError("explore_budget counts all cases: not with window or detect")
+        strategy = strategy_kind(problem, model)(
+            lattice, bought, explore_budget=budget, forgets=forgetting is not None
+        )
+        options = {
+            "acquisition": acquisition,
+            "model": model,
+            "explore_budget": budget,
+            "window": window,
+            "detect": detect,
+        }
+        super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)
+
+    def merge(self, other: Statistics | BaseLearner) -> None:
+        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+
+        `other` is a `Learner` with the same options, which stays as it is, or, with the joint
+        model, `Statistics` of cases that each count once. Cases that the other has open stay its
+        own: a reward that comes later is counted there.
+        """
+        if isinstance(other, Statistics) and other.records:
+            raise StatisticsError(
+                "learner counts each case once, in the state that was acted in, but complete "
+                "records count in every state: use seq-oos or sim-oos, or begin with the log, "
+                "aw.fit(...).learner()"
+            )
+        if isinstance(other, Learner) and other._strategy.log.records is not None:
+            raise StatisticsError(
+                "the other learner began with complete records, which are not in its statistics: "
+                "merge this one into it"
+            )
+        super().merge(other)
+
+    @property
+    def _strategy(self) -> ModelStrategy:
+        strategy = self._rounds.strategy
+        assert isinstance(strategy, ModelStrategy)
+        return strategy
+
+    def __repr__(self) -> str:
+        now, strategy = self._rounds.now, self._strategy
+        logged, records = strategy.log
+        own = now.statistics.cases - (logged if records is None else 0)
+        cases, rounds = f"{own:,} cases", f"round {now.round:,}"
+        if logged:
+            kind = "logged decisions" if records is None else "complete records"
+            cases = f"{cases} after {logged:,} {kind}"
+        bought, model = strategy.acquisition.name, strategy.model_name
+        return f"<Learner, {bought}, {model} model: {cases}, {rounds}>"
+
+
+def strategy_kind(problem: Problem, model: str) -> type[JointStrategy | AdditiveStrategy]:
+    """The strategy of the model that is asked for, or that fits the problem."""
+    if model == "auto":
+        model = "joint" if count_cells(problem) <= MOST_CELLS else "additive"
+    return JointStrategy if model == "joint" else AdditiveStrategy

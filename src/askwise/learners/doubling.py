@@ -1,0 +1,88 @@
+"""When a round ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._support.typing import Integers
+from askwise.counting import Statistics
+from askwise.policy import Policy
+
+
+class Marks(NamedTuple):
+    """The counts of a round as arrays by row, for the kernels: one choice a state, its policy's.
+
+    Valid where `stamp` is the number of the round, so that a new round clears nothing.
+    """
+
+    began: Integers
+    """N_k of the state's choice."""
+    nu: Integers
+    """ν_k of the state's choice."""
+    stamp: Integers
+
+
+class Doubling:
+    """A round ends when some ν_k reaches max(1, N_k), N_k being its count when the round began.
+
+    The counts are those of (state, action) pairs and, for sequential learners, of (state,
+    observation) pairs. Only pairs counted in this round are kept.
+    """
+
+    def __init__(self, on_first: Callable[[int, int], None] = lambda state, choice: None) -> None:
+        self.on_first = on_first
+        """Told of each pair when it is first counted in a round."""
+        self.counts: dict[tuple[int, int], list[int]] = {}
+        """(state, choice) → [N_k, ν_k]; a choice is an action a, or an observation i as −1 − i."""
+
+    def counted(self, pair: tuple[int, int], statistics: Statistics) -> bool:
+        """Whether the round is over, now that the (state, choice) was counted once more."""
+        counts = self.counts.get(pair)
+        if counts is None:
+            counts = self.counts[pair] = [statistics.count_of(*pair) - 1, 0]
+            self.on_first(*pair)
+        nu = counts[1] = counts[1] + 1
+        return nu >= counts[0]  # ν_k is at least 1
+
+    def begin(self) -> None:
+        """A new round."""
+        self.counts.clear()
+
+    def resume(self, began: list[tuple[int, int, int]], statistics: Statistics) -> None:
+        """Go on with a round in which these (state, choice, N_k) were counted."""
+        self.counts = {
+            (state, choice): [n, statistics.count_of(state, choice) - n]
+            for state, choice, n in began
+        }
+
+    def to_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
+        """Write the counts of this round into the arrays."""
+        for (state, choice), (began, nu) in self.counts.items():
+            if choice == policy.choice(state):
+                row = statistics.row(state)
+                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, nu
+
+    def from_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
+        """Take the counts of this round over from the arrays."""
+        for row in np.flatnonzero(marks.stamp == round).tolist():
+            state = statistics.state(row)
+            pair = [int(marks.began[row]), int(marks.nu[row])]
+            self.counts[state, policy.choice(state)] = pair
+
+
+def lengths_after(
+    lengths: tuple[int, int], before: int, now: int, rounds: Integers
+) -> tuple[int, int]:
+    """How many cases were opened in the previous round and in this one, after some more cases.
+
+    `lengths` are those of the round `before`, and each of the cases was opened in one of `rounds`.
+    """
+
+    def opened(round: int) -> int:
+        counted = {before: lengths[1], before - 1: lengths[0]}.get(round, 0)
+        return counted + int(np.count_nonzero(rounds == round))
+
+    return opened(now - 1), opened(now)

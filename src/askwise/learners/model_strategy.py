@@ -1,0 +1,144 @@
+"""What the two strategies of the default learner share: a model, growing rounds, tags.
+
+A case has a tag, one random number, that decides what it tries (`policy/exploration.py`). A round
+is as long as a part of all cases before it. A log that the learner begins with is kept by the
+model.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._support.typing import Choices, Floats, Integers
+from askwise.counting import Statistics
+from askwise.errors import OptionError
+from askwise.estimation.complete_records import Log
+from askwise.learners.cases import Case
+from askwise.learners.rounds import Rounds
+from askwise.learners.strategy import Cases, Progress, Strategy
+from askwise.policy import Policy
+from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.states import Lattice
+
+TAGS = 1 << 62
+"""How many tags there are."""
+
+
+class ModelStrategy(Strategy):
+    """A model of the population × an acquisition × tries by the tags of cases × growing rounds."""
+
+    doubles = False
+    model_name: str
+    """What users call the model."""
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        acquisition: Acquisition,
+        *,
+        explore_budget: float | None = None,
+        forgets: bool = False,
+    ) -> None:
+        self.lattice = lattice
+        self.acquisition = acquisition
+        self.explore_budget = explore_budget
+        self.forgets = forgets
+        self._log = Log()
+        self._length: Integers = np.ones(1, np.int64)
+
+    # --- what a model fills in -------------------------------------------------------------------
+
+    @abstractmethod
+    def plan_round(
+        self, statistics: Statistics, opened: int, rng: np.random.Generator
+    ) -> tuple[Policy, int]:
+        """The policy of a round that begins when so many cases were opened, and its length."""
+
+    @abstractmethod
+    def run_cases(
+        self,
+        policy: Policy,
+        statistics: Statistics,
+        tags: Integers,
+        values: Choices,
+        rewards: Floats,
+    ) -> tuple[Integers, Choices]:
+        """Decide and count a case for each tag: the states acted in, and the actions."""
+
+    @abstractmethod
+    def model_arrays(self) -> dict[str, Floats | Integers]:
+        """What the model keeps beside the statistics: where its estimates stand."""
+
+    @abstractmethod
+    def model_restored(self) -> None:
+        """The arrays of the model were overwritten by saved ones: refuse what cannot be."""
+
+    @abstractmethod
+    def settle_anew(self, statistics: Statistics) -> None:
+        """Work the estimates out from nothing but what was counted."""
+
+    # --- what is the same for every model --------------------------------------------------------
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The best policy of a world drawn near the mean, and what to try beside it."""
+        opened = now.statistics.cases if self.forgets else now.opened
+        policy, self._length[0] = self.plan_round(now.statistics, opened, now.rng)
+        return policy
+
+    def round_length(self, now: Progress) -> int:
+        """A part of all cases before it; less if the budget is nearly used up."""
+        return int(self._length[0])
+
+    def tag(self, now: Progress) -> int:
+        """A random number for each case: it decides what the case tries."""
+        return int(now.rng.integers(TAGS))
+
+    def count_part(self, now: Progress, case: Case) -> Pairs:
+        """Nothing: the model learns from cases that acted only."""
+        return []
+
+    def run(self, rounds: Rounds, cases: Cases) -> None:
+        """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
+        now, start = rounds.now, 0
+        while start < len(cases):
+            policy = rounds.policy_of_the_round()
+            number = min(len(cases) - start, self.round_length(now) - now.lengths[1])
+            part = cases.part(start, start + number)
+            tags = now.rng.integers(TAGS, size=number)
+            now.statistics.cases += number
+            part.state[:], part.action[:] = self.run_cases(
+                policy, now.statistics, tags, part.values, part.rewards
+            )
+            part.round[:] = now.round
+            now.count_opened(number)
+            start += number
+
+    @property
+    def log(self) -> Log:
+        """The log that it began with: how many cases, and complete records as they are."""
+        return self._log
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What the model keeps beside the statistics, and the length of the round."""
+        return {**self.model_arrays(), "round_length": self._length}
+
+    def restored(self) -> None:
+        """The arrays were overwritten by saved ones: refuse what cannot be."""
+        super().restored()
+        if self._length[0] < 1:
+            raise OptionError(f"a round of {self._length[0]} cases")
+        self.model_restored()
+
+    @property
+    def is_mergeable(self) -> bool:
+        """It is: what it keeps beside its tallies follows from what was counted."""
+        return True
+
+    def begin_anew(self, now: Progress, cases: int) -> None:
+        """So many cases were added: its rounds are a part of all cases before them."""
+        now.opened += cases
+        self.settle_anew(now.statistics)

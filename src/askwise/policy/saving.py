@@ -1,0 +1,109 @@
+"""A policy as a header and arrays, and back: each part of it knows its own.
+
+A look at what is known already, at more than m, or a node that is not there would lead the kernels
+out of their tables. Files may come from anywhere, so every part checks what it reads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from askwise._support.arrays import Array
+from askwise.counting import Statistics
+from askwise.errors import FileError
+from askwise.policy.exploration import Exploration, PathExploration, SetExploration, UniformDraw
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, ReadArray, SetTable, Table
+from askwise.policy.tree_table import TreeExploration, TreeTable
+from askwise.states import Lattice
+
+TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (SetTable, PathTable, TreeTable)}
+EXPLORATIONS: dict[str, tuple[type[Exploration], type[Table]]] = {
+    PathExploration.kind: (PathExploration, PathTable),
+    SetExploration.kind: (SetExploration, SetTable),
+    UniformDraw.kind: (UniformDraw, SetTable),
+    TreeExploration.kind: (TreeExploration, TreeTable),
+}
+"""What can be explored beside which table."""
+
+
+class SavedPart(msgspec.Struct, forbid_unknown_fields=True):
+    """A table or an exploration: which one, and what it has to know beside its arrays."""
+
+    kind: str
+    header: dict[str, Any]
+
+
+class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
+    """What stands of a policy in the header of a file; its tables are arrays of the file."""
+
+    table: SavedPart
+    exploration: SavedPart | None = None
+    frequency: bool = False
+    """Whether it is known how often each context comes."""
+    prices: dict[str, float] = {}
+    """Those it was made for, where they are not the problem's."""
+    on_file: list[int] = []
+
+
+def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
+    """What to write of it in a header; `usual` has the prices that most policies have."""
+    exploration = policy.exploration
+    prices, on_file = own_prices(policy.lattice, usual)
+    return SavedPolicy(
+        table=SavedPart(policy.table.kind, policy.table.header(statistics)),
+        exploration=None
+        if exploration is None
+        else SavedPart(exploration.kind, exploration.header()),
+        frequency=policy.frequency is not None,
+        prices=prices,
+        on_file=on_file,
+    )
+
+
+def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
+    """Its arrays by name, as far as they are used."""
+    arrays = policy.table.arrays(saved.table.header)
+    if policy.exploration is not None:
+        arrays |= policy.exploration.arrays()
+    if policy.frequency is not None:
+        arrays["frequency"] = policy.frequency
+    return arrays
+
+
+def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics) -> Policy:
+    """The policy that was saved; one that cannot be is a `FileError`."""
+    lattice = at_prices(usual, saved.prices, saved.on_file)
+    if saved.table.kind not in TABLES:
+        raise FileError(f"unknown kind of policy {saved.table.kind!r}")
+    header = saved.table.header
+    table = TABLES[saved.table.kind].restored(header, read, lattice, statistics)
+    exploration = None
+    if saved.exploration is not None:
+        kind, of = EXPLORATIONS.get(saved.exploration.kind, (None, None))
+        if kind is None or of is not type(table):
+            raise FileError(f"a policy cannot explore {saved.exploration.kind!r}")
+        exploration = kind.restored(saved.exploration.header, read, table)
+    frequency = None
+    if saved.frequency:
+        frequency = read("frequency", (lattice.contexts,), np.float64)
+        if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
+            raise FileError("how often each context comes is not so")
+    return Policy(table, exploration, frequency=frequency)
+
+
+def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:
+    """In what the prices of one lattice are not those of the other, and what is on file."""
+    pairs = zip(lattice.observations, usual.observations, strict=True)
+    return {a.name: a.cost for a, b in pairs if a.cost != b.cost}, list(lattice.on_file)
+
+
+def at_prices(lattice: Lattice, prices: dict[str, float], on_file: list[int]) -> Lattice:
+    """The lattice whose `own_prices` these are."""
+    if not all(0 <= i < lattice.buyable for i in on_file):
+        raise FileError(f"something is on file that cannot be: {on_file}")
+    return lattice.priced(prices, on_file) if prices or on_file else lattice
