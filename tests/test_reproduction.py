@@ -14,8 +14,9 @@ import pytest
 
 from askwise import __version__
 from askwise.reproduction import write_reproduction
+from askwise.reproduction.experiment import reproduce
 from askwise.reproduction.statistics import estimate
-from askwise.simulation.experiments import Reproduction, reproduce
+from askwise.simulation.experiments import Reproduction
 
 SEEDS, STEPS = 5, 200_000
 COSTS = [1.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0, 21.0]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise import _progress
 from askwise._kernels.radii import Radii
+from askwise._support import progress as _progress
 from askwise._support.numbers import shown
 from askwise.errors import OptionError, TooLargeError
 from askwise.estimation.estimates import Estimates

@@ -6,8 +6,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from askwise.sklearn.shrinkage import LeftOut, believe, count
-from askwise.sklearn.table import _information, choose, observations_of, prices_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
@@ -17,6 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askwise as aw
 from askwise._support.numbers import as_price
+from askwise.integrations.sklearn.shrinkage import LeftOut, believe, count
+from askwise.integrations.sklearn.table import _information, choose, observations_of, prices_of
 from askwise.sklearn import CostAwareClassifier
 from askwise.states import Lattice
 
@@ -205,7 +205,7 @@ def leaves(policy, state=0):
 @settings(max_examples=30)
 @given(records())
 def test_the_value_is_what_is_gained_where_it_acts_and_no_look_is_idle(made):
-    from askwise.sklearn.pruning import policy_of
+    from askwise.integrations.sklearn.pruning import policy_of
 
     lattice, digits, labels, classes = made
     counts = count(lattice, digits, labels, classes)
