@@ -99,7 +99,9 @@ def run(drift: Drift, contestant: Contestant, seed: int) -> np.ndarray:
             learner.reprice({o.name: o.cost for o in desk.model.problem.observations})
         play = told if drift.prices_are_told else found_out
         state, action = play(learner, desk, cases, np.random.default_rng([seed, number]))
-        lattice = learner.lattice.priced({o.name: o.cost for o in desk.model.problem.observations})
+        lattice = learner.statistics.lattice.priced(
+            {o.name: o.cost for o in desk.model.problem.observations}
+        )
         reward = desk.model.marginals(lattice)[1][state, action]
         gain = REWARD_VALUE * reward - lattice.costs_of(state)
         score = (gain - desk.blind) / (desk.best - desk.blind)

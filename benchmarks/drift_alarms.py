@@ -17,6 +17,8 @@ import learning_many
 import learning_small
 from askwise.estimation.joint import count_cells
 from askwise.learners import LEARNERS
+from askwise.learners.learner import rounds_of
+from askwise.learners.strategy import Cases
 from askwise.simulation.environments import Environment
 
 CASES = 20_000
@@ -25,7 +27,7 @@ FEW_CELLS = 48
 """More make the default learner slow."""
 
 ALL = ("seq-oos", {"width": 0.5}), ("sim-oos", {"width": 0.5})
-SMALL = ("learner", {}), ("learner", {"plan": "simultaneous"})
+SMALL = ("learner", {}), ("learner", {"acquisition": "simultaneous"})
 
 
 def jobs(seeds: int) -> Iterator[tuple[str, Environment, str, dict[str, Any], int]]:
@@ -48,13 +50,10 @@ def alarms(environment: Environment, name: str, options: dict[str, Any], seed: i
     draws = environment.draw(rng, CASES)
     for start in range(0, CASES, AT_A_TIME):
         part = slice(start, start + AT_A_TIME)
-        before = learner.memory.first
-        learner.run(
-            draws.values[part],
-            draws.rewards[part],
-            *(np.empty(AT_A_TIME, kind) for kind in (np.int64, np.int16, np.int64)),
-        )
-        count += learner.memory.first != before
+        before = rounds_of(learner).forgetting.first
+        out = (np.empty(AT_A_TIME, kind) for kind in (np.int64, np.int16, np.int64))
+        rounds_of(learner).run(Cases(draws.values[part], draws.rewards[part], *out))
+        count += rounds_of(learner).forgetting.first != before
     return count
 
 

@@ -117,7 +117,7 @@ def is_like_one_by_one(path: Path) -> bool:
     for row in rows:
         looks = row["order"].split(",") if row["order"] else []
         seen = {name: row[name] for name in looks}
-        statistics.record(seen, row["action"], row["reward"], at_once=False)
+        statistics.record(seen, row["action"], row["reward"], acquisition="sequential")
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "sample.parquet"
         duckdb.sql(f"COPY (SELECT * FROM '{path}' LIMIT {SAMPLE}) TO '{sample}' (FORMAT parquet)")

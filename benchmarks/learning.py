@@ -32,6 +32,7 @@ import learning_many
 import learning_small
 from askwise.errors import TooLargeError
 from askwise.learners import LEARNERS
+from askwise.learners.learner import rounds_of
 from askwise.simulation import simulate
 from askwise.simulation.environments import Environment
 from learning_tables import Row, beaten, details, show, summary
@@ -74,7 +75,7 @@ class Contestant(NamedTuple):
 
 CONTESTANTS = (
     Contestant(OWN, "learner", {}, MOMENTS[-1]),
-    Contestant("Learner, simultaneous", "learner", {"plan": "simultaneous"}, MOMENTS[-1]),
+    Contestant("Learner, simultaneous", "learner", {"acquisition": "simultaneous"}, MOMENTS[-1]),
     *(
         Contestant(f"Seq-OOS, width {width:g}", "seq-oos", {"width": width})
         for width in (0.25, 0.5, 0.71, 1.0)
@@ -123,7 +124,10 @@ def run(place: Place, contestant: Contestant, seed: int, cases: int) -> list[Row
     began = time.process_time()
     gain = simulate(learner, place.environment, steps=cases, rng=seed).gain
     micros = (time.process_time() - began) / cases * 1e6
-    best, is_regret = place.oracles[learner.way.name], place.is_worthless(learner.way.name)
+    best, is_regret = (
+        place.oracles[rounds_of(learner).strategy.acquisition.name],
+        place.is_worthless(rounds_of(learner).strategy.acquisition.name),
+    )
     rows = []
     for n in (n for n in MOMENTS if n <= cases):
         mean = float(gain[:n].mean())

@@ -23,7 +23,7 @@ import numpy as np
 from askwise import SeqOOS, SimOOS, oracle
 from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
-from askwise.policy import SimultaneousPolicy
+from askwise.policy import Policy
 from askwise.simulation import simulate
 from askwise.simulation.environments import Population, breast_cancer
 from askwise.testing import random_model
@@ -98,7 +98,7 @@ def settings() -> list[Setting]:
     ]
 
 
-def nothing(model: Model) -> SimultaneousPolicy:
+def nothing(model: Model) -> Policy:
     """The best that can be done without any information."""
     return oracle.fixed(model, [])
 

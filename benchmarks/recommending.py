@@ -13,7 +13,8 @@ import numpy as np
 
 import askwise as aw
 from askwise.estimation.evidence import Counted
-from askwise.learners.recommending import recommended
+from askwise.learners.learner import rounds_of
+from askwise.policy.recommending import recommended
 from askwise.simulation.environments import Population
 
 CASES = 1_000, 5_000, 20_000, 100_000
@@ -112,13 +113,13 @@ def population(seed):
 
 def candidates(learner):
     """The policies to compare, by name."""
-    by_visits = learner.way.name == "simultaneous"
-    yield "counts", recommended(learner.way, Counted(learner.statistics, by_visits=by_visits))
+    acquisition = rounds_of(learner).strategy.acquisition
+    yield "counts", recommended(acquisition, Counted(learner.statistics, acquisition.name))
     known = learner.evidence()
     variance = known.variance
     for caution in CAUTIONS:
         known.variance = caution**2 * variance
-        yield f"less {caution:g}", recommended(learner.way, known)
+        yield f"less {caution:g}", recommended(acquisition, known)
 
 
 def main():

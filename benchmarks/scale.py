@@ -26,7 +26,9 @@ import numpy as np
 
 from askwise import Observation, Problem, SeqOOS, SimOOS, simulate
 from askwise.estimation.optimistic import optimistic_estimates
+from askwise.learners.learner import rounds_of
 from askwise.learners.optimistic import OptimisticLearner
+from askwise.learners.strategy import Cases
 from askwise.simulation.environments import Draws, Population, breast_cancer
 from askwise.states.layout import count_states
 
@@ -129,22 +131,24 @@ def run(make: Callable[[], OptimisticLearner], draws: Draws, repeats: int = 3) -
 
     def decide() -> None:
         used[:] = [fresh.pop()]
-        used[0].run(*draws, state, action, rounds)
+        rounds_of(used[0]).run(Cases(*draws, state, action, rounds))
 
     return best(repeats, decide), used[0], (state, action, rounds)
 
 
 def plan_and_copy(learner: OptimisticLearner) -> tuple[float, float]:
     """Seconds of one full plan, and of copying the counters that it reads."""
-    lattice, way = learner.lattice, learner.way
+    lattice, way = learner.statistics.lattice, rounds_of(learner).strategy.acquisition
     if lattice.size > MOST_IN_FULL:
         return math.nan, math.nan
     counted = learner.statistics.dense()
     weight = way.weight(counted)
-    radii = learner.confidence.radii(lattice, way.name, learner.t)
+    radii = rounds_of(learner).strategy.confidence.radii(
+        lattice, way.name, rounds_of(learner).now.t
+    )
     read = counted.action_counts, counted.reward_sums, weight
     counters = np.concatenate([array.ravel() for array in read])
-    plan = best(5, lambda: way.policy(lattice, optimistic_estimates(counted, weight, radii)))
+    plan = best(5, lambda: way.best(lattice, optimistic_estimates(counted, weight, radii)))
     return plan, best(5, partial(np.copyto, np.zeros_like(counters), counters))
 
 
@@ -175,11 +179,11 @@ def measure(name: str, shape: Shape, cases: int, prefix: int = 0) -> Iterable[Me
     for clock in CLOCKS:
         make, peer = (partial(k, world.problem, clock=clock) for k in (kind, full))
         seconds, learner, _ = run(make, draws)
-        row = Measured(name, clock, shape, cases, seconds, learner.round, *same)
+        row = Measured(name, clock, shape, cases, seconds, rounds_of(learner).now.round, *same)
         if prefix:
             (mine, learner, decided), (other, _, theirs) = run(make, first, 10), run(peer, first, 1)
             agree = all(map(np.array_equal, decided, theirs))
-            row = row._replace(prefix=(learner.round, mine, other, agree))
+            row = row._replace(prefix=(rounds_of(learner).now.round, mine, other, agree))
         found.append(row)
     return found
 

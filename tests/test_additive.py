@@ -11,12 +11,14 @@ from askwise._kernels.radii import Radii
 from askwise.errors import FileError
 from askwise.estimation.estimates import Estimates
 from askwise.learners.saving import read
+from askwise.learners.strategy import Cases
 from askwise.planning.trees import children_of, compact_tree, follow_sets
-from askwise.policy.tree_policies import SequentialTree, SimultaneousTree
+from askwise.policy.tree_table import TreeExploration
 from askwise.simulation.environments import Population, random_model
 from askwise.simulation.environments.base import Draws
 from askwise.states import Lattice
 from askwise.testing import play, see
+from inside import now_of, rounds_of, strategy_of, tree_policy
 
 
 def problem(values, *, m=2, actions=2, cost=0.01, beta=1.0):
@@ -39,11 +41,11 @@ def test_a_plan_for_a_few_is_the_same_plan_among_many():
     probability, reward = model.marginals(best.lattice)
     world = Estimates(reward.max(axis=1), best.actions, probability, Radii())
     observations = (4, 5, 9)
-    tree = compact_tree(best.lattice, observations, best.following, world, 3)
+    tree = compact_tree(best.lattice, observations, best.table.look, world, 3)
     for full in itertools.product(range(2), range(3), range(2)):
         state, node = 0, 0
-        while best.following[state] >= 0:
-            i = int(best.following[state])
+        while best.table.look[state] >= 0:
+            i = int(best.table.look[state])
             assert tree.look[node] == observations[i]
             node = tree.child[node, full[i]]
             state = best.lattice.children(state, i)[full[i]]
@@ -101,8 +103,8 @@ def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
 def test_a_policy_of_a_tree_reads_like_any_other(blind):
     lattice = Lattice(problem([2] * 8, m=2))
     tree = a_tree(0.0, blind=blind)
-    kind = SimultaneousTree if blind else SequentialTree
-    policy = kind(lattice, tree, np.linspace(0.9, 0.1, len(tree.look)))
+    values = np.linspace(0.9, 0.1, len(tree.look))
+    policy = tree_policy(lattice, tree, values)
     assert policy.value == 0.9
     assert policy.wanted({}) == (("o3", "o5") if blind else ("o3",))
     assert policy.wanted({"o3": 1}) == ("o5",)
@@ -111,7 +113,7 @@ def test_a_policy_of_a_tree_reads_like_any_other(blind):
     assert policy.action({"o3": 1, "o0": 0}) == f"a{tree.action[2]}"
     assert "o5" in policy.tree()
     assert policy.copy().tree() == policy.tree()
-    assert not policy.copy().compact.child.flags.writeable
+    assert not policy.copy().table.child.flags.writeable
 
 
 # --- the learner ---------------------------------------------------------------------------------
@@ -131,27 +133,27 @@ class OneMatters:
 
 @pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
 def test_it_finds_the_one_that_matters_and_stops_buying_the_rest(plan):
-    learner = Learner(OneMatters.problem, plan=plan, rng=9)
-    assert learner.model_name == "additive"
+    learner = Learner(OneMatters.problem, acquisition=plan, rng=9)
+    assert strategy_of(learner).model_name == "additive"
     assert "additive" in repr(learner)
     run = simulate(learner, OneMatters(), steps=6_000, rng=10)
-    only = [tuple(learner.lattice.domain(int(s))) == (6,) for s in run.state[-1_000:]]
+    only = [tuple(learner.statistics.lattice.domain(int(s))) == (6,) for s in run.state[-1_000:]]
     assert np.mean(only) > 0.7
-    before, arrays = learner.rng.bit_generator.state, learner.extra_arrays()
+    before, arrays = now_of(learner).rng.bit_generator.state, strategy_of(learner).arrays()
     arrays = {name: array.copy() for name, array in arrays.items()}
     best = learner.recommend()
     assert best.wanted({}) == ("o6",)
     assert [best.action({"o6": x}) for x in (0, 1)] == ["a1", "a0"]
     assert best.value == pytest.approx(88.0, abs=3.0)
-    assert learner.rng.bit_generator.state == before
-    for name, array in learner.extra_arrays().items():
+    assert now_of(learner).rng.bit_generator.state == before
+    for name, array in strategy_of(learner).arrays().items():
         np.testing.assert_array_equal(array, arrays[name])
 
 
 @pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
 def test_tallies_are_the_same_case_by_case(plan):
     model = random_model(np.random.default_rng(3), [2, 3, 2, 2], actions=2, max_observations=3)
-    learners = [Learner(model.problem, plan=plan, model="additive", rng=1) for _ in range(2)]
+    learners = [Learner(model.problem, acquisition=plan, model="additive", rng=1) for _ in range(2)]
     draws = Population(model).draw(np.random.default_rng(2), 300)
     out = np.empty(300, np.int64), np.empty(300, np.int16), np.empty(300, np.int64)
     learners[0].run(draws.values, draws.rewards, *out)
@@ -187,16 +189,17 @@ def test_every_kind_of_case_stays_within_m_and_is_counted():
     learner, rng = Learner(many, rng=15), np.random.default_rng(16)
     values = np.stack([rng.integers(0, 2 + i % 2, 500) for i in range(12)], axis=1)
     state, action, rounds = (np.empty(500, kind) for kind in (np.int64, np.int16, np.int64))
-    learner.run(values.astype(np.int16), rng.random((500, 2)), state, action, rounds)
+    cases = Cases(values.astype(np.int16), rng.random((500, 2)), state, action, rounds)
+    rounds_of(learner).run(cases)
     for t, s in enumerate(state):
-        assert all(values[t, i] == x for i, x in learner.lattice.digits(int(s)))
+        assert all(values[t, i] == x for i, x in learner.statistics.lattice.digits(int(s)))
     assert learner.statistics.cases == learner.statistics.action_counts.sum() == 500
     assert learner.statistics.action_counts[:, 0].sum() == (action == 0).sum()
 
 
 def test_which_model_is_chosen():
     small, large = problem([2] * 9), problem([2] * 10)
-    assert Learner(small).model_name == "joint"
+    assert strategy_of(Learner(small)).model_name == "joint"
     assert Learner(small, model="additive").model_name == "additive"
     assert Learner(large).model_name == "additive"
     with pytest.raises(aw.errors.TooLargeError, match=r"1,024 .* use model='additive' or 'auto'"):
@@ -217,19 +220,15 @@ def test_load_refuses_what_leads_out_of_the_tables(tmp_path, monkeypatch):
         ("sequential", {"explore": 1.5}, "a share of 1.5"),
         ("simultaneous", {"look": [0, 1, -1, -1, -1]}, "does not buy the same"),
     ]:
-        learner = Learner(model.problem, plan=plan, model="additive", rng=0)
+        learner = Learner(model.problem, acquisition=plan, model="additive", rng=0)
         play(learner, model, 20, np.random.default_rng(0))
-        tree = learner.policy.compact
         look = np.array(changes.get("look", [0, -1, 1, -1, -1]), np.int16)
-        changed = tree._replace(
-            look=look,
-            action=np.zeros(5, np.int16),
-            pairs=np.array(changes.get("pairs", [[0, 1]])),
-            explore=changes.get("explore", 0.5),
-        )
-        monkeypatch.setattr(learner.policy, "compact", changed)
-        monkeypatch.setattr(learner.policy, "actions", changed.action)
-        monkeypatch.setattr(learner.policy, "values", np.zeros(5))
+        pairs, explore = changes.get("pairs", [[0, 1]]), changes.get("explore", 0.5)
+        policy = learner.policy
+        monkeypatch.setattr(policy.table, "look", look)
+        monkeypatch.setattr(policy.table, "actions", np.zeros(5, np.int16))
+        monkeypatch.setattr(policy.table, "values", np.zeros(5))
+        monkeypatch.setattr(policy, "exploration", TreeExploration(np.array(pairs), explore))
         learner.save(path)
         with pytest.raises(FileError, match=message):
             read(path, {"learner": Learner})
@@ -242,7 +241,7 @@ def test_load_refuses_what_leads_out_of_the_tables(tmp_path, monkeypatch):
     ]:
         learner = Learner(model.problem, model="additive", rng=0)
         play(learner, model, 20, np.random.default_rng(0))
-        learner.extra_arrays()[name].flat[0] = value
+        strategy_of(learner).arrays()[name].flat[0] = value
         learner.save(path)
         with pytest.raises(FileError, match=message):
             read(path, {"learner": Learner})

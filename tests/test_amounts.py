@@ -137,7 +137,7 @@ def test_worth_is_finite_at_the_bounds(plan):
             actions=model.problem.actions,
             reward_value=beta,
         )
-        known = aw.worth(aw.Model(told, model.probability, model.reward), plan=plan)
+        known = aw.worth(aw.Model(told, model.probability, model.reward), acquisition=plan)
         free = aw.worth(
             aw.Model(told.priced(dict.fromkeys(("o0", "o1"), 0.0)), model.probability, model.reward)
         )

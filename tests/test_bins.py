@@ -295,7 +295,10 @@ def test_plain_numbers_are_taken_everywhere():
     case.reward(1.0)
     assert learner.policy.wanted({"age": 47.3}) == learner.policy.wanted({"age": "40-50"})
     assert learner.policy.action({"age": 47.3, "dose": 0.7}) in problem.actions
-    by_number, by_label = Statistics(learner.lattice), Statistics(learner.lattice)
-    by_number.record({"age": 60, "dose": 0.1}, "wait", 0.5, at_once=False)
-    by_label.record({"age": ">=50", "dose": "<0.5"}, "wait", 0.5, at_once=False)
+    by_number, by_label = (
+        Statistics(learner.statistics.lattice),
+        Statistics(learner.statistics.lattice),
+    )
+    by_number.record({"age": 60, "dose": 0.1}, "wait", 0.5, acquisition="sequential")
+    by_label.record({"age": ">=50", "dose": "<0.5"}, "wait", 0.5, acquisition="sequential")
     assert by_number == by_label

@@ -136,7 +136,7 @@ def test_a_table_is_the_librarys(folder, problem, encoding):
         ("sim-oos", ["width=2"], {"width": 2.0}),
         ("fixed-set", ["observations=grade,mri"], {"observations": ["mri", "grade"]}),
         ("lin-ucb", ["observations=mri,", "exploration=1e-1"], {"observations": ["mri"]}),
-        ("psrl", ["plan=simultaneous"], {"plan": "simultaneous"}),
+        ("psrl", ["acquisition=simultaneous"], {"acquisition": "simultaneous"}),
         ("learner", ["detect=true", "window=1e3"], {"detect": True, "window": 1000}),
         ("learner", ["detect=No", "explore_budget=null"], {"detect": False}),
         ("seq-oos", ["detect=TRUE", "window=none"], {"detect": True, "window": None}),

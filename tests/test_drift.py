@@ -10,12 +10,13 @@ import askwise as aw
 from askwise.counting import Statistics
 from askwise.counting import forgetting as memories
 from askwise.counting.change import Cells, contradict, largest_by_chance
-from askwise.counting.forgetting import Knowledge, Memory
+from askwise.counting.forgetting import Forgetting, Knowledge
 from askwise.errors import FileError, OptionError
 from askwise.simulation import simulate
 from askwise.simulation.environments import Population, random_model
 from askwise.states import Lattice
 from askwise.testing import LEARNER_CHECKS, play, see
+from inside import bought, rounds_of, strategy_of
 
 FORGETFUL = {
     "seq-oos, window": lambda problem, *, rng: aw.SeqOOS(problem, window=40, rng=rng),
@@ -25,7 +26,7 @@ FORGETFUL = {
     "sim-oos, both": lambda problem, *, rng: aw.SimOOS(problem, window=64, detect=True, rng=rng),
     "learner, both": lambda problem, *, rng: aw.Learner(problem, window=80, detect=True, rng=rng),
     "learner, sets, window": lambda problem, *, rng: aw.Learner(
-        problem, plan="simultaneous", window=40, rng=rng
+        problem, acquisition="simultaneous", window=40, rng=rng
     ),
     "additive, both": lambda problem, *, rng: aw.Learner(
         problem, model="additive", window=64, detect=True, rng=rng
@@ -70,8 +71,8 @@ class Ledger:
         elif event == "cancel" and self.looking:
             case = self.looking.pop(which % len(self.looking))
             case.cancel()
-            if isinstance(learner.way, type(aw.SeqOOS.way)):  # its looks are a fair sample
-                self.walked.append((learner.memory.number, case, False))
+            if strategy_of(learner).acquisition.name == "sequential":  # looks are a fair sample
+                self.walked.append((rounds_of(learner).forgetting.number, case, False))
         elif waiting:
             case = waiting[which % len(waiting)]
             if event == "act":
@@ -82,7 +83,9 @@ class Ledger:
                 self.earned[case.id][1] = reward
             else:
                 case.reward(reward) if event == "reward" else case.reward_by_default(reward)
-                self.earned.setdefault(case.id, [learner.memory.number, 0.0, case])[1] = reward
+                self.earned.setdefault(case.id, [rounds_of(learner).forgetting.number, 0.0, case])[
+                    1
+                ] = reward
                 if event == "reward":
                     self.acted.remove(case)
                     self.rewarded.append(case)
@@ -92,14 +95,14 @@ class Ledger:
             self.looking.append(case)
         else:
             self.acted.append(case)
-            self.walked.append((self.learner.memory.number, case, True))
+            self.walked.append((rounds_of(self.learner).forgetting.number, case, True))
 
     def recounted(self, begin, end):
         """What the blocks from `begin` to before `end` counted, from nothing."""
-        fresh = Statistics(self.learner.lattice)
+        fresh = Statistics(self.learner.statistics.lattice)
         for block, case, has_acted in self.walked:
             if begin <= block < end:
-                if self.learner.way.name == "simultaneous":
+                if strategy_of(self.learner).acquisition.name == "simultaneous":
                     fresh.count_set(case.state_index)
                 elif has_acted:
                     fresh.count_path(case.path, case.start)
@@ -119,7 +122,7 @@ def test_what_is_remembered_is_what_the_blocks_counted(kind, detect, events, win
     if kind is aw.baselines.NCCUCRL2 and detect:
         return  # it has no such option
     ledger = Ledger(kind, window=window, **({"detect": True} if detect else {}))
-    memory, learner = ledger.learner.memory, ledger.learner
+    memory, learner = rounds_of(ledger.learner).forgetting, ledger.learner
     for event in events:
         ledger.happens(*event)
         if kind is aw.Learner:  # it learns only from cases that acted
@@ -148,7 +151,7 @@ def test_what_is_remembered_is_what_the_blocks_counted(kind, detect, events, win
 @settings(max_examples=30)
 def test_blocks_that_are_alike_are_not_forgotten(counts):
     lattice = lattice_of([3])
-    block, known, memory = Statistics(lattice), Statistics(lattice), Memory(None, detect=True)
+    block, known, memory = Statistics(lattice), Statistics(lattice), Forgetting(None, detect=True)
     for value, (bad, good) in enumerate(counts):
         add(block, value, bad, good)
     for number in range(1, 40):
@@ -161,7 +164,7 @@ def test_blocks_that_are_alike_are_not_forgotten(counts):
 
 def test_only_what_came_before_the_contradiction_is_forgotten():
     lattice = lattice_of([2])
-    known, memory = Statistics(lattice), Memory(None, detect=True)
+    known, memory = Statistics(lattice), Forgetting(None, detect=True)
     before, after = Statistics(lattice), Statistics(lattice)
     add(before, 0, 30, 70)
     add(after, 0, 70, 30)
@@ -177,7 +180,7 @@ def test_only_what_came_before_the_contradiction_is_forgotten():
 
 def test_a_small_change_shows_in_several_blocks():
     lattice = lattice_of([2])
-    known, memory, forgot = Statistics(lattice), Memory(None, detect=True), []
+    known, memory, forgot = Statistics(lattice), Forgetting(None, detect=True), []
     for number in range(1, 65):
         add(known, 0, *((50, 50) if number <= 32 else (38, 62)))
         forgot.append(memory.end_block(Knowledge(known, {}), number * 125))
@@ -236,7 +239,9 @@ def test_samples_contradict_as_seldom_as_they_may(at_once):
         counted = Statistics(lattice)
         for full in rng.choice(6, p=p, size=cases).tolist():
             seen = {"o0": full // 3, "o1": full % 3}
-            counted.record(seen, "a0", float(rng.random() < earns[full]), at_once=at_once)
+            counted.record(
+                seen, "a0", float(rng.random() < earns[full]), acquisition=bought(at_once)
+            )
         return counted
 
     alarms = sum(contradict(sample(one, 60), sample(one, 240), chance=0.05) for _ in range(150))
@@ -265,7 +270,7 @@ def test_recovers_from_an_obvious_change(kind, options):
         simulate(learner, Population(model), steps=4_000, rng=0)
         after = simulate(learner, Population(swapped(model)), steps=1_500, rng=1)
         ends.append(after.gain[-500:].mean())
-    assert learner.memory.first > 0
+    assert rounds_of(learner).forgetting.first > 0
     assert ends[0] < 0.7
     assert ends[1] > 0.8
 
@@ -291,9 +296,9 @@ def test_a_memory_out_of_order_is_refused(tmp_path):
     learner = aw.SeqOOS(model.problem, window=16)
     play(learner, model, 60, np.random.default_rng(0))
     for name, value in (("first", 40), ("number", 3), ("pasts", {})):
-        before = getattr(learner.memory, name)
-        setattr(learner.memory, name, value)
+        before = getattr(rounds_of(learner).forgetting, name)
+        setattr(rounds_of(learner).forgetting, name, value)
         learner.save(tmp_path / "learner")
         with pytest.raises(FileError, match="memory"):
             aw.load(tmp_path / "learner")
-        setattr(learner.memory, name, before)
+        setattr(rounds_of(learner).forgetting, name, before)

@@ -14,7 +14,7 @@ from askwise.simulation.experiments import Cell, Job, run_job, run_sweep, sweep
 
 JOBS = [
     Job(learner=learner, cost=cost, seed=seed, steps=1000, options=options)
-    for learner, options in (("sim-oos", {"width": 0.5}), ("psrl", {"plan": "sequential"}))
+    for learner, options in (("sim-oos", {"width": 0.5}), ("psrl", {"acquisition": "sequential"}))
     for cost in (1.0, 15.0)
     for seed in (0, 1)
 ]

@@ -18,6 +18,7 @@ from askwise.learners import LEARNERS
 from askwise.planning import plan_sequential
 from askwise.simulation.environments import Population
 from askwise.testing import random_model, see
+from inside import now_of, strategy_of
 
 DELTA = 0.01
 CASES = 300_000
@@ -68,7 +69,7 @@ def maker(kind, conf1=1.0, conf2=1.0):
     def make(problem, clock="doubling"):
         learner = kind(problem, confidence="theorem", delta=DELTA, clock=clock)
         if (conf1, conf2) != (1.0, 1.0):
-            learner.confidence = Scaled(clock, conf1, conf2)
+            strategy_of(learner).confidence = Scaled(clock, conf1, conf2)
         return learner
 
     return make
@@ -149,8 +150,8 @@ def test_in_every_round_the_plan_promises_what_the_oracle_earns(kind):
         promised = {}
         for full in model.sample(rng, 3000).tolist():
             case = see(learner.open(), model.problem, full)
-            if learner.round not in promised:
-                promised[learner.round] = learner.policy.value
+            if now_of(learner).round not in promised:
+                promised[now_of(learner).round] = learner.policy.value
             case.reward(float(rng.random() < model.reward[tuple(full)][case.action_index]))
         assert len(promised) > 50
         assert min(promised.values()) >= best - 1e-12
@@ -259,7 +260,7 @@ def test_rounds_grow_like_the_logarithm_of_time(kind):
     model, cases = hard_model(), 100_000
     learner = maker(kind)(model.problem)
     rounds = aw.simulate(learner, Population(model), steps=cases, rng=0).round
-    pairs = learner.lattice.size * (3 if kind is aw.SimOOS else 3 + 2)
+    pairs = learner.statistics.lattice.size * (3 if kind is aw.SimOOS else 3 + 2)
     assert rounds[-1] <= pairs * math.log2(8 * cases / pairs)
     # and so about equally many in each doubling of time; linear growth would make it 4 to 1
     late = rounds[cases - 1] - rounds[cases // 2 - 1]
@@ -275,7 +276,7 @@ def check_plan(make, model, is_simultaneous, cases):
     learner = make(model.problem, clock="exact")
     aw.simulate(learner, Population(model), steps=cases, rng=cases)
     promised = learner.replan().value
-    lattice, statistics, t = learner.lattice, learner.statistics, cases + 1
+    lattice, statistics, t = learner.statistics.lattice, learner.statistics, cases + 1
     radices, actions = [3, 2], 3
     states = list(reference.all_states(radices, 2))
     assert len(states) == 12
@@ -324,8 +325,10 @@ def test_the_radii_are_those_of_the_theorems(kind):
     """At t = 7, δ = .1 for [2, 3] values, m = 2, 3 actions: Ψ_tot = 12, Ψ_max = 3, D = 2."""
     model = random_model(np.random.default_rng(0), [2, 3])
     learner = kind(model.problem, confidence="theorem", delta=0.1, clock="exact")
-    radii = learner.confidence.radii(learner.lattice, learner.way.name, t=7)
-    assert learner.lattice.size == 12
+    radii = strategy_of(learner).confidence.radii(
+        learner.statistics.lattice, strategy_of(learner).acquisition.name, t=7
+    )
+    assert learner.statistics.lattice.size == 12
     for n in (1, 50, 10_000):
         conf1 = math.sqrt(math.log(20 * 12 * 3 * 7**5 / 0.1) / (2 * n))
         if kind is aw.SimOOS:

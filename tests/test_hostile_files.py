@@ -166,7 +166,7 @@ def bombs():
         header["rows"] = rows
 
     def nodes(header):
-        header["policies"][0]["rows"] = rows
+        header["policies"][0]["table"]["header"]["nodes"] = rows
 
     spaces = [b" " * (1 << 20)] * BOMB
     return {

@@ -6,6 +6,7 @@ import pytest
 import askwise as aw
 from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
+from inside import full_plan, now_of, rounds_of, strategy_of
 
 BETA = 100.0
 
@@ -35,7 +36,7 @@ def shaped(seed, shape):
 def assert_same(policy, full):
     """The same values and choices wherever the policy can lead, and so to the same end."""
     lattice = full.lattice
-    if isinstance(policy, aw.policy.SimultaneousPolicy):
+    if policy.acquisition == "simultaneous":
         assert policy.subset == full.subset
         assert policy.value == full.value
         for state in lattice.states(policy.subset):
@@ -52,8 +53,8 @@ def assert_same(policy, full):
 
 def worth(policy, state):
     """F̂(ψ); β if it was never visited."""
-    is_known = not policy.is_sparse or policy.row(state) > 0
-    return policy.values[policy.row(state)] if is_known else BETA
+    is_known = not policy.table.row_of is not None or policy.table.row(state) > 0
+    return policy.values[policy.table.row(state)] if is_known else BETA
 
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
@@ -71,8 +72,8 @@ def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clo
     learner = kind(model.problem, confidence=confidence, clock=clock, storage=storage)
     waiting, compared = [], 0
     for full_state in model.sample(rng, 1200).tolist():
-        if learner._over and learner.round:
-            expected = learner.full_plan()
+        if rounds_of(learner).is_over and now_of(learner).round:
+            expected = full_plan(learner)
             assert_same(learner.replan(), expected)
             compared += 1
         case = see(learner.open(), model.problem, full_state)
@@ -117,7 +118,7 @@ def test_whole_runs_equal_runs_with_full_plans(kind, clock, storage, shape):
         assert np.array_equal(left.round, right.round)
         assert one.statistics == other.statistics
         assert_same(one.policy, other.policy)
-        rounds = one.round
+        rounds = now_of(one).round
     assert rounds >= 100
 
 
@@ -138,18 +139,18 @@ def test_compiled_and_interpreted_runs_are_the_same(kind, clock, storage, reques
     assert np.array_equal(left.action, right.action)
     assert compiled.statistics == plain.statistics
     assert_same(compiled.policy, plain.policy)
-    assert compiled.round == plain.round >= 40
+    assert now_of(compiled).round == plain.round >= 40
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_exact_clock_takes_t_as_it_is(kind):
     _, model = shaped(0, [2, 3, 4])
     exact, doubling = kind(model.problem, clock="exact"), kind(model.problem)
-    lattice, way = exact.lattice, exact.way.name
+    lattice, way = exact.statistics.lattice, strategy_of(exact).acquisition.name
     for t in (1, 2, 3, 5, 1000, 1024, 1025):
         held = 1 << (t - 1).bit_length()
         now, then = (x.confidence.radii(lattice, way, t) for x in (exact, doubling))
-        assert then == exact.confidence.radii(lattice, way, held)
+        assert then == strategy_of(exact).confidence.radii(lattice, way, held)
         assert then.reward >= now.reward
         assert held >= t
         assert held < 2 * t
@@ -172,5 +173,5 @@ def test_cases_that_are_looking_keep_their_policy_through_a_compiled_run(kind, c
             case.observe({name: full[int(name[1:])] for name in case.wanted})
         assert case.action == policy.action(case.state)
         case.reward(1.0)
-    expected = learner.full_plan()
+    expected = full_plan(learner)
     assert_same(learner.replan(), expected)

@@ -12,7 +12,7 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.estimation.anova import agreement, effect_variances, inverse_covariance
 from askwise.estimation.joint import FLOOR, MASS, JointModel
-from askwise.learners.learner import Learner
+from askwise.learners import Learner
 from askwise.learners.saving import read
 from askwise.simulation import simulate
 from askwise.simulation.environments import Population, breast_cancer, random_model
@@ -229,9 +229,9 @@ def test_uniform_numbers_of_a_tag(kernels):
 def test_tries_are_as_likely_as_they_should_be():
     learner = Learner(random_model(np.random.default_rng(0), VALUES, max_observations=2).problem)
     policy = learner.policy
-    lattice = learner.lattice
-    policy.tries.chance.setflags(write=True)
-    policy.tries.chance[:] = 0.5
+    lattice = learner.statistics.lattice
+    policy.exploration.look_probability.setflags(write=True)
+    policy.exploration.look_probability[:] = 0.5
     state = next(s for s in range(1, lattice.size) if not policy.looks(s))
     known = lattice.domain(state)
     tags = np.random.default_rng(1).integers(1 << 62, size=2_000).tolist()
@@ -243,7 +243,7 @@ def test_tries_are_as_likely_as_they_should_be():
 # --- the learner ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"plan": "simultaneous"}, {"explore_budget": 30.0}])
+@pytest.mark.parametrize("options", [{"acquisition": "simultaneous"}, {"explore_budget": 30.0}])
 def test_conformance_with_options(options):
     check_learner(lambda problem, *, rng: Learner(problem, rng=rng, **options))
 
@@ -251,7 +251,7 @@ def test_conformance_with_options(options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plan": "both"}, "plan must be 'sequential' or 'simultaneous', got 'both'"),
+        ({"acquisition": "both"}, "plan must be 'sequential' or 'simultaneous', got 'both'"),
         ({"explore_budget": -1}, "explore_budget must be a number from 0 to"),
         ({"explore_budget": float("nan")}, "got nan"),
         ({"explore_budget": True}, "got True"),
@@ -265,7 +265,7 @@ def test_options_are_checked(options, message):
 def part_of_the_best(plan, seed, cases):
     """What the policy of the moment is worth, as a part of what the best one is."""
     model = breast_cancer(5.0)
-    learner = Learner(model.problem, plan=plan, rng=seed)
+    learner = Learner(model.problem, acquisition=plan, rng=seed)
     simulate(learner, Population(model), steps=cases, rng=seed)
     return learner.policy.evaluate(model) / getattr(aw.oracle, plan)(model).value
 
@@ -325,16 +325,16 @@ def test_load_refuses_tries_that_lead_out_of_the_lattice(tmp_path, monkeypatch):
     play(learner, model, 20, np.random.default_rng(0))
     path = tmp_path / "learner.askwise"
     for name, value, message in [
-        ("chance", 0.5, "looks at what is known already"),
-        ("chance", np.nan, "chances are not all from 0 to 1"),
-        ("favourite", 1, "looks at what is known already"),
-        ("daring", 99, "daring are not all from 0"),
+        ("look_probability", 0.5, "looks at what is known already"),
+        ("look_probability", np.nan, "probabilities are not all from 0 to 1"),
+        ("other_look", 1, "looks at what is known already"),
+        ("other_action", 99, "other_action are not all from 0"),
     ]:
-        tries = learner.policy.tries
+        tries = learner.policy.exploration
         bad = getattr(tries, name).copy()
         bad[-1] = value
-        monkeypatch.setattr(learner.policy, "tries", tries._replace(**{name: bad}))
+        monkeypatch.setattr(learner.policy, "exploration", tries._replace(**{name: bad}))
         learner.save(path)
-        monkeypatch.setattr(learner.policy, "tries", tries)
+        monkeypatch.setattr(learner.policy, "exploration", tries)
         with pytest.raises(FileError, match=message):
             read(path, {"learner": Learner})

@@ -6,6 +6,7 @@ from askwise.errors import CaseError, FileError, OptionError
 from askwise.learners import LEARNERS, BaseLearner
 from askwise.learners.rounds import Doubling
 from askwise.testing import LEARNER_CHECKS, check_learner, play, random_model, see
+from inside import now_of, rounds_of, set_policy
 
 
 @pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
@@ -25,7 +26,7 @@ def test_conformance_with_other_options(confidence):
 @pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
 @pytest.mark.parametrize("model", ["joint", "additive"])
 def test_conformance_of_the_default_learner(model, plan, check):
-    check(lambda problem, *, rng: aw.Learner(problem, plan=plan, model=model, rng=rng))
+    check(lambda problem, *, rng: aw.Learner(problem, acquisition=plan, model=model, rng=rng))
 
 
 def test_the_checks_can_fail(monkeypatch):
@@ -119,12 +120,12 @@ def test_rounds_follow_the_papers_rule():
             if ended:
                 began, ended, rounds = learner.statistics.copy(), False, rounds + 1
             case = see(learner.open(), model.problem, play_one)
-            assert learner.round == rounds
+            assert now_of(learner).round == rounds
             case.reward(float(rng.random() < model.reward[tuple(play_one)][case.action_index]))
             new = learner.statistics.action_counts - began.action_counts
             ended |= bool((new >= np.maximum(1, began.action_counts))[new > 0].any())
             if kind is aw.SeqOOS:
-                for s in range(learner.lattice.size):
+                for s in range(learner.statistics.lattice.size):
                     for i in range(2):
                         before = began.steps(s, i)
                         walked = learner.statistics.steps(s, i) - before
@@ -154,11 +155,11 @@ def test_a_simultaneous_case_takes_its_values_in_parts():
     )
     learner = aw.SimOOS(problem)
     for _ in range(300):  # only b and c together tell what to do
-        b, c = np.random.default_rng(learner.t).integers(0, 2, 2).tolist()
+        b, c = np.random.default_rng(now_of(learner).t).integers(0, 2, 2).tolist()
         case = see(learner.open(), problem, [0, b, c])
         case.reward(float((case.action == "y") == (b != c)))
     policy = learner.policy
-    assert isinstance(policy, aw.policy.SimultaneousPolicy)
+    assert policy.acquisition == "simultaneous"
     whole, parts = learner.open(), learner.open()
     if len(whole.wanted) > 1:
         whole.observe(dict.fromkeys(whole.wanted, 1))
@@ -178,8 +179,11 @@ def test_observing_is_all_or_nothing():
     )
     learner = aw.SimOOS(problem)
     policy = learner.policy
-    learner._policy = aw.policy.SimultaneousPolicy(
-        learner.lattice, learner.lattice.subset((0, 1)), policy.actions.copy(), policy.values.copy()
+    rounds_of(learner).policy = set_policy(
+        learner.statistics.lattice,
+        learner.statistics.lattice.subset((0, 1)),
+        policy.actions.copy(),
+        policy.values.copy(),
     )
     case = learner.open()
     assert case.wanted == ("a", "b")
@@ -203,7 +207,7 @@ def test_a_case_is_found_again_by_its_number(tmp_path):
     loaded.cases[case.id].reward(1.0)
     case.reward(1.0)
     assert loaded.statistics == learner.statistics
-    assert loaded.rng.random() == learner.rng.random()
+    assert now_of(loaded).rng.random() == now_of(learner).rng.random()
     with pytest.raises(CaseError, match="case 1 has its reward already"):
         case.reward(1.0)
 
@@ -269,10 +273,10 @@ def test_load_refuses_other_files(tmp_path):
         return content[:-8] + b"\xff" * 8 if name == "visits.npy" else content
 
     def out_of_range(name, content):
-        return content[:-2] + b"\x09\x00" if name == "policy0.following.npy" else content
+        return content[:-2] + b"\x09\x00" if name == "policy0.look.npy" else content
 
     def looks_twice(name, content):  # the last state knows both observations
-        return content[:-2] + b"\x01\x00" if name == "policy0.following.npy" else content
+        return content[:-2] + b"\x01\x00" if name == "policy0.look.npy" else content
 
     def cut(name, content):
         return content[:-8] if name == "transitions.npy" else content

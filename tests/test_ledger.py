@@ -31,6 +31,7 @@ from askwise.service.replanning.counters import fill
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.replanning.replay import verify
 from askwise.service.replanning.versions import Versions, from_blob, learner_of, next_plan
+from inside import bought, now_of, strategy_of
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
     ask,
@@ -244,7 +245,7 @@ LEARNERS = {
     "seq-oos": {},
     "sim-oos": {},
     "learner": {},
-    "psrl": {"plan": "simultaneous"},
+    "psrl": {"acquisition": "simultaneous"},
 }
 
 
@@ -255,18 +256,18 @@ def values_for(lattice, wanted, rng):
 
 def play(writer, versions, learner, rng, cases):
     """Whole cases through the ledger; the same ones recorded by the library alone."""
-    alone = aw.Statistics(learner.lattice)
-    at_once = learner.way.name == "simultaneous"
+    alone = aw.Statistics(learner.statistics.lattice)
+    at_once = strategy_of(learner).acquisition.name == "simultaneous"
     for _ in range(cases):
         answer, seen = decoded(ask(writer, Opening())), {}
         while answer["wanted"]:
-            values = values_for(learner.lattice, answer["wanted"], rng)
+            values = values_for(learner.statistics.lattice, answer["wanted"], rng)
             seen |= values
             answer = decoded(ask(writer, Observing(values), answer["case"]))
         first, second = rng.integers(5, size=2).tolist()
         ask(writer, Rewarding(first / 4, default=bool(second % 2)), answer["case"])
         ask(writer, Rewarding(second / 4, replaces=True), answer["case"])
-        alone.record(seen, answer["action"], second / 4, at_once=at_once)
+        alone.record(seen, answer["action"], second / 4, acquisition=bought(at_once))
     return alone
 
 
@@ -283,7 +284,7 @@ def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_pa
     replanner = Replanner(ledger)
     rng = np.random.default_rng(3)
     learner = learner_of(project)
-    alone = aw.Statistics(learner.lattice)
+    alone = aw.Statistics(learner.statistics.lattice)
     for _ in range(3):
         alone += play(writer, versions, learner, rng, cases=8)
         assert replanner.step() == 1
@@ -310,7 +311,7 @@ steps = st.lists(
 )
 
 
-@pytest.mark.parametrize("options", [{}, {"model": "additive"}, {"plan": "simultaneous"}])
+@pytest.mark.parametrize("options", [{}, {"model": "additive"}, {"acquisition": "simultaneous"}])
 @given(steps=steps)
 @settings(max_examples=25)
 def test_what_events_say_is_what_the_ledger_counts(tmp_path_factory, options, steps):
@@ -490,9 +491,11 @@ def test_a_replanner_that_keeps_its_learner_plans_as_one_that_begins_anew(tmp_pa
         assert replanner.step() == 1
         kept = from_blob(ledger.plan(1, version + 1).blob)
         assert kept.statistics == anew.statistics
-        assert kept.rng.bit_generator.state == anew.rng.bit_generator.state
-        for name in ("following", "actions", "values"):
-            assert np.array_equal(getattr(kept.policy, name), getattr(anew.policy, name))
-        for mine, other in zip(kept.policy.tries, anew.policy.tries, strict=True):
+        states = [now_of(x).rng.bit_generator.state for x in (kept, anew)]
+        assert states[0] == states[1]
+        for name in ("look", "actions", "values"):
+            tables = (kept.policy.table, anew.policy.table)
+            assert np.array_equal(*(getattr(table, name) for table in tables))
+        for mine, other in zip(kept.policy.exploration, anew.policy.exploration, strict=True):
             assert np.array_equal(mine, other)
     ledger.close()

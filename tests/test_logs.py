@@ -25,6 +25,7 @@ from askwise.errors import (
     TooLargeError,
 )
 from askwise.logs import counting, draft
+from inside import bought, now_of, strategy_of
 
 CLINIC = aw.Problem(
     observations=[
@@ -135,7 +136,9 @@ def recorded(problem, rows, *, at_once):
     for k, order in enumerate(rows["order"]):
         names = [*given, *(order.split(",") if order else [])]
         observed = {name: value_of(problem, name, rows[name][k]) for name in names}
-        statistics.record(observed, rows["action"][k], rows["reward"][k], at_once=at_once)
+        statistics.record(
+            observed, rows["action"][k], rows["reward"][k], acquisition=bought(at_once)
+        )
     return statistics
 
 
@@ -178,19 +181,19 @@ def test_complete_records_count_in_every_state(problem, kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("looks", ["at once", "in order"])
+@pytest.mark.parametrize("looks", ["simultaneous", "sequential"])
 @pytest.mark.parametrize("problem", [CLINIC, GIVEN], ids=["clinic", "given"])
 def test_decisions_count_as_if_recorded_one_by_one(problem, looks, kind, tmp_path):
     @settings(max_examples=5)
     @given(rows=decided_rows(problem))
     def check(rows):
         log = dict(rows)
-        if looks == "at once":
+        if looks == "simultaneous":
             del log["order"]
-        fit = aw.fit(saved(log, tmp_path, kind), problem, looks=looks)
+        fit = aw.fit(saved(log, tmp_path, kind), problem, acquisition=looks)
         assert fit.kind == "logged decisions"
         assert fit.looks == looks
-        assert fit.statistics == recorded(problem, rows, at_once=looks == "at once")
+        assert fit.statistics == recorded(problem, rows, at_once=looks == "simultaneous")
 
     check()
 
@@ -211,7 +214,9 @@ def test_few_states_of_many_are_counted_sparsely_and_alike(kind, tmp_path, monke
         fit = aw.fit(log, GIVEN)
         assert fit.statistics.is_sparse
         assert fit.statistics == recorded(GIVEN, rows, at_once=False)
-        at_once = aw.fit({n: c for n, c in rows.items() if n != "order"}, GIVEN, looks="at once")
+        at_once = aw.fit(
+            {n: c for n, c in rows.items() if n != "order"}, GIVEN, acquisition="simultaneous"
+        )
         assert at_once.statistics.is_sparse
         assert at_once.statistics == recorded(GIVEN, rows, at_once=True)
         complete = aw.fit(saved(records, tmp_path, kind), GIVEN)
@@ -288,7 +293,7 @@ def test_numbers_and_dates_go_into_their_bins(edges, cells, kind, tmp_path):
     statistics = aw.fit(log, problem).statistics
     expected = Statistics(aw.states.Lattice(problem))
     for cell in cells:
-        expected.record({"when": cell}, "go", 1.0, at_once=True)
+        expected.record({"when": cell}, "go", 1.0, acquisition="simultaneous")
     assert statistics.visits.tolist() == expected.visits.tolist()
 
 
@@ -393,12 +398,12 @@ def test_a_log_that_says_too_little_is_refused(tmp_path):
     with pytest.raises(OptionError, match="order='x' is of logged decisions"):
         aw.fit(ROWS, CLINIC, order="x")
     with pytest.raises(OptionError, match="looks must be"):
-        aw.fit(DECIDED, CLINIC, looks="blindly")
+        aw.fit(DECIDED, CLINIC, acquisition="blindly")
     with pytest.raises(OptionError, match="problem must be a Problem"):
         aw.fit(ROWS, "clinic.yaml")
     log = {name: cells for name, cells in DECIDED.items() if name != "order"}
     with pytest.raises(TableError, match="needs order="):
-        aw.fit(log, CLINIC, looks="in order")
+        aw.fit(log, CLINIC, acquisition="sequential")
     with pytest.raises(TableError, match=r"expected a path, .* got a int"):
         aw.fit(7, CLINIC)
     two = aw.Problem(
@@ -464,11 +469,14 @@ def test_complete_records_in_too_many_subsets_are_not_counted_in_them(monkeypatc
 
 def test_different_looks_without_a_word_on_how_they_were_chosen_are_refused():
     log = {name: cells for name, cells in DECIDED.items() if name not in ("order", "propensity")}
-    with pytest.raises(TableError, match=r"no fair sample .* looks='at once' .* looks='in order'"):
+    with pytest.raises(
+        TableError,
+        match=r"no fair sample .* acquisition='simultaneous' .* acquisition='sequential'",
+    ):
         aw.fit(log, CLINIC)
-    assert aw.fit(log, CLINIC, looks="at once").looks == "at once"
+    assert aw.fit(log, CLINIC, acquisition="simultaneous").acquisition == "simultaneous"
     one = {name: cells[:1] for name, cells in log.items()}
-    assert aw.fit(one, CLINIC).looks == "at once"  # all rows looked at the same
+    assert aw.fit(one, CLINIC).acquisition == "simultaneous"  # all rows looked at the same
 
 
 def test_notes_say_what_can_be_learned():
@@ -480,7 +488,7 @@ def test_notes_say_what_can_be_learned():
     assert "More than one action was tried in 0 of the 3 states" in ordered
     log = {name: cells for name, cells in DECIDED.items() if name not in ("order", "propensity")}
     log["action"] = ["wait"] * 3
-    at_once = " ".join(aw.fit(log, CLINIC, looks="at once").notes)
+    at_once = " ".join(aw.fit(log, CLINIC, acquisition="simultaneous").notes)
     assert "Policies that look one after the other cannot be learned" in at_once
     assert "Nothing can be learned of actions never taken: treat." in at_once
     assert "Without propensities" in at_once
@@ -496,26 +504,28 @@ def test_notes_say_what_can_be_learned():
 def test_learners_start_from_what_the_log_can_tell_them():
     complete, ordered = aw.fit(ROWS, CLINIC, rng=1), aw.fit(DECIDED, CLINIC)
     log = {name: cells for name, cells in DECIDED.items() if name not in ("order", "propensity")}
-    at_once = aw.fit(log, CLINIC, looks="at once")
+    at_once = aw.fit(log, CLINIC, acquisition="simultaneous")
     for fit, names in ((complete, ["seq-oos", "sim-oos"]), (ordered, ["seq-oos"])):
         for name in names:
             learner = fit.learner(name, width=0.5)
             assert learner.name == name
-            assert learner.confidence.width == 0.5
+            assert strategy_of(learner).confidence.width == 0.5
             assert learner.statistics == fit.statistics
-            assert learner.t == 4
+            assert now_of(learner).t == 4
     for fit in (complete, ordered, at_once):
         learner = fit.learner()
         assert learner.name == "learner"
-        assert learner.way.name == ("simultaneous" if fit is at_once else "sequential")
-        assert learner.log.cases == learner.opened == 3
+        assert strategy_of(learner).acquisition.name == (
+            "simultaneous" if fit is at_once else "sequential"
+        )
+        assert strategy_of(learner).log.cases == now_of(learner).opened == 3
     with pytest.raises(StatisticsError, match="sim-oos learns from looks that were chosen at once"):
         ordered.learner("sim-oos")
     with pytest.raises(
         StatisticsError, match="seq-oos learns from looks that were chosen in order"
     ):
         at_once.learner("seq-oos")
-    assert complete.learner("learner", plan="simultaneous").way.name == "simultaneous"
+    assert complete.learner("learner", acquisition="simultaneous").way.name == "simultaneous"
     mri = aw.Observation("mri", values=["neg", "pos"], cost=1)
     small = aw.Problem(observations=[mri], actions=["wait", "treat"])
     one = aw.fit({"mri": ["neg"], "action": ["wait"], "reward": [1]}, small)
@@ -563,7 +573,7 @@ def test_the_joint_model_learns_from_decisions_and_goes_on_in_long_rounds():
     gain = aw.simulate(learner, population, steps=500, rng=1).gain.mean()
     anew = aw.simulate(aw.Learner(problem, rng=0), population, steps=500, rng=1).gain.mean()
     assert gain > anew
-    assert learner.round < 30  # rounds are a part of all cases, those of the log included
+    assert now_of(learner).round < 30  # rounds are a part of all cases, those of the log included
 
 
 def test_the_recommended_policy_is_the_best_where_much_is_known():
@@ -670,7 +680,7 @@ def test_the_command_line_drafts_fits_and_saves(tmp_path, monkeypatch):
     loaded = aw.load("log.askwise")
     problem = aw.Problem.load("p.yaml")
     fit = aw.fit("log.csv", problem, label="best")
-    for kept, known in zip(loaded.log.records, fit.records, strict=True):
+    for kept, known in zip(strategy_of(loaded).log.records, fit.records, strict=True):
         assert np.array_equal(kept, known)
     assert loaded.recommend().tree() == fit.recommend().tree()
     assert "buy age (1)" in askwise(*fitted, "--learner", "sim-oos")

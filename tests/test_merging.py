@@ -10,6 +10,7 @@ import askwise as aw
 from askwise.errors import OptionError, StatisticsError
 from askwise.simulation.environments import Population
 from askwise.testing import random_model
+from inside import now_of, strategy_of
 
 KINDS = list(itertools.product(["joint", "additive"], ["sequential", "simultaneous"]))
 
@@ -19,7 +20,7 @@ def model_of(seed=3):
 
 
 def learner_of(model, kind, seed, steps, **options):
-    learner = aw.Learner(model.problem, model=kind[0], plan=kind[1], rng=seed, **options)
+    learner = aw.Learner(model.problem, model=kind[0], acquisition=kind[1], rng=seed, **options)
     aw.simulate(learner, Population(model), steps=steps, rng=seed)
     return learner
 
@@ -34,13 +35,16 @@ def test_it_does_not_matter_who_is_merged_into_whom(kind, steps):
 
     (one, other), (left, right) = two(), two()
     expected = one.statistics + other.statistics
-    tallies = {name: array + other.tallies()[name] for name, array in one.tallies().items()}
+    tallies = {
+        name: array + strategy_of(other).tallies()[name]
+        for name, array in strategy_of(one).tallies().items()
+    }
     one.merge(other)
     right.merge(left)
     for merged in (one, right):
         assert merged.statistics == expected
-        assert merged.opened == sum(steps)
-        for name, array in merged.tallies().items():
+        assert now_of(merged).opened == sum(steps)
+        for name, array in strategy_of(merged).tallies().items():
             assert np.array_equal(array, tallies[name])
     assert str(one.recommend().tree()) == str(right.recommend().tree())
     assert str(aw.worth(one)) == str(aw.worth(right))
@@ -70,7 +74,7 @@ def test_many_learners_in_any_order_know_the_same():
         parts = [learner_of(model, kind, seed, 100 + 50 * seed) for seed in range(3)]
         trees = set()
         for order in itertools.permutations(range(3)):
-            total = aw.Learner(model.problem, model=kind[0], plan=kind[1], rng=9)
+            total = aw.Learner(model.problem, model=kind[0], acquisition=kind[1], rng=9)
             for k in order:
                 total.merge(parts[k])
             trees.add(str(total.recommend().tree()))
@@ -84,9 +88,9 @@ def test_a_joint_learner_takes_statistics_too():
     learner = aw.Learner(model.problem, rng=0)
     learner.merge(counted.statistics)
     assert learner.statistics == counted.statistics
-    assert learner.opened == 500
+    assert now_of(learner).opened == 500
     aw.simulate(learner, Population(model), steps=100, rng=1)
-    assert learner.round < 100  # rounds are a part of all cases before them
+    assert now_of(learner).round < 100  # rounds are a part of all cases before them
 
 
 def test_what_is_forgotten_goes_with_the_block_it_was_merged_in():

@@ -14,6 +14,7 @@ import askwise as aw
 from askwise.cli import app
 from askwise.errors import ModelError, OptionError, TableError
 from askwise.simulation.environments import model_at_random
+from inside import path_policy, set_policy
 
 PLAIN = aw.Problem(
     observations=[
@@ -44,14 +45,14 @@ def policy_at_random(rng, problem, *, is_sequential):
     actions = rng.integers(len(problem.actions), size=lattice.size).astype(np.int16)
     if not is_sequential:
         sets = rng.integers(lattice.subsets, size=lattice.contexts)
-        return aw.policy.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
+        return set_policy(lattice, sets, actions, np.zeros(lattice.parcels))
     following = np.full(lattice.size, -1, np.int16)
     for state in range(lattice.size):
         known = lattice.domain(state)
         rest = [i for i in range(lattice.buyable) if i not in known]
         if rest and len(known) < lattice.m and rng.random() < 0.8:
             following[state] = rng.choice(rest)
-    return aw.policy.SequentialPolicy(lattice, following, actions, np.zeros(lattice.size))
+    return path_policy(lattice, following, actions, np.zeros(lattice.size))
 
 
 def chances_at_random(rng, choices):
@@ -143,7 +144,7 @@ def logged(rows, *, by_step):
     return log
 
 
-OPTIONS = {"in_order": {}, "at_once": {"looks": "at once"}, "all_known": {}}
+OPTIONS = {"in_order": {}, "at_once": {"looks": "simultaneous"}, "all_known": {}}
 
 
 @PROBLEMS
@@ -229,7 +230,7 @@ def test_a_table_worked_by_hand():
     buys_mri = np.full(lattice.size, -1, np.int16)
     buys_mri[0] = 0
     waits = np.zeros(lattice.size, np.int16)
-    policy = aw.policy.SequentialPolicy(lattice, buys_mri, waits, np.zeros(lattice.size))
+    policy = path_policy(lattice, buys_mri, waits, np.zeros(lattice.size))
     log = {
         "mri": ["neg", "pos", None],
         "grade": [None, None, 1],
@@ -294,7 +295,7 @@ def test_of_no_row_or_one_nothing_is_known():
     lattice = aw.states.Lattice(PLAIN)
     nothing = np.full(lattice.size, -1, np.int16)
     treats = np.ones(lattice.size, np.int16)
-    policy = aw.policy.SequentialPolicy(lattice, nothing, treats, np.zeros(lattice.size))
+    policy = path_policy(lattice, nothing, treats, np.zeros(lattice.size))
     log = {"mri": ["neg"] * 3, "grade": [1] * 3, "order": ["mri,grade"] * 3}
     log |= {"action": ["wait"] * 3, "reward": [1] * 3, "propensity": [0.5] * 3}
     found = aw.off_policy(policy, log)
@@ -324,7 +325,7 @@ def test_what_cannot_be_estimated_is_refused(tmp_path):
     with pytest.raises(TableError, match=r"log\.csv: column 'propensity', row 19: got None"):
         aw.off_policy(policy, tmp_path / "log.csv")
     unordered = {name: cells for name, cells in log.items() if name != "order"}
-    with pytest.raises(TableError, match="looks='at once'"):
+    with pytest.raises(TableError, match="acquisition='simultaneous'"):
         aw.off_policy(policy, unordered)
     with pytest.raises(OptionError, match="expected a policy"):
         aw.off_policy(aw.SeqOOS(PLAIN), log)

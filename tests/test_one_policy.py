@@ -5,8 +5,8 @@ import pytest
 
 import askwise as aw
 from askwise.learners import LEARNERS
-from askwise.learners.acquisition import Sequential, Simultaneous
-from askwise.learners.recommending import best_by, recommended
+from askwise.policy.acquisition import Sequential, Simultaneous
+from askwise.policy.recommending import best_by, recommended
 from askwise.service.dashboard.explanations import policy_tree, worth
 from askwise.service.replanning.versions import Planned
 from askwise.simulation.environments import Population
@@ -15,9 +15,9 @@ from test_warm_starts import Effects, complete_log, decided_log
 
 LEARNED = [
     (aw.Learner, {}),
-    (aw.Learner, {"plan": "simultaneous"}),
+    (aw.Learner, {"acquisition": "simultaneous"}),
     (aw.Learner, {"model": "additive"}),
-    (aw.Learner, {"model": "additive", "plan": "simultaneous"}),
+    (aw.Learner, {"model": "additive", "acquisition": "simultaneous"}),
     (aw.SeqOOS, {}),
     (aw.SimOOS, {}),
     (LEARNERS["psrl"], {}),
@@ -64,16 +64,16 @@ def test_every_learner_shows_one_policy(which):
 
 
 @pytest.mark.parametrize("size", [4, 20])
-@pytest.mark.parametrize("kind", ["complete", "in order", "at once"])
+@pytest.mark.parametrize("kind", ["complete", "sequential", "simultaneous"])
 def test_a_log_and_its_learners_show_one_policy(size, kind):
     world, rng = Effects(7, size=size, m=2, given=1, panel=True), np.random.default_rng(0)
     if kind == "complete":
         fit = aw.fit(complete_log(world, 500, rng), world.problem, rng=0)
         names = [None, "seq-oos", "sim-oos"]
     else:
-        log = decided_log(world, 1500, rng, at_once=kind == "at once")
-        fit = aw.fit(log, world.problem, looks=kind, rng=0)
-        names = [None, "sim-oos" if kind == "at once" else "seq-oos"]
+        log = decided_log(world, 1500, rng, at_once=kind == "simultaneous")
+        fit = aw.fit(log, world.problem, acquisition=kind, rng=0)
+        names = [None, "sim-oos" if kind == "simultaneous" else "seq-oos"]
     for name in names:
         policy = is_one(fit.learner(name))
         if name is None:

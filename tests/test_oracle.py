@@ -8,8 +8,8 @@ import pytest
 import reference
 from askwise import Model, Observation, Problem, oracle
 from askwise.errors import ModelError
-from askwise.policy import SequentialPolicy
 from askwise.testing import random_model
+from inside import path_policy
 
 # (values of each observation, actions, m): few enough policies to list them all
 SHAPES = [
@@ -88,7 +88,7 @@ def test_any_policy_is_evaluated_exactly(seed):
         choices = [i for i in range(len(problem.observations)) if lattice.children(s, i)]
         following[s] = rng.choice([-1, *choices])
     actions = rng.integers(0, len(problem.actions), lattice.size).astype(np.int16)
-    policy = SequentialPolicy(lattice, following, actions, np.zeros(lattice.size))
+    policy = path_policy(lattice, following, actions, np.zeros(lattice.size))
 
     def nested(s):
         i = int(following[s])

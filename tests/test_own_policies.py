@@ -9,13 +9,14 @@ import askwise as aw
 from askwise.learners import case_policies as own_policies
 from askwise.simulation.environments import Population
 from askwise.testing import random_model
+from inside import now_of, rounds_of
 
 MODEL = random_model(np.random.default_rng(2), (3, 3, 3, 3, 3), actions=2, max_observations=4)
 
 KINDS = {
     "sim-oos": lambda: aw.SimOOS(MODEL.problem, rng=1),
-    "joint": lambda: aw.Learner(MODEL.problem, plan="simultaneous", rng=1),
-    "psrl": lambda: aw.baselines.PSRL(MODEL.problem, plan="simultaneous", rng=1),
+    "joint": lambda: aw.Learner(MODEL.problem, acquisition="simultaneous", rng=1),
+    "psrl": lambda: aw.baselines.PSRL(MODEL.problem, acquisition="simultaneous", rng=1),
 }
 
 
@@ -30,11 +31,13 @@ def starts_of(lattice):
 
 def decided(learner, start):
     policy = learner.policy
-    own = learner.own_policy(policy, learner.lattice, start, learner.lattice.subset_of(start))
+    own = rounds_of(learner).policy_for_case(
+        policy, learner.statistics.lattice, start, learner.statistics.lattice.subset_of(start)
+    )
     looks = own.looks(start)
     states = [start]
     for i in looks:
-        states = [child for s in states for child in learner.lattice.children(s, i)]
+        states = [child for s in states for child in learner.statistics.lattice.children(s, i)]
     return looks, [own.act(state) for state in states]
 
 
@@ -45,14 +48,14 @@ def test_thousands_of_starts_stay_within_bounds_and_are_decided_the_same(kind, m
         monkeypatch.setattr(own_policies, "MOST_BYTES", most)
         learner = KINDS[kind]()
         aw.simulate(learner, Population(MODEL), steps=300, rng=1)
-        starts = starts_of(learner.lattice)
+        starts = starts_of(learner.statistics.lattice)
         assert len(starts) > 1500
         found[most], held = [], []
         for start in starts:
-            learner.rng = np.random.default_rng(start)  # psrl draws when it plans
+            now_of(learner).rng = np.random.default_rng(start)  # psrl draws when it plans
             found[most].append(decided(learner, start))
-            assert learner._own.bytes <= most
-            held.append(len(learner._own))
+            assert rounds_of(learner).case_policies.bytes <= most
+            held.append(len(rounds_of(learner).case_policies))
         assert held[-1] < len(starts) // 4 or most > 2**16
     assert found[2**16] == found[2**62]
 
@@ -60,22 +63,22 @@ def test_thousands_of_starts_stay_within_bounds_and_are_decided_the_same(kind, m
 def test_what_was_asked_for_last_is_kept(monkeypatch):
     learner = KINDS["sim-oos"]()
     aw.simulate(learner, Population(MODEL), steps=100, rng=1)
-    policy, lattice = learner.policy, learner.lattice
+    policy, lattice = learner.policy, learner.statistics.lattice
     first, *others = starts_of(lattice)[:300]
 
     def own(start):
-        return learner.own_policy(policy, lattice, start, lattice.subset_of(start))
+        return rounds_of(learner).policy_for_case(policy, lattice, start, lattice.subset_of(start))
 
     kept = own(first)
-    size = learner._own.bytes
+    size = rounds_of(learner).case_policies.bytes
     monkeypatch.setattr(own_policies, "MOST_BYTES", 10 * size)
     for start in others:
         own(start)
         assert own(first) is kept
-        assert len(learner._own) <= 10
+        assert len(rounds_of(learner).case_policies) <= 10
     monkeypatch.setattr(own_policies, "MOST_BYTES", 0)  # the newest is kept whatever its size
     assert own(others[0]) is own(others[0])
-    assert len(learner._own) == 1
+    assert len(rounds_of(learner).case_policies) == 1
     learner.replan()
-    assert len(learner._own) == 0
-    assert learner._own.bytes == 0
+    assert len(rounds_of(learner).case_policies) == 0
+    assert rounds_of(learner).case_policies.bytes == 0

@@ -52,7 +52,7 @@ def models(number, **options):
 def test_trees_and_tables_say_what_is_paid():
     later = 0
     for model, plan in itertools.product(models(40), ["sequential", "simultaneous"]):
-        worth = aw.worth(model, plan=plan)
+        worth = aw.worth(model, acquisition=plan)
         later += check_tree(worth.policy.tree().root)
         shown = {line.split()[0]: line.split()[1] for line in str(worth).splitlines()[1:]}
         lattice, share = aw.states.Lattice(model.problem), dict.fromkeys(shown, 0.0)
@@ -107,7 +107,7 @@ def test_the_page_says_what_is_paid_and_compares_it_with_what_may_be_paid():
 @pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
 def test_learners_say_it_too(kind, plan):
     model = next(itertools.islice(models(2), 1, None))
-    learner = aw.Learner(model.problem, plan=plan, model=kind, rng=0)
+    learner = aw.Learner(model.problem, acquisition=plan, model=kind, rng=0)
     aw.simulate(learner, Population(model), steps=800, rng=0)
     check_tree(learner.recommend().tree().root)
     for row in aw.worth(learner):

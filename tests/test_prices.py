@@ -9,13 +9,16 @@ import askwise as aw
 from askwise.errors import AskwiseError, CaseError
 from askwise.simulation.environments import random_model
 from askwise.testing import play, see
+from inside import now_of, strategy_of
 
 KINDS = {
     "seq-oos": aw.SeqOOS,
     "sim-oos": aw.SimOOS,
     "ncc-ucrl2": aw.baselines.NCCUCRL2,
     "learner": aw.Learner,
-    "learner, sets": lambda problem, **options: aw.Learner(problem, plan="simultaneous", **options),
+    "learner, sets": lambda problem, **options: aw.Learner(
+        problem, acquisition="simultaneous", **options
+    ),
     "additive": lambda problem, **options: aw.Learner(problem, model="additive", **options),
 }
 PRICES = {"o0": 0.01, "o2": 0.3}
@@ -43,13 +46,13 @@ def taught(kind, cases=300):
 def told_the_same(kind, learner, prices):
     """A fresh learner of a problem at these prices, with the same statistics and luck."""
     fresh = kind(learner.problem.priced(prices), rng=0)
-    fresh.statistics += learner.statistics
-    mine = learner.extra_arrays()
-    for name, array in fresh.extra_arrays().items():
+    now_of(fresh).statistics += learner.statistics
+    mine = strategy_of(learner).arrays()
+    for name, array in strategy_of(fresh).arrays().items():
         array[...] = mine[name]
-    fresh.restored()
-    fresh.rng = copy.deepcopy(learner.rng)
-    fresh._opened = learner._opened
+    strategy_of(fresh).restored()
+    now_of(fresh).rng = copy.deepcopy(now_of(learner).rng)
+    now_of(fresh).opened = now_of(learner).opened
     return fresh
 
 
@@ -57,7 +60,7 @@ def decides_alike(one, other):
     """Whether both learners' policies do the same everywhere, by what they do in many cases."""
     model = random_model(np.random.default_rng(3), [2, 3, 2], max_observations=2)
     for full in model.sample(np.random.default_rng(5), 60).tolist():
-        one.rng, other.rng = np.random.default_rng(9), np.random.default_rng(9)
+        now_of(one).rng, now_of(other).rng = np.random.default_rng(9), np.random.default_rng(9)
         for learner in (one, other):
             case = see(learner.open(), learner.problem, full)
             yield case.state_index, case.action_index, case.cost
@@ -139,8 +142,8 @@ def test_bad_prices_change_nothing(kind, prices, offender):
     _, learner = taught(kind, 60)
 
     def everything():
-        drawn = learner.rng.bit_generator.state
-        counted = (learner.statistics.copy(), learner._opened, learner.round, drawn)
+        drawn = now_of(learner).rng.bit_generator.state
+        counted = (learner.statistics.copy(), now_of(learner).opened, now_of(learner).round, drawn)
         return learner.problem, learner.policy.tree(), set(learner.cases), counted
 
     before = everything()

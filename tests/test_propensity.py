@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 import askwise as aw
 from askwise.learners.baselines.random_choice import random_policy
-from askwise.learners.learner import TAGS
+from askwise.learners.model_strategy import TAGS
 from askwise.planning.trees import compact_tree
-from askwise.policy.exploration import Tries, with_tries
-from askwise.policy.tree_policies import tree_policy
+from askwise.policy import PathTable
+from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.simulation.environments import random_model
 from askwise.testing.playing import begin, models, play, see
+from inside import path_policy, set_policy, strategy_of, tree_policy
 
 KINDS = ["trying sequential", "trying simultaneous", "tree", "blind tree", "random"]
 
@@ -59,12 +60,14 @@ def policy_of(kind, lattice, rng):
     if one_by_one:
         favourite = np.array([_any_look(lattice, s, rng) for s in range(lattice.size)], np.int64)
         chance[[len(lattice.domain(s)) == lattice.m for s in range(lattice.size)]] = 0.0
-        plain = aw.policy.SequentialPolicy(lattice, following, actions, values)
+        plain = path_policy(lattice, following, actions, values)
     else:
         favourite = rng.integers(lattice.subsets, size=places)
-        plain = aw.policy.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
+        plain = set_policy(lattice, sets, actions, np.zeros(lattice.parcels))
     daring = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
-    return with_tries(plain, Tries(favourite, chance, daring, rng.uniform(0.1, 0.9, lattice.size)))
+    explored = PathExploration if one_by_one else SetExploration
+    another = rng.uniform(0.1, 0.9, lattice.size)
+    return plain.exploring(explored(favourite, chance, daring, another))
 
 
 def _any_look(lattice, state, rng):
@@ -114,7 +117,7 @@ def course_in_order(case):
 
 def frequencies(policy, start, full, tags):
     """How often each course is taken, and how likely it is said to be."""
-    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
+    at_once = policy.acquisition == "simultaneous"
     often, said = {}, {}
     for tag in tags.tolist():
         case = played(policy, tag, start, full)
@@ -184,7 +187,7 @@ def courses(policy, start, full):
     lattice = policy.lattice
     known = lattice.domain(start)
     unknown = [i for i in range(lattice.buyable) if i not in known]
-    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
+    at_once = policy.acquisition == "simultaneous"
     ways = itertools.combinations if at_once else itertools.permutations
     for size in range(lattice.m - len(known) + 1):
         for looks in ways(unknown, size):
@@ -223,7 +226,7 @@ def test_all_that_could_be_done_sums_to_one(kind, shape, m, givens, filed, seed)
 
 
 def _product(policy, start, path, action):
-    chances = policy.chances(start, path, (), action)
+    chances = policy.propensities(start, path, (), action)
     return float(np.prod(chances() if callable(chances) else chances))
 
 
@@ -259,14 +262,14 @@ def test_who_does_not_randomise_is_certain(name):
     for model in models():
         learner = aw.learners.LEARNERS[name](model.problem, rng=0)
         for case in play(learner, model, 40, np.random.default_rng(0)):
-            at_once = learner.way.name == "simultaneous"
+            at_once = strategy_of(learner).acquisition.name == "simultaneous"
             looks = bool(case.path) if at_once else len(case.path)
             assert case.propensity == (1.0,) * (looks + 1)
 
 
 WAYS = itertools.product(["sequential", "simultaneous"], ["joint", "additive"])
 LEARNERS = [(aw.baselines.RandomChoice, {}), (aw.baselines.EpochGreedy, {})]
-LEARNERS += [(aw.Learner, {"plan": plan, "model": model}) for plan, model in WAYS]
+LEARNERS += [(aw.Learner, {"acquisition": plan, "model": model}) for plan, model in WAYS]
 
 
 @pytest.mark.parametrize(("learner", "options"), LEARNERS)
@@ -314,13 +317,14 @@ def test_epoch_greedy_is_random_in_odd_rounds_only():
 
 
 def test_a_policy_that_does_not_say_is_unknown():
-    class Secret(aw.policy.SequentialPolicy):
-        def chances(self, start, path, looks, action):
-            return aw.Policy.chances(self, start, path, looks, action)
+    class Secret(aw.Policy):
+        def propensities(self, start, path, looks, action):
+            return None
 
     lattice = aw.states.Lattice(problem_of((2, 2), 2))
     following = np.full(lattice.size, -1, np.int16)
-    policy = Secret(lattice, following, np.zeros(lattice.size, np.int16), np.zeros(lattice.size))
+    actions = np.zeros(lattice.size, np.int16)
+    policy = Secret(PathTable(lattice, following, actions, np.zeros(lattice.size)))
     assert played(policy, 0, 0, {}).propensity is None
 
 

@@ -23,8 +23,8 @@ import askwise as aw
 import reference
 from askwise.errors import CaseError
 from askwise.learners.cases import Case
-from askwise.policy import SequentialPolicy, SimultaneousPolicy
 from askwise.simulation.environments import Population
+from inside import path_policy, rounds_of, set_policy
 from test_real_life_plans import busy_models, is_drawn_right
 
 UNITS = 2**30
@@ -161,7 +161,7 @@ class Machine(RuleBasedStateMachine):
     def begin(self, which):
         self.problem = MODELS[which].problem
         self.learner = self.experienced(which)
-        lattice = self.learner.lattice
+        lattice = self.learner.statistics.lattice
         self.states = [frozenset(lattice.state(s).items()) for s in range(lattice.size)]
         self.book = Book(
             self.problem,
@@ -369,7 +369,7 @@ class Machine(RuleBasedStateMachine):
         phases = {number: e.phase for number, e in self.book.entries.items()}
         waiting = {n for n, phase in phases.items() if phase in (LOOKING, ACTED, DEFAULTED)}
         assert set(self.learner.cases) == waiting
-        assert set(self.learner.looking) == {n for n in waiting if phases[n] == LOOKING}
+        assert set(rounds_of(self.learner).looking) == {n for n in waiting if phases[n] == LOOKING}
         for e in self.book.entries.values():
             if e.case is not None:
                 self.check(e.case, e)
@@ -434,7 +434,7 @@ class JointAtOnce(Machine):
     at_once = True
 
     def make(self, problem):
-        return aw.Learner(problem, model="joint", plan="simultaneous", rng=1)
+        return aw.Learner(problem, model="joint", acquisition="simultaneous", rng=1)
 
 
 class Additive(Machine):
@@ -451,7 +451,7 @@ class AdditiveAtOnce(Machine):
     counts_looks = False
 
     def make(self, problem):
-        return aw.Learner(problem, model="additive", plan="simultaneous", rng=1)
+        return aw.Learner(problem, model="additive", acquisition="simultaneous", rng=1)
 
 
 MACHINES = [
@@ -665,7 +665,7 @@ def clinic(*, ages):
     )
 
 
-@pytest.mark.parametrize("make", [aw.SimOOS, lambda p: aw.Learner(p, plan="simultaneous")])
+@pytest.mark.parametrize("make", [aw.SimOOS, lambda p: aw.Learner(p, acquisition="simultaneous")])
 def test_what_was_on_file_is_no_fair_sample(make):
     learner = make(clinic(ages=["young", "old"]))
     learner.open({"age": "young", "lab": "pos"}).reward(1.0)
@@ -699,9 +699,9 @@ def random_policies(rng, lattice):
         if rest and rng.random() < 0.9:
             following[s] = rng.choice(rest)
     actions = np.zeros(lattice.size, np.int16)
-    yield SequentialPolicy(lattice, following, actions, np.zeros(lattice.size))
+    yield path_policy(lattice, following, actions, np.zeros(lattice.size))
     sets = rng.integers(0, lattice.subsets, lattice.contexts)
-    yield SimultaneousPolicy(lattice, sets, actions.copy(), np.zeros(lattice.parcels))
+    yield set_policy(lattice, sets, actions.copy(), np.zeros(lattice.parcels))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -13,6 +13,7 @@ from askwise.estimation.estimates import Estimates
 from askwise.planning import plan_sequential, plan_simultaneous
 from askwise.simulation.environments import Population, stream
 from askwise.testing import begin, see
+from inside import full_plan, now_of, rounds_of
 
 FEATURES = ("given", "panel", "overlapping", "charged", "refunded")
 
@@ -258,11 +259,11 @@ def is_drawn_right(model):
 def assert_same_plan(policy, full, starts):
     """The same choices and values wherever cases from these starts can come."""
     lattice, beta = full.lattice, full.problem.reward_value
-    at_once = isinstance(policy, aw.policy.SimultaneousPolicy)
+    at_once = policy.acquisition == "simultaneous"
     if at_once:
-        assert policy.sets.tolist() == full.sets.tolist()
+        assert policy.table.sets.tolist() == full.table.sets.tolist()
         for g in range(lattice.contexts):
-            assert policy.value_from(g) == full.value_from(g)
+            assert policy.table.value_from(g) == full.table.value_from(g)
     waiting = list(starts)
     while waiting:
         state = waiting.pop()
@@ -271,8 +272,8 @@ def assert_same_plan(policy, full, starts):
         if not looks:
             assert policy.act(state) == full.act(state)
         if not at_once:
-            never_came = policy.is_sparse and policy.row(state) == 0
-            worth = beta if never_came else policy.values[policy.row(state)]
+            never_came = policy.table.row_of is not None and policy.table.row(state) == 0
+            worth = beta if never_came else policy.values[policy.table.row(state)]
             assert worth == full.values[state]
         reached = [state]
         for i in looks:
@@ -359,11 +360,11 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
     for seed, model in enumerate(busy_models(3, 6) if models is None else models):
         rng = np.random.default_rng([3, seed])
         learner = kind(model.problem, clock=clock, storage=storage)
-        lattice, first = learner.lattice, learner.statistics.capacity
+        lattice, first = learner.statistics.lattice, learner.statistics.capacity
         desk = Desk(learner, model, rng, on_file=on_file(lattice))
         for full in model.sample(rng, 350).tolist():
-            if learner._over and learner.round:
-                expected, starts = learner.full_plan(), [*range(lattice.contexts)]
+            if rounds_of(learner).is_over and now_of(learner).round:
+                expected, starts = full_plan(learner), [*range(lattice.contexts)]
                 if clock == "doubling":  # the exact one holds where cases come that begin blank
                     starts += rng.integers(0, lattice.size, 12).tolist()
                 assert_same_plan(learner.replan(), expected, starts)
@@ -435,7 +436,7 @@ LEARNERS = [
     ("SeqOOS", {"storage": "sparse"}),
     ("SeqOOS", {"clock": "exact"}),
     *(
-        ("Learner", {"model": model, "plan": plan})
+        ("Learner", {"model": model, "acquisition": plan})
         for model in ("joint", "additive")
         for plan in ("sequential", "simultaneous")
     ),
@@ -448,7 +449,7 @@ def by_the_face(learner, environment, steps, seed):
     for draws in stream(environment, np.random.default_rng(seed), steps):
         for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
             case = see(begin(learner, full), problem, full)
-            rounds.append(learner.round)
+            rounds.append(now_of(learner).round)
             case.reward(rewards[case.action_index])
             cases.append(case)
     return cases, rounds
@@ -473,7 +474,7 @@ def test_compiled_runs_equal_the_face(kind, options):
             np.testing.assert_allclose(run.cost, expected, atol=1e-12 * problem.reward_value)
             assert compiled.statistics == face.statistics
             bought += sum(len(case.path) for case in cases)
-        assert compiled.rng.random() == face.rng.random()
+        assert now_of(compiled).rng.random() == now_of(face).rng.random()
     assert bought >= 500
     assert all(had[feature] >= 5 for feature in FEATURES), had
 

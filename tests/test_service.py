@@ -260,7 +260,7 @@ def test_bad_input_is_refused_by_name_and_changes_nothing(server, path, body, st
         ({"options": {"detect": True}}, "cannot forget"),
         ({"options": {"colour": 1}}, "no option 'colour'"),
         ({"options": {"rng": 1}}, "no option 'rng'"),
-        ({"options": {"plan": "never"}}, "plan must be"),
+        ({"options": {"acquisition": "never"}}, "plan must be"),
         ({"name": "seq-oos", "options": {"width": "wide"}}, "width"),
     ],
 )
@@ -636,7 +636,7 @@ def test_a_restart_goes_on_with_every_case(tmp_path):
 
 def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatch):
     """A set is chosen anew for a case with something on file: no other request waits for that."""
-    from askwise.learners.learner import Learner
+    from askwise.learners import Learner
 
     threads, real = [], Learner.plan_from
 
@@ -646,7 +646,7 @@ def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatc
 
     monkeypatch.setattr(Learner, "plan_from", plans)
     with served(str(tmp_path / "ledger.db")) as server:
-        chosen = {"name": "learner", "options": {"plan": "simultaneous"}}
+        chosen = {"name": "learner", "options": {"acquisition": "simultaneous"}}
         body = {"name": "sets", "problem": as_json(PROBLEM), "learner": chosen}
         assert post(server, "/v1/projects", body).status_code == 201
         while 'askwise_cases{project="sets"}' not in get(server, "/metrics").text:

@@ -14,6 +14,7 @@ from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.replanning.replay import verify
 from askwise.service.replanning.versions import Versions
+from inside import now_of, strategy_of
 from serving import ask, decoded
 
 PROBLEM = aw.Problem(
@@ -68,7 +69,7 @@ def test_what_a_learner_knew_stays_known(ledger):
     planned = versions.version(project.id, project.version)
     assert project.version == 4
     assert planned.learner.statistics.cases == before + 30
-    assert planned.learner.t == before + 31
+    assert now_of(planned.learner).t == before + 31
     assert not verify(ledger, "clinic").differences
     assert (
         planned.learner.recommend().tree()
@@ -91,7 +92,7 @@ def test_many_observations_keep_their_tallies(ledger):
         while case.wanted:
             case.observe({name: int(rng.integers(2)) for name in case.wanted})
         case.reward(float(rng.random()))
-    before = {name: array.copy() for name, array in learner.tallies().items()}
+    before = {name: array.copy() for name, array in strategy_of(learner).tallies().items()}
     Writer(ledger, Versions(ledger)).commit([creation_from("k", "many", learner)[1]])
     plan_now(ledger, "many")
     again = Versions(ledger).version(ledger.project("many").id, 2).learner

@@ -18,6 +18,7 @@ from askwise.errors import StatisticsError
 from askwise.learners import LEARNERS
 from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
+from inside import bought, full_plan, now_of, rounds_of, strategy_of
 from test_docs import blocks_of
 from test_incremental import BETA, IN_FULL, assert_same
 
@@ -49,7 +50,7 @@ def finished_cases(kind, model, number, seed):
 def count(problem, cases, *, at_once, sparse=False):
     statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for observed, action, reward in cases:
-        statistics.record(observed, action, reward, at_once=at_once)
+        statistics.record(observed, action, reward, acquisition=bought(at_once))
     return statistics
 
 
@@ -89,7 +90,7 @@ import askwise as aw
 def count(problem, cases, at_once, sparse):
     statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for observed, action, reward in cases:
-        statistics.record(observed, action, reward, at_once=at_once)
+        statistics.record(observed, action, reward, acquisition=bought(at_once))
     return statistics, os.getpid()
 
 
@@ -195,12 +196,12 @@ def assert_same_plans(kind, total, everything, storage):
     merged, counted = kind(problem, storage=storage), kind(problem, storage=storage)
     merged.merge(total)
     for observed, action, reward in everything:
-        counted.statistics.record(observed, action, reward, at_once=kind is aw.SimOOS)
+        counted.statistics.record(observed, action, reward, acquisition=bought(kind is aw.SimOOS))
     expected = counted.replan()
     assert_same(merged.replan(), expected)
-    assert merged.policy.values[merged.policy.row(0)] == expected.values[expected.row(0)]
-    assert_same(merged.policy, merged.full_plan())
-    assert merged.t == counted.t == len(everything) + 1
+    assert merged.policy.values[merged.policy.table.row(0)] == expected.values[expected.row(0)]
+    assert_same(merged.policy, full_plan(merged))
+    assert now_of(merged).t == counted.t == len(everything) + 1
     one, other = merged.recommend(), counted.recommend()
     assert one.tree() == other.tree()
     assert one.value == pytest.approx(other.value, rel=1e-14)
@@ -243,13 +244,15 @@ def test_who_merged_goes_on_like_who_counted(kind, clock, storage):
     for cases in shards:
         merged.merge(count(model.problem, cases, at_once=kind is aw.SimOOS, sparse=True))
         for observed, action, reward in cases:
-            counted.statistics.record(observed, action, reward, at_once=kind is aw.SimOOS)
+            counted.statistics.record(
+                observed, action, reward, acquisition=bought(kind is aw.SimOOS)
+            )
     assert merged.statistics.is_sparse == (storage == "sparse")
     left, right = (aw.simulate(x, Population(model), steps=3000, rng=1) for x in (merged, counted))
     for name in ("state", "action", "round"):
         assert np.array_equal(getattr(left, name), getattr(right, name))
     assert merged.statistics == counted.statistics
-    assert merged.round == counted.round >= 50
+    assert now_of(merged).round == counted.round >= 50
     assert_same(merged.policy, counted.policy)
 
 
@@ -265,8 +268,8 @@ def test_every_plan_after_a_merge_is_the_full_plan(kind, clock, storage):
         if k % 250 == 100:
             shard = count(model.problem, shards.pop(), at_once=kind is aw.SimOOS, sparse=True)
             learner.merge(shard)
-        if learner._over and learner.round:
-            expected = learner.full_plan()
+        if rounds_of(learner).is_over and now_of(learner).round:
+            expected = full_plan(learner)
             assert_same(learner.replan(), expected)
             compared += 1
         case = see(learner.open(), model.problem, full)
@@ -298,7 +301,7 @@ def test_runs_with_merges_equal_runs_with_full_plans(kind, clock, storage):
         assert np.array_equal(left.action, right.action)
         assert np.array_equal(left.round, right.round)
         assert one.statistics == other.statistics
-    assert one.round == other.round >= 60
+    assert now_of(one).round == now_of(other).round >= 60
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -313,14 +316,14 @@ def test_cases_that_bought_the_other_way_are_planned_with_too(kind, clock, stora
         shard = count(model.problem, cases, at_once=other_way is aw.SimOOS, sparse=True)
         for learner in (one, other):
             learner.merge(shard)
-        expected = one.full_plan()
+        expected = full_plan(one)
         assert_same(one.replan(), expected)
         other.replan()
         left, right = (aw.simulate(x, Population(model), steps=500, rng=seed) for x in (one, other))
         assert np.array_equal(left.state, right.state)
         assert np.array_equal(left.action, right.action)
         assert np.array_equal(left.round, right.round)
-    assert one.round == other.round >= 20
+    assert now_of(one).round == now_of(other).round >= 20
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -361,7 +364,7 @@ def test_open_cases_live_through_a_merge(kind, clock, storage, tmp_path):
                 x.observe({name: full[int(name[1:])] for name in x.wanted})
         assert case.action == twin.action == policy.action(case.state)
         observed = {f"o{i}": full[i] for i, _ in case.path}
-        known.record(observed, case.action, 0.75, at_once=kind is aw.SimOOS)
+        known.record(observed, case.action, 0.75, acquisition=bought(kind is aw.SimOOS))
         for x in (case, twin):
             x.reward(0.75)
     for case in acted:
@@ -369,7 +372,7 @@ def test_open_cases_live_through_a_merge(kind, clock, storage, tmp_path):
         for x in (case, loaded.cases[case.id]):
             x.reward(0.5)
     assert learner.statistics == loaded.statistics == known
-    expected = learner.full_plan()
+    expected = full_plan(learner)
     assert_same(learner.replan(), expected)
     assert_same(loaded.replan(), expected)
 
@@ -395,13 +398,13 @@ def test_statistics_that_were_sent_count_on(storage):
     model, sparse = model_of(8), storage == "sparse"
     cases = shards_of(aw.SeqOOS, model, number=1)[0]
     half = count(model.problem, cases[:150], at_once=False, sparse=sparse)
-    half.record(*cases[150], at_once=True)
+    half.record(*cases[150], acquisition="simultaneous")
     for sent in (pickle.loads(pickle.dumps(half)), copy.deepcopy(half)):
         assert sent == half
         kept = half.copy()
         for here, case in enumerate(cases[151:]):
-            sent.record(*case, at_once=here % 2 == 0)
-            kept.record(*case, at_once=here % 2 == 0)
+            sent.record(*case, acquisition=bought(here % 2 == 0))
+            kept.record(*case, acquisition=bought(here % 2 == 0))
         assert sent == kept != half
         assert contents(sent) == contents(kept)
 
@@ -455,7 +458,7 @@ def test_statistics_counted_at_other_prices_count():
     dear = aw.Statistics(
         aw.states.Lattice(changed(model.problem, observations=dearer(model.problem)))
     )
-    dear.record({}, model.problem.actions[0], 1.0, at_once=False)
+    dear.record({}, model.problem.actions[0], 1.0, acquisition="sequential")
     learner = aw.SeqOOS(model.problem)
     learner.merge(dear)
     assert learner.statistics == dear
@@ -480,7 +483,7 @@ def test_statistics_of_another_problem_change_nothing(kind, storage, other):
     for x in (learner, twin):
         aw.simulate(x, Population(model), steps=333, rng=0)
     strange = aw.Statistics(OTHERS[other](model.problem), sparse=storage == "sparse")
-    strange.record({}, model.problem.actions[0], 1.0, at_once=True)
+    strange.record({}, model.problem.actions[0], 1.0, acquisition="simultaneous")
     statistics, before = learner.statistics, learner.statistics.copy()
     case, policy = learner.open(), learner.policy
     with pytest.raises(StatisticsError, match="statistics of two different problems"):
@@ -509,10 +512,10 @@ def test_a_learner_with_counters_of_its_own_cannot_merge():
     for name, make in LEARNERS.items():
         learner = make(model.problem, rng=0)
         aw.simulate(learner, Population(model), steps=50, rng=0)
-        shard = aw.Statistics(learner.lattice)
-        shard.record({}, "a0", 1.0, at_once=True)
+        shard = aw.Statistics(learner.statistics.lattice)
+        shard.record({}, "a0", 1.0, acquisition="simultaneous")
         before = learner.statistics.copy()
-        if not learner.is_mergeable:
+        if not strategy_of(learner).is_mergeable:
             with pytest.raises(StatisticsError, match=f"{name} learns from more than statistics"):
                 learner.merge(shard)
             assert learner.statistics == before

@@ -19,6 +19,7 @@ from askwise.simulation.environments import Population, random_model
 from askwise.simulation.environments.base import Draws
 from askwise.states.rows import Rows
 from askwise.testing import LEARNER_CHECKS, see
+from inside import bought, full_plan, now_of
 from test_incremental import BETA, assert_same
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
@@ -133,7 +134,7 @@ def count(statistics, step):
     else:
         observed = {f"o{i}": x for i, x in step.seen}
         at_once = step.how == "record a set"
-        statistics.record(observed, f"a{step.action}", step.reward, at_once=at_once)
+        statistics.record(observed, f"a{step.action}", step.reward, acquisition=bought(at_once))
 
 
 @settings(max_examples=60)
@@ -333,8 +334,10 @@ def test_numbers_near_the_limit():
         at_once, action = bool(rng.integers(2)), f"a{rng.integers(2)}"
         reward = float(rng.random())
         far = {f"o{i}": 999 * x for i, x in seen.items()}
-        large.record(far, action, reward, at_once=at_once)
-        small.record({f"o{i}": x for i, x in seen.items()}, action, reward, at_once=at_once)
+        large.record(far, action, reward, acquisition=bought(at_once))
+        small.record(
+            {f"o{i}": x for i, x in seen.items()}, action, reward, acquisition=bought(at_once)
+        )
     assert np.array_equal(large.subset_visits, small.subset_visits)
     for state in range(small.lattice.size):
         twin = large.lattice.index_of({i: 999 * x for i, x in small.lattice.digits(state)})
@@ -448,7 +451,7 @@ def test_a_policy_stays_as_it_was_when_more_is_visited(kind, clock):
     problem = wide_problem()
     learner = kind(problem, clock=clock, storage="sparse")
     aw.simulate(learner, Wide(problem), steps=1000, rng=1)
-    policy, lattice = learner.policy, learner.lattice
+    policy, lattice = learner.policy, learner.statistics.lattice
     assert learner.statistics.visited < FIRST_ROWS  # so that what comes now is beyond its tables
     states = [0, *np.random.default_rng(0).permutation(lattice.size).tolist()]
 
@@ -459,7 +462,7 @@ def test_a_policy_stays_as_it_was_when_more_is_visited(kind, clock):
     aw.simulate(learner, Wide(problem), steps=6000, rng=2)
     assert learner.statistics.visited > FIRST_ROWS + 100
     assert choices(states) == before
-    expected = learner.full_plan()
+    expected = full_plan(learner)
     assert_same(learner.replan(), expected)
 
 
@@ -519,21 +522,21 @@ def test_a_sparse_learner_goes_on_from_its_file(kind, clock, tmp_path):
     assert loaded.statistics.is_sparse
     assert loaded.statistics == learner.statistics
     assert loaded.statistics.states.tolist() == learner.statistics.states.tolist()
-    assert loaded.round == learner.round
+    assert now_of(loaded).round == now_of(learner).round
     assert_same(loaded.policy, learner.policy)
     assert loaded.cases.keys() == learner.cases.keys() == {looking.id, *(c.id for c in acted[5:])}
     for x in (learner, loaded):
         see(x.cases[looking.id], problem, draws.values[20].tolist()).reward(0.25)
         for case in acted[:4:-1]:
             x.cases[case.id].reward(0.5)
-    before = learner.round
+    before = now_of(learner).round
     for steps, seed in ((500, 3), (4000, 4)):
         left, right = (
             aw.simulate(x, Wide(problem), steps=steps, rng=seed) for x in (learner, loaded)
         )
         for name in ("state", "action", "round"):
             assert getattr(left, name).tobytes() == getattr(right, name).tobytes()
-    assert learner.round - before >= 500
+    assert now_of(learner).round - before >= 500
     assert loaded.statistics == learner.statistics
     assert_same(loaded.policy, learner.policy)
 
@@ -604,7 +607,7 @@ def test_an_undamaged_file_is_read(saved):
 )
 def test_damaged_states_are_refused(saved, change, message):
     path, learner = saved
-    assert learner.lattice.size == 36
+    assert learner.statistics.lattice.size == 36
     with pytest.raises(FileError, match=message) as error:
         aw.load(damaged(path, "states", change))
     assert "altered.askwise" in str(error.value)

@@ -11,10 +11,11 @@ from askwise.errors import StatisticsError
 from askwise.estimation.additive import AdditiveModel
 from askwise.estimation.complete_records import CompleteRecords, grouped
 from askwise.estimation.joint import JointModel
+from askwise.learners.warm_start import begin_with_log
 from askwise.policy.expected_gain import expected_gain
-from askwise.policy.exploration import Tries, with_tries
 from askwise.simulation.environments import Population
 from askwise.simulation.environments.base import Draws
+from inside import rounds_of, strategy_of
 
 
 class Effects:
@@ -82,18 +83,25 @@ def decided_log(world, cases, rng, *, at_once):
 
 def gains(learner, policy, values, means, rng):
     """What cases gain that follow a policy, what it tries included, by the true means."""
-    lattice = learner.lattice
+    lattice = learner.statistics.lattice
     digits = np.ascontiguousarray(values[:, list(lattice.order)]).astype(np.int16)
-    tags, statistics = rng.integers(1 << 62, size=len(values)), learner.new_statistics()
-    tallies = () if learner.model_name == "joint" else (AdditiveModel(lattice).tallies,)
-    states, actions = policy.run(statistics, *tallies, tags, digits, means)
+    tags, statistics = rng.integers(1 << 62, size=len(values)), rounds_of(learner).new_counters()
+    tallies = (
+        () if strategy_of(learner).model_name == "joint" else (AdditiveModel(lattice).tallies,)
+    )
+    run = policy.exploration.run
+    states, actions = run(policy.table, statistics, *tallies, tags, digits, means)
     earned = means[np.arange(len(actions)), actions]
     return lattice.problem.reward_value * earned - lattice.costs_of(states)
 
 
 def recommended_gains(learner, values, means):
     """What they gain that do what is recommended."""
-    policy, lattice, beta = learner.recommend(), learner.lattice, learner.problem.reward_value
+    policy, lattice, beta = (
+        learner.recommend(),
+        learner.statistics.lattice,
+        learner.problem.reward_value,
+    )
     found = {}
 
     def gain(digits):
@@ -117,14 +125,14 @@ LOGS = [
     # population, kind of log, cases, plan
     ({"seed": 1, "size": 4, "m": 3}, "complete", 800, "sequential"),
     ({"seed": 2, "size": 5, "m": 2}, "complete", 800, "simultaneous"),
-    ({"seed": 3, "size": 5, "m": 3, "given": 1}, "in order", 2000, "sequential"),
-    ({"seed": 4, "size": 4, "m": 2, "panel": True}, "at once", 2000, "simultaneous"),
+    ({"seed": 3, "size": 5, "m": 3, "given": 1}, "sequential", 2000, "sequential"),
+    ({"seed": 4, "size": 4, "m": 2, "panel": True}, "simultaneous", 2000, "simultaneous"),
     ({"seed": 5, "size": 5, "m": 3, "given": 1, "panel": True}, "complete", 800, "sequential"),
-    ({"seed": 6, "size": 5, "m": 2}, "at once", 2000, "sequential"),
+    ({"seed": 6, "size": 5, "m": 2}, "simultaneous", 2000, "sequential"),
     ({"seed": 7, "size": 20, "m": 2}, "complete", 800, "sequential"),
     ({"seed": 8, "size": 20, "m": 2, "given": 1, "panel": True}, "complete", 800, "simultaneous"),
-    ({"seed": 9, "size": 22, "m": 3}, "in order", 5000, "sequential"),
-    ({"seed": 10, "size": 20, "m": 2, "given": 1}, "at once", 5000, "simultaneous"),
+    ({"seed": 9, "size": 22, "m": 3}, "sequential", 5000, "sequential"),
+    ({"seed": 10, "size": 20, "m": 2, "given": 1}, "simultaneous", 5000, "simultaneous"),
 ]
 
 
@@ -136,9 +144,9 @@ def test_the_first_cases_do_what_the_log_recommends(which):
     if kind == "complete":
         fit = aw.fit(complete_log(world, cases, rng), world.problem)
     else:
-        log = decided_log(world, cases, rng, at_once=kind == "at once")
-        fit = aw.fit(log, world.problem, looks=kind)
-    learner = fit.learner(rng=which, plan=plan)
+        log = decided_log(world, cases, rng, at_once=kind == "simultaneous")
+        fit = aw.fit(log, world.problem, acquisition=kind)
+    learner = fit.learner(rng=which, acquisition=plan)
     assert learner.name == "learner"
     assert f"after {cases:,} {fit.kind}" in repr(learner)
     values = world.sample(rng, 10_000)
@@ -148,7 +156,7 @@ def test_the_first_cases_do_what_the_log_recommends(which):
     recommended = recommended_gains(learner, values, means)
     followed = gains(learner, policy, values, means, rng)
     assert recommended.mean() - followed.mean() < 1.0
-    if plan == fit.way.name:
+    if plan == (fit.acquisition or "sequential"):
         assert fit.recommend().tree() == learner.recommend().tree()
     aw.simulate(learner, world, steps=2000, rng=which)
     later = gains(learner, learner.policy, values, means, rng)
@@ -183,7 +191,7 @@ def test_a_fraud_desk_does_what_its_log_recommends():
     later = fraud(1, 20_000)
     truth = aw.environments.Table(problem, later).model()
     relied = learner.recommend().evaluate(truth)
-    marginals = truth.marginals(learner.lattice)
+    marginals = truth.marginals(learner.statistics.lattice)
     assert relied > aw.oracle.fixed(truth, []).value
     assert relied - expected_gain(learner.policy, *marginals) < 0.01 * problem.reward_value
     aw.simulate(learner, Population(truth), steps=2000, rng=0)
@@ -320,7 +328,7 @@ def test_late_rewards_after_a_window_are_not_taken_for_records(kind):
 # --- what it survives -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "kind"), [(4, "complete"), (20, "complete"), (20, "in order")])
+@pytest.mark.parametrize(("size", "kind"), [(4, "complete"), (20, "complete"), (20, "sequential")])
 def test_it_goes_on_the_same_after_save_and_load(size, kind, tmp_path):
     world, rng = Effects(5, size=size, m=2), np.random.default_rng(1)
     if kind == "complete":
@@ -361,7 +369,7 @@ def test_a_learner_that_has_cases_cannot_begin_with_a_log():
     learner = aw.Learner(world.problem, rng=0)
     learner.open()
     with pytest.raises(StatisticsError, match="cannot begin with a log"):
-        learner.begin_with(50, records=fit.records)
+        begin_with_log(learner, 50, records=fit.records)
 
 
 def test_of_very_many_records_a_fair_sample_is_kept():
@@ -377,18 +385,11 @@ def test_of_very_many_records_a_fair_sample_is_kept():
 def test_what_tries_cost_is_what_cases_lose(plan):
     """The expectation, tries included, against many cases by their tags."""
     world, rng = Effects(11, size=4, m=2, given=1), np.random.default_rng(0)
-    learner = aw.fit(complete_log(world, 400, rng), world.problem).learner(rng=0, plan=plan)
-    policy, lattice = learner.policy, learner.lattice
-    tries = policy.tries
-    policy = with_tries(
-        policy,
-        Tries(
-            tries.favourite,
-            np.where(tries.chance > 0, 0.4, 0.0),
-            tries.daring,
-            np.full(lattice.size, 0.3),
-        ),
-    )
+    learner = aw.fit(complete_log(world, 400, rng), world.problem).learner(rng=0, acquisition=plan)
+    policy, lattice = learner.policy, learner.statistics.lattice
+    other, probability, actions, _ = explored = policy.exploration
+    probability, another = np.where(probability > 0, 0.4, 0.0), np.full(lattice.size, 0.3)
+    policy = policy.exploring(type(explored)(other, probability, actions, another))
     values = world.sample(rng, 200_000)
     means = world.means(values)
     grid = np.stack(np.unravel_index(np.arange(16), (2,) * 4), axis=1)

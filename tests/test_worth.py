@@ -12,6 +12,7 @@ import reference
 from askwise.errors import OptionError
 from askwise.estimation.evidence import Counted
 from askwise.simulation.environments import Population, breast_cancer
+from inside import strategy_of
 from test_real_life_plans import random_model, random_problem
 
 
@@ -55,7 +56,7 @@ def test_break_even_prices_equal_a_search(plan, batch):
     bought = 0
     for model in models(100 + batch, 12):
         beta = model.problem.reward_value
-        for row in aw.worth(model, plan=plan):
+        for row in aw.worth(model, acquisition=plan):
             found = searched_break_even(model, plan, row.name)
             assert row.break_even == pytest.approx(found, abs=1e-6 * max(1.0, beta))
             bought += 0 < found < math.inf
@@ -66,7 +67,7 @@ def test_break_even_prices_equal_a_search(plan, batch):
 def test_gains_equal_all_policies(plan):
     for model in models(7, 20):
         beta = model.problem.reward_value
-        for row in aw.worth(model, plan=plan):
+        for row in aw.worth(model, acquisition=plan):
             near = {"abs": 1e-9 * beta}
             assert row.gain == pytest.approx(best_gain(model, plan, {}), **near)
             assert row.free == pytest.approx(best_gain(model, plan, {row.name: 0.0}), **near)
@@ -81,7 +82,7 @@ def test_demand_is_the_gain_at_every_price(plan):
     rng = np.random.default_rng(3)
     several = 0
     for model in models(11, 25):
-        beta, worth = model.problem.reward_value, aw.worth(model, plan=plan)
+        beta, worth = model.problem.reward_value, aw.worth(model, acquisition=plan)
         for row in worth:
             if not 0 < row.break_even < math.inf:
                 continue
@@ -120,8 +121,8 @@ def test_a_learner_comes_close_to_the_truth(kind):
     learner = kind(model.problem, rng=0)
     aw.simulate(learner, Population(model), steps=20_000, rng=0)
     learned = aw.worth(learner)
-    true = aw.worth(model, plan=learner.way.name)
-    assert learned.plan == learner.way.name
+    true = aw.worth(model, acquisition=strategy_of(learner).acquisition.name)
+    assert learned.acquisition == strategy_of(learner).acquisition.name
     assert learned.gain == pytest.approx(true.gain, abs=3)
     assert learned["tumour stage"].break_even == pytest.approx(
         true["tumour stage"].break_even, abs=6
@@ -135,9 +136,11 @@ def test_counters_alone_say_it_too(kind, storage):
     model = breast_cancer(cost=5.0)
     learner = kind(model.problem, storage=storage, rng=0)
     aw.simulate(learner, Population(model), steps=50_000, rng=0)
-    by_visits = kind is aw.SimOOS
-    worth = aw.worth(Counted(learner.statistics, by_visits=by_visits), plan=learner.way.name)
-    true = aw.worth(model, plan=learner.way.name)
+    worth = aw.worth(
+        Counted(learner.statistics, strategy_of(learner).acquisition.name),
+        acquisition=strategy_of(learner).acquisition.name,
+    )
+    true = aw.worth(model, acquisition=strategy_of(learner).acquisition.name)
     assert worth.gain == pytest.approx(true.gain, abs=6)  # cautious
     assert worth["WHO score"].break_even > 15
     pieces = worth.demand("WHO score")
@@ -184,7 +187,7 @@ def test_rows_frames_and_words():
     with pytest.raises(OptionError, match="'mri', expected one of: age"):
         worth["mri"]
     with pytest.raises(OptionError, match="plan must be"):
-        aw.worth(breast_cancer(cost=5.0), plan="both")
+        aw.worth(breast_cancer(cost=5.0), acquisition="both")
     with pytest.raises(OptionError, match="expected a Model, a learner or a fitted log, got a int"):
         aw.worth(3)
     with pytest.raises(aw.AskwiseError, match="kind must be one of"):
