@@ -194,9 +194,8 @@ def test_recommending_changes_nothing(name):
 
 @pytest.mark.parametrize("name", ["seq-oos", "sim-oos"])
 def test_what_is_recommended_is_good_and_promises_what_it_gains(name):
-    best = getattr(aw.oracle, strategy_of(LEARNERS[name](PATIENTS.problem)).acquisition.name)(
-        PATIENTS.model
-    ).value
+    acquisition = strategy_of(LEARNERS[name](PATIENTS.problem)).acquisition
+    best = getattr(aw.oracle, acquisition.name)(PATIENTS.model).value
     errors = []
     for seed in range(20):
         learner, _ = run_of(name, steps=100_000, seed=seed)

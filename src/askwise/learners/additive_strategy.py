@@ -14,7 +14,8 @@ pays, there is more to be found and to pay for it with.
 **After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
 the shortlist. Logged decisions are cases like its own; after complete records it goes on with the
 table of `estimation/tabled.py`. The allowance begins after the log's cases, and is no more than
-half a per cent of β a case.
+half a per cent of β a case. Once it has had as many cases as the log, it goes on as a learner that
+had all of them itself.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class AdditiveStrategy(ModelStrategy):
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
-        is_first = opened == self.log.cases > 0
+        is_first, follows = opened == self.log.cases > 0, self.follows_log(opened)
         if is_first:  # do what is recommended, and let the estimates stand where they are
             screened, _ = self._means(statistics)
         else:
@@ -114,9 +115,9 @@ class AdditiveStrategy(ModelStrategy):
                 self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
-        near = screened.world(rng, spread=0.0 if self.log.cases else SPREAD)
+        near = screened.world(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
-        if self.log.cases:
+        if follows:
             plan = self._recommended(screened, statistics)
         else:
             plan = self._policy(screened, near, self._looks(screened, near), 0.0)
@@ -166,7 +167,7 @@ class AdditiveStrategy(ModelStrategy):
         spent = self.model.spent + roughly * int(tallies.tried[-1])
         left = allowed(opened + length) - spent
         a_case = problem.m * float(self.model.alone.mean()) + roughly
-        if self.log.cases:
+        if self.follows_log(opened):
             # a case that tries a pair first may lose what the plan is worth, one that acts at
             # random about that as well
             a_case += max(0.0, worth) * beta

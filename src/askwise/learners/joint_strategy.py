@@ -15,7 +15,8 @@ such draws count for ever fewer cases, they cost little.
 cases n were the log's, and the world that is planned for has a share of √((t − n) / t) of its
 spread, and the rest of the caution with which policies are recommended. Half a per cent of β a
 case is the most that it may lose, by what it can rely on: a plan that would lose more than what is
-recommended is not followed, and things are tried as seldom as it takes.
+recommended is not followed, and things are tried as seldom as it takes. Once it has had as many
+cases as the log, it goes on as a learner that had all of them itself.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class JointStrategy(ModelStrategy):
     ) -> tuple[Policy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
         self.model.update(statistics)
-        known = beliefs_of(self.model, statistics, self.log) if self.log.cases else None
+        follows = self.follows_log(opened)
+        known = beliefs_of(self.model, statistics, self.log) if follows else None
         near = self._near(rng, opened, known)
         self.world[:] = near.reward
         wide = self.model.draw(rng, wide_spread(opened), self.acquisition.name)

@@ -122,6 +122,14 @@ class ModelStrategy(Strategy):
         """The log that it began with: how many cases, and complete records as they are."""
         return self._log
 
+    def follows_log(self, opened: int) -> bool:
+        """Whether it still does what the log recommends, when so many cases were opened.
+
+        It does until it has had as many cases of its own. A log that was thin, or one-sided, would
+        otherwise keep it from ever finding out.
+        """
+        return opened < 2 * self._log.cases
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What the model keeps beside the statistics, and the length of the round."""
         return {**self.model_arrays(), "round_length": self._length}
