@@ -28,6 +28,8 @@ import numpy as np
 
 from askwise import Problem, SeqOOS, SimOOS, simulate
 from askwise.learners import BaseLearner
+from askwise.learners.optimistic import OptimisticInFull
+from askwise.learners.strategy import Progress
 from askwise.simulation import Run
 from askwise.simulation.environments import Draws, Population, breast_cancer, stream
 
@@ -77,15 +79,19 @@ class Timing(NamedTuple):
         return self.cases / self.seconds
 
 
+class PlansEveryCase(OptimisticInFull):
+    """Plans in full before every case."""
+
+    def round_length(self, now: Progress) -> int:
+        """One case."""
+        return 1
+
+
 class EveryCase(SimOOS):
     """Sim-OOS that plans before every case."""
 
     name = "every-case"
-
-    @property
-    def round_length(self) -> int:
-        """One case."""
-        return 1
+    _kind = PlansEveryCase
 
 
 class Replay:

@@ -156,13 +156,13 @@ def test_tallies_are_the_same_case_by_case(plan):
     learners = [Learner(model.problem, acquisition=plan, model="additive", rng=1) for _ in range(2)]
     draws = Population(model).draw(np.random.default_rng(2), 300)
     out = np.empty(300, np.int64), np.empty(300, np.int16), np.empty(300, np.int64)
-    learners[0].run(draws.values, draws.rewards, *out)
+    rounds_of(learners[0]).run(Cases(draws.values, draws.rewards, *out))
     for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
         case = see(learners[1].open(), model.problem, full)
         case.reward(rewards[case.action_index])
-    assert learners[0].extra_arrays()["tried"].sum() > 0
-    for name, array in learners[0].extra_arrays().items():
-        np.testing.assert_array_equal(array, learners[1].extra_arrays()[name], err_msg=name)
+    assert strategy_of(learners[0]).arrays()["tried"].sum() > 0
+    for name, array in strategy_of(learners[0]).arrays().items():
+        np.testing.assert_array_equal(array, strategy_of(learners[1]).arrays()[name], err_msg=name)
 
 
 def test_a_budget_caps_what_is_lost_by_trying():
@@ -200,8 +200,8 @@ def test_every_kind_of_case_stays_within_m_and_is_counted():
 def test_which_model_is_chosen():
     small, large = problem([2] * 9), problem([2] * 10)
     assert strategy_of(Learner(small)).model_name == "joint"
-    assert Learner(small, model="additive").model_name == "additive"
-    assert Learner(large).model_name == "additive"
+    assert strategy_of(Learner(small, model="additive")).model_name == "additive"
+    assert strategy_of(Learner(large)).model_name == "additive"
     with pytest.raises(aw.errors.TooLargeError, match=r"1,024 .* use model='additive' or 'auto'"):
         Learner(large, model="joint")
     with pytest.raises(aw.errors.OptionError, match="model must be 'auto', 'joint' or 'additive'"):

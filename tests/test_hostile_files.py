@@ -96,6 +96,17 @@ def tree():
     return learner
 
 
+PAIRS = {"kind": "pairs and singles", "header": {"pairs": 1, "explore": 0.5}}
+
+
+def table_of(header):
+    return header["policies"][0]["table"]["header"]
+
+
+def explored(header):
+    return header["policies"][0]["exploration"]["header"]
+
+
 IMPOSSIBLE = [
     (dense, lambda h: h.update(rows=-1), "negative"),
     (dense, lambda h: h.update(rows=0), "the counters have 0 rows, expected 9"),
@@ -108,9 +119,13 @@ IMPOSSIBLE = [
     (dense, lambda h: h.update(round=-1), "negative"),
     (dense, lambda h: h.update(opened=2**64), "more than 63 bits"),
     (dense, lambda h: h.update(policies=h["policies"] * 9), "nobody follows"),
-    (dense, lambda h: h["policies"][0].update(rows=-1), "a policy has -1 rows"),
-    (tree, lambda h: h["policies"][0].update(rows=10**9), "1000000000 nodes"),
-    (tree, lambda h: h["policies"][0].update(pairs=10**9), "1000000000 pairs"),
+    (dense, lambda h: table_of(h).update(rows=-1), "a policy has -1 rows"),
+    (tree, lambda h: table_of(h).update(nodes=10**9), "1000000000 nodes"),
+    (tree, lambda h: table_of(h).update(nodes="9"), "9 nodes"),
+    (tree, lambda h: table_of(h).clear(), "None nodes"),
+    (dense, lambda h: h["policies"][0]["table"].update(kind="other"), "unknown kind of policy"),
+    (dense, lambda h: h["policies"][0].update(exploration=PAIRS), "cannot explore"),
+    (tree, lambda h: explored(h).update(pairs=10**9), "1000000000 pairs"),
     (dense, lambda h: h["cases"].append(h["cases"][0]), "two cases have one number"),
     (dense, lambda h: h["cases"][0].update(policy=-1), "follows a policy that is not there"),
     (dense, lambda h: h["cases"][0].update(path=[[0, 1], [0, 2]]), "steps that lead elsewhere"),

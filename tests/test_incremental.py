@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
+from askwise.learners.optimistic import OptimisticInFull
 from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
 from inside import full_plan, now_of, rounds_of, strategy_of
@@ -37,9 +38,9 @@ def assert_same(policy, full):
     """The same values and choices wherever the policy can lead, and so to the same end."""
     lattice = full.lattice
     if policy.acquisition == "simultaneous":
-        assert policy.subset == full.subset
+        assert policy.table.sets[0] == full.table.sets[0]
         assert policy.value == full.value
-        for state in lattice.states(policy.subset):
+        for state in lattice.states(int(policy.table.sets[0])):
             assert policy.act(state) == full.act(state)
         return
     waiting = [0]
@@ -88,13 +89,13 @@ def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clo
 class SimInFull(aw.SimOOS):
     """Sim-OOS that plans every round in full."""
 
-    is_incremental = False
+    _kind = OptimisticInFull
 
 
 class SeqInFull(aw.SeqOOS):
     """Seq-OOS that plans every round in full."""
 
-    is_incremental = False
+    _kind = OptimisticInFull
 
 
 IN_FULL = {aw.SimOOS: SimInFull, aw.SeqOOS: SeqInFull}

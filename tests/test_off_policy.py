@@ -144,7 +144,7 @@ def logged(rows, *, by_step):
     return log
 
 
-OPTIONS = {"in_order": {}, "at_once": {"looks": "simultaneous"}, "all_known": {}}
+OPTIONS = {"in_order": {}, "at_once": {"acquisition": "simultaneous"}, "all_known": {}}
 
 
 @PROBLEMS

@@ -100,7 +100,7 @@ def test_fitted_records_are_worth_what_they_say():
     assert worth.gain == pytest.approx(fit.recommend().value)
     assert worth["x"].break_even > 5 > worth["y"].break_even
     assert aw.explain(fit).notes == fit.notes
-    assert aw.worth(fit.learner("sim-oos")).plan == "simultaneous"
+    assert aw.worth(fit.learner("sim-oos")).acquisition == "simultaneous"
 
 
 def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(

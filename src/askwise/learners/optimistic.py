@@ -141,6 +141,24 @@ class Optimistic(Strategy):
         return self._planner
 
 
+class OptimisticInFull(Optimistic):
+    """The same, planned from nothing but the counters every round; for other plans or rounds."""
+
+    storages: ClassVar[tuple[str, ...]] = ("auto", "dense")
+
+    def plan(self, now: Progress, lattice: Lattice) -> Policy:
+        """The policy that is best in the best of the plausible worlds."""
+        return self.full_plan(now, lattice)
+
+    def adopt(self, now: Progress, policy: Policy) -> Policy:
+        """The policy as it is: no planner keeps it up to date."""
+        return policy
+
+    def run(self, rounds: Rounds, cases: Cases) -> None:
+        """Decide these cases, a compiled loop for each round."""
+        rounds.run_round_by_round(cases)
+
+
 class OptimisticLearner(BaseLearner):
     """A learner that is optimistic; which acquisition it has is all that its subclasses say."""
 

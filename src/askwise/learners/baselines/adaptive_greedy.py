@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from askwise.learners.optimistic import Optimistic, OptimisticLearner
-from askwise.learners.rounds import Rounds
-from askwise.learners.strategy import Cases, Progress
+from askwise.learners.optimistic import OptimisticInFull, OptimisticLearner
+from askwise.learners.strategy import Progress
 from askwise.planning import plan_sequential
 from askwise.policy import PathTable, Policy
 from askwise.policy.acquisition import Sequential
 from askwise.states import Lattice
 
 
-class Myopic(Optimistic):
-    """Buys what would be best if it were the last thing bought; planned in full every round."""
-
-    storages: ClassVar[tuple[str, ...]] = ("auto", "dense")
-
-    def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The look whose value of information exceeds its price by most, in every state."""
-        return self.full_plan(now, lattice)
+class Myopic(OptimisticInFull):
+    """Buys what would be best if it were the last thing bought."""
 
     def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The look whose value of information exceeds its price by most, in every state."""
@@ -28,14 +19,6 @@ class Myopic(Optimistic):
         estimates = self.estimates(now, now.statistics, weight)
         plan = plan_sequential(lattice, estimates, myopic=True)
         return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
-
-    def adopt(self, now: Progress, policy: Policy) -> Policy:
-        """The policy as it is: no planner keeps it up to date."""
-        return policy
-
-    def run(self, rounds: Rounds, cases: Cases) -> None:
-        """Decide these cases, a compiled loop for each round."""
-        rounds.run_round_by_round(cases)
 
 
 class AdaptiveGreedy(OptimisticLearner):
