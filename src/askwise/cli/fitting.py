@@ -15,28 +15,31 @@ from askwise.learners import LEARNERS, load
 from askwise.logs import draft, fit, off_policy
 from askwise.problem import Problem
 
+Files = Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")]
+Labelled = Annotated[str | None, typer.Option(help="The column that names the right action.")]
+Rewarded = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The reward column of an action, as action=column, once for each; "
+        "or, with --action, the column of the reward."
+    ),
+]
+Done = Annotated[str | None, typer.Option(help="The column of what was done.")]
+Acquired = Annotated[
+    str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
+]
+Ordered = Annotated[str | None, typer.Option(help="The column of the looks in their order.")]
+
 
 @app.command(name="fit")
 def fit_command(
-    log: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")],
+    log: Files,
     problem: Annotated[Path | None, typer.Option(help="The problem, as .yaml or .json.")] = None,
-    label: Annotated[
-        str | None, typer.Option(help="The column that names the right action.")
-    ] = None,
-    reward: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The reward column of an action, as action=column, once for each; "
-            "or, with --action, the column of the reward."
-        ),
-    ] = None,
-    action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
-    acquisition: Annotated[
-        str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
-    ] = None,
-    order: Annotated[
-        str | None, typer.Option(help="The column of the looks in their order.")
-    ] = None,
+    label: Labelled = None,
+    reward: Rewarded = None,
+    action: Done = None,
+    acquisition: Acquired = None,
+    order: Ordered = None,
     propensity: Annotated[
         str | None, typer.Option(help="The column of probabilities, to be checked.")
     ] = None,
@@ -54,13 +57,7 @@ def fit_command(
     ] = None,
 ) -> None:
     """Count a log: what can be learned from it, what to buy and do, and what one may pay."""
-    columns: dict[str, Any] = {"label": label, "action": action}
-    if action is None and any("=" in text for text in reward or []):
-        columns["rewards"] = dict(name_value_pairs("--reward", reward))
-    elif len(reward or []) > 1:
-        raise OptionError(f"--reward is given {len(reward or [])} times, expected action=column")
-    else:
-        columns["reward"] = reward[0] if reward else None
+    columns: dict[str, Any] = {"label": label, "action": action} | _rewards(action, reward)
     if guess_problem:
         _guess(log, columns, output)
         return
@@ -95,6 +92,15 @@ def fit_command(
         say(f"\nsaved as {save}")
 
 
+def _rewards(action: str | None, reward: list[str] | None) -> dict[str, Any]:
+    """Of logged decisions the one column, of complete records a column for each action."""
+    if action is None and any("=" in text for text in reward or []):
+        return {"rewards": dict(name_value_pairs("--reward", reward))}
+    if len(reward or []) > 1:
+        raise OptionError(f"--reward is given {len(reward or [])} times, expected action=column")
+    return {"reward": reward[0] if reward else None}
+
+
 def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None:
     drafted = draft(log, **columns)
     text = drafted.text()
@@ -113,20 +119,16 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
 
 @app.command()
 def evaluate(
-    log: Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")],
+    log: Files,
     policy: Annotated[Path, typer.Option(help="A saved learner: what it recommends is evaluated.")],
-    action: Annotated[str | None, typer.Option(help="The column of what was done.")] = None,
+    action: Done = None,
     reward: Annotated[str | None, typer.Option(help="The column of what that earned.")] = None,
     propensity: Annotated[
         str | None,
         typer.Option(help="The column of how probable that was, at once or for each step."),
     ] = None,
-    acquisition: Annotated[
-        str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
-    ] = None,
-    order: Annotated[
-        str | None, typer.Option(help="The column of the looks in their order.")
-    ] = None,
+    acquisition: Acquired = None,
+    order: Ordered = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
 ) -> None:
     """Estimate what a policy would have gained on logged decisions."""

@@ -67,7 +67,7 @@ def simulate_command(
 
 @app.command(name="learners")
 def learners_command() -> None:
-    """List the learners."""
+    """List the learners that can be simulated, fitted and served."""
     grid = plain_grid()
     grid.add_column("name", style="bold", no_wrap=True)
     grid.add_column("what it is")

@@ -46,7 +46,7 @@ class CasePolicies:
         return found[0]
 
     def clear(self) -> None:
-        """A new round."""
+        """A new round begins: no plan of the last one is kept."""
         self._kept.clear()
         self.bytes = 0
 

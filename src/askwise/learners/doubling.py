@@ -48,7 +48,7 @@ class Doubling:
         return nu >= counts[0]  # ν_k is at least 1
 
     def begin(self) -> None:
-        """A new round."""
+        """A new round begins: nothing was counted in it yet."""
         self.counts.clear()
 
     def resume(self, began: list[tuple[int, int, int]], statistics: Statistics) -> None:

@@ -37,6 +37,7 @@ from askwise.learners.saved_counters import (
     restore_log,
     restore_records,
 )
+from askwise.learners.saved_generators import plain, revived
 from askwise.policy import Policy
 from askwise.policy.saving import (
     SavedPolicy,
@@ -149,7 +150,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
         lengths=now.lengths,
         began=[(s, c, n) for (s, c), (n, _) in rounds.rule.counts.items()],
         opened=now.opened,
-        rng=_plain(now.rng.bit_generator.state),
+        rng=plain(now.rng),
         policies=[describe(p, now.lattice, now.statistics) for p in policies],
         planned=rounds.policy is not None,
         cases=cases,
@@ -320,7 +321,7 @@ def _restore(
     if max(states, default=0) >= now.lattice.size:
         raise FileError(f"there is no state {max(states)}")
     rounds.rule.resume(header.began, now.statistics)
-    now.rng = _revive(header.rng)
+    now.rng = revived(header.rng)
     for saved in header.cases:
         case = rounds.cases[saved.id] = _reopen(rounds, saved, policies)
         if case.wanted:
@@ -367,46 +368,3 @@ def _is_path(lattice: Lattice, start: int, path: list[tuple[int, int]]) -> bool:
             return False
         state = after
     return True
-
-
-def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A bit generator's state for JSON; whole numbers of 128 bits go as text."""
-    return {
-        key: _plain(value)
-        if isinstance(value, Mapping)
-        else value.tolist()
-        if isinstance(value, np.ndarray)
-        else str(value)
-        if isinstance(value, int)
-        else value
-        for key, value in state.items()
-    }
-
-
-def _revive(plain: dict[str, Any]) -> np.random.Generator:
-    kinds = {k.__name__: k for k in _BIT_GENERATORS}
-    if plain.get("bit_generator") not in kinds:
-        raise FileError(f"unknown random generator {plain.get('bit_generator')!r}")
-
-    def revived(state: dict[str, Any]) -> dict[str, Any]:
-        return {
-            key: revived(value)
-            if isinstance(value, dict)
-            else int(value)
-            if isinstance(value, str) and key != "bit_generator"
-            else value
-            for key, value in state.items()
-        }
-
-    generator: Any = kinds[plain["bit_generator"]]()
-    generator.state = revived(plain)
-    return np.random.Generator(generator)
-
-
-_BIT_GENERATORS = (
-    np.random.PCG64,
-    np.random.PCG64DXSM,
-    np.random.MT19937,
-    np.random.Philox,
-    np.random.SFC64,
-)

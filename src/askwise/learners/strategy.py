@@ -72,7 +72,7 @@ class Cases:
     round: Integers
 
     def part(self, start: int, end: int) -> Cases:
-        """Some of them."""
+        """Those from the first place up to the second."""
         s = slice(start, end)
         return Cases(self.values[s], self.rewards[s], self.state[s], self.action[s], self.round[s])
 

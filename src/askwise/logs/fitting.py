@@ -16,10 +16,10 @@ from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.learner import rounds_of
 from askwise.learners.warm_start import begin_with_log
 from askwise.logs.checks import check_most
-from askwise.logs.counting import Decisions, by_looks, count_decisions, count_records
+from askwise.logs.counting import by_looks, count_decisions, count_records
 from askwise.logs.notes import REFUSED, notes_of
-from askwise.logs.reading import opened_log
-from askwise.logs.roles import Kind, roles_of
+from askwise.logs.reading import Log, opened_log
+from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.states import Lattice
@@ -84,29 +84,29 @@ def fit(
             order=order,
             propensity=propensity,
         )
-        lattice = Lattice(problem)
-        decisions: Decisions | None = None
-        records: CompleteRecords | None = None
-        counted: Statistics | None = None
-        if roles.is_complete:
-            records, groups, rows = opened.records(lattice, roles)
-            if lattice.subsets <= MOST_SUBSETS:
-                counted = count_records(lattice, groups, rows)
-        else:
-            decisions = opened.decisions(lattice, roles)
-            check_most(lattice, decisions)
-            if (
-                roles.acquisition is None
-                and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1
-            ):
-                raise TableError(REFUSED)
-            rows = decisions.rows
-            counted = count_decisions(lattice, decisions, roles.acquisition or "simultaneous")
+        return (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem, rng)
+
+
+def _fit_records(opened: Log, roles: Roles, problem: Problem, rng: RandomSource) -> Fit:
+    lattice = Lattice(problem)
+    records, groups, rows = opened.records(lattice, roles)
+    counted = count_records(lattice, groups, rows) if lattice.subsets <= MOST_SUBSETS else None
+    notes = notes_of(roles, lattice, counted, None)
+    return Fit(problem, roles.kind, None, rows, notes, records, counted, rng)
+
+
+def _fit_decisions(opened: Log, roles: Roles, problem: Problem, rng: RandomSource) -> Fit:
+    lattice = Lattice(problem)
+    decisions = opened.decisions(lattice, roles)
+    check_most(lattice, decisions)
+    chosen = roles.acquisition
+    if chosen is None:
+        if sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
+            raise TableError(REFUSED)
+        chosen = "simultaneous"
+    counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)
-    chosen: AcquisitionName | None = (
-        None if roles.is_complete else roles.acquisition or "simultaneous"
-    )
-    return Fit(problem, roles.kind, chosen, rows, notes, records, counted, rng)
+    return Fit(problem, roles.kind, chosen, decisions.rows, notes, None, counted, rng)
 
 
 @dataclass(frozen=True, repr=False)

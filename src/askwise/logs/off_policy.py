@@ -35,7 +35,7 @@ from askwise.logs.checks import check_most
 from askwise.logs.counting import Courses, Decisions, by_looks
 from askwise.logs.notes import REFUSED
 from askwise.logs.reading import opened_log
-from askwise.logs.roles import roles_of
+from askwise.logs.roles import Roles, roles_of
 from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
 from askwise.logs.walks import Walks, walks_of
 from askwise.policy import Policy
@@ -138,24 +138,8 @@ def off_policy(
     if not (isinstance(confidence, float) and 0 < confidence < 1):
         raise OptionError(f"confidence must be a number between 0 and 1, got {confidence!r}")
     lattice = policy.lattice
-    with opened_log(log) as opened:
-        named = {"action": action, "reward": reward, "propensity": propensity}
-        if action is None and "action" in opened.columns:
-            named["action"] = "action"  # so that these are decisions, whatever else is there
-        roles = roles_of(
-            policy.problem,
-            opened.columns,
-            rewards=None,
-            label=None,
-            acquisition=acquisition,
-            order=order,
-            **named,
-        )
-        if roles.is_complete:
-            raise TableError("expected logged decisions: action= and reward= are missing")
-        if roles.propensity is None:
-            raise TableError(CONFOUNDED)
-        courses = opened.courses(lattice, roles)
+    columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
+    courses, roles = _read_courses(policy, log, columns, acquisition)
     decisions, chosen = courses.decisions, roles.acquisition
     is_known = chosen is None and bool((decisions.digits >= 0).all())
     if not is_known:
@@ -164,8 +148,30 @@ def off_policy(
             raise TableError(REFUSED)
         chosen = chosen or "simultaneous"
     walks = walks_of(policy, decisions, None if is_known else chosen)
-    chances = _chances(courses, walks, roles.propensity)
+    chances = _chances(courses, walks, str(roles.propensity))
     return _estimated(policy, decisions, walks, chances, chosen, model, confidence, rng)
+
+
+def _read_courses(
+    policy: Policy, log: Any, columns: dict[str, str | None], acquisition: str | None
+) -> tuple[Courses, Roles]:
+    """What was done in each row, and how probable that was."""
+    with opened_log(log) as opened:
+        if columns["action"] is None and "action" in opened.columns:
+            columns["action"] = "action"  # so that these are decisions, whatever else is there
+        roles = roles_of(
+            policy.problem,
+            opened.columns,
+            rewards=None,
+            label=None,
+            acquisition=acquisition,
+            **columns,
+        )
+        if roles.is_complete:
+            raise TableError("expected logged decisions: action= and reward= are missing")
+        if roles.propensity is None:
+            raise TableError(CONFOUNDED)
+        return opened.courses(policy.lattice, roles), roles
 
 
 class _Chances(NamedTuple):

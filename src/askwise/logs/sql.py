@@ -27,7 +27,7 @@ _TIME_ZONE = r"\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 
 
 def quoted(name: str) -> str:
-    """A column's name."""
+    """A column's name, quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

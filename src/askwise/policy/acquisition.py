@@ -170,11 +170,11 @@ class Simultaneous:
         return []
 
     def weight(self, statistics: Statistics) -> Integers:
-        """N(ψ)."""
+        """N(ψ), the simultaneous cases that agreed with a state."""
         return statistics.visits
 
     def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
-        """The best set."""
+        """The best set of every context."""
         plan = plan_simultaneous(lattice, estimates)
         return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
@@ -188,11 +188,11 @@ class Simultaneous:
         return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
 
     def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
-        """The best set."""
+        """The best set of every context."""
         return best_set(lattice, beliefs)
 
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
-        """The empty set."""
+        """It buys the empty set."""
         return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.parcels)))
 
     def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
@@ -230,7 +230,7 @@ class Simultaneous:
         return Policy(table, frequency=statistics.frequency())
 
     def adopt(self, planner: SimultaneousPlanner, policy: Policy) -> None:
-        """Copy the tables."""
+        """Its tables are copied into the planner's."""
         table = policy.table
         assert isinstance(table, SetTable)
         planner.tables.best[:] = table.sets
@@ -278,7 +278,7 @@ class Sequential:
         return _pairs(case)
 
     def weight(self, statistics: Statistics) -> Integers:
-        """N(ψ, i, ψ')."""
+        """N(ψ, i, ψ'), the steps that led to a state."""
         return statistics.transitions
 
     def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
@@ -344,7 +344,7 @@ class Sequential:
         return Policy(table, frequency=statistics.frequency())
 
     def adopt(self, planner: SequentialPlanner, policy: Policy) -> None:
-        """Copy the tables."""
+        """Its tables are copied into the planner's."""
         table = policy.table
         assert isinstance(table, PathTable)
         rows = len(table.actions)

@@ -178,11 +178,11 @@ class PathExploration(_OfEveryState, _PathArrays):
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
-        from askwise._kernels.learners.explored_runs import run_trying_sequential
+        from askwise._kernels.learners.explored_runs import run_exploring_sequential
 
         out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
         plan = (table.lattice.layout, table.look, table.actions, *self)
-        run_trying_sequential(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
+        run_exploring_sequential(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
         return out
 
     @classmethod
@@ -262,11 +262,11 @@ class SetExploration(_OfEveryState, _SetArrays):
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
         """Decide and count a case for each tag: the states acted in, and the actions."""
-        from askwise._kernels.learners.explored_runs import run_trying_simultaneous
+        from askwise._kernels.learners.explored_runs import run_exploring_simultaneous
 
         out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
         plan = (table.lattice.layout, table.sets, table.actions, *self)
-        run_trying_simultaneous(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
+        run_exploring_simultaneous(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
         return out
 
     @classmethod
@@ -305,16 +305,16 @@ class UniformDraw:
         return partial(uniform_draw_propensities, table.lattice, start, path, looks, action)
 
     def header(self) -> dict[str, Any]:
-        """Nothing."""
+        """There is nothing to know beside the kind."""
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """None."""
+        """It has no arrays."""
         return {}
 
     @classmethod
     def restored(cls, header: Mapping[str, Any], read: ReadArray, table: SetTable) -> UniformDraw:
-        """The same again."""
+        """All such explorations are alike."""
         return cls()
 
 

@@ -1,7 +1,7 @@
 """How likely a case did what it did, given what it saw: the propensities of its steps.
 
-What a case tries is a function of its tag (`_kernels/policy/draws.py`), a
-uniform number of 62 bits of which every uniform draw u(tag, place) is a hash. For one place, u runs
+What a case tries is a function of its tag (`_kernels/policy/draws.py`), a uniform number of 62 bits
+of which every uniform draw u(tag, place) is a hash. For one place, u runs
 evenly through the multiples of 2⁻³¹ as the tag does: so far the probabilities here are exact. Steps
 use different places, whose draws are independent as far as a hash can make them so; a course of
 several steps multiplies them as if they were (`tests/test_propensity.py` compares both with
@@ -13,7 +13,7 @@ the course before it:
 
     P(step | before) = Σ_h P(h, before, step) / Σ_h P(h, before),
 
-h being what the case is up to, which nobody sees.
+h being what the case is up to, which cannot be seen.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.policy.tree_cases import Tree
 
 
-def one_more_look(i: int, chance: float, favourite: int, unknown: int) -> float:
-    """The probability of looking at i where a policy that tries things would act.
+def one_more_look(i: int, probability: float, other: int, unknown: int) -> float:
+    """The probability of looking at i where the policy itself would act.
 
-    It looks with a chance: half of the time at the favourite, if there is one, else at anything.
+    A case looks once more with a probability: half of the time at the other look, if there is one,
+    else at anything.
     """
-    if favourite < 0:
-        return chance / unknown
-    return 0.5 * chance * ((i == favourite) + 1.0 / unknown)
+    if other < 0:
+        return probability / unknown
+    return 0.5 * probability * ((i == other) + 1.0 / unknown)
 
 
 def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
@@ -92,11 +93,13 @@ def decided(path: Path, looks: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted((*(i for i, _ in path), *looks)))
 
 
-def of_set(looks: tuple[int, ...], chance: float, acts: float, action: int) -> tuple[float, ...]:
+def of_set(
+    looks: tuple[int, ...], probability: float, acts: float, action: int
+) -> tuple[float, ...]:
     """The steps of a case that buys at once: the looks, if any, then the action."""
     if action < 0:
-        return (chance,)
-    return (chance, acts) if looks else (chance * acts,)
+        return (probability,)
+    return (probability, acts) if looks else (probability * acts,)
 
 
 def ratio(after: float, before: float) -> float:
@@ -111,18 +114,17 @@ def set_propensities(
     looks: tuple[int, ...],
     action: int,
     usual: int,
-    favourite: int,
-    chance: float,
+    other: int,
+    probability: float,
     acts: float,
 ) -> tuple[float, ...]:
-    """Of a case that buys the usual set, but with a chance the favourite or, as likely, any."""
+    """Of a case that buys the usual set, or with a probability the other or, as likely, any."""
     bought, known = decided(path, looks), lattice.domain(start)
-    is_usual, is_favourite = (
-        remaining(lattice, lattice.members(subset), known) == bought
-        for subset in (usual, favourite)
+    is_usual, is_other = (
+        remaining(lattice, lattice.members(subset), known) == bought for subset in (usual, other)
     )
     anything = sets_that_leave(lattice, bought, known) / lattice.subsets
-    taken = (1.0 - chance) * is_usual + 0.5 * chance * (is_favourite + anything)
+    taken = (1.0 - probability) * is_usual + 0.5 * probability * (is_other + anything)
     return of_set(bought, taken, acts, action)
 
 
@@ -217,6 +219,6 @@ def set_tree_propensities(
         node = int(tree.child[node, 0])  # no value that is bought changes what is bought
     hypotheses = Hypotheses(tree)
     hypotheses.chose(lattice, start, base, bought)
-    chance = hypotheses.total
+    probability = hypotheses.total
     hypotheses.acted(lattice, path[-1][1] if path else start, action)
-    return of_set(bought, chance, ratio(hypotheses.total, chance), action)
+    return of_set(bought, probability, ratio(hypotheses.total, probability), action)

@@ -49,7 +49,7 @@ class Table(Protocol):
 
     @property
     def acquisition(self) -> AcquisitionName:
-        """How it buys."""
+        """How it buys: a set at once, or one after the other."""
 
     def row(self, state: int) -> int:
         """Where in the tables a state is."""
@@ -142,7 +142,7 @@ class SetTable(_ByState):
         """The states after the set was bought, where there is one context."""
 
     def value_from(self, context: int) -> float:
-        """V̂(Î)."""
+        """V̂(Î), what the set of that context was planned to gain."""
         return float(self.values[self.lattice.parcel(int(self.sets[context]), context)])
 
     def looks(self, state: int) -> tuple[int, ...]:

@@ -204,7 +204,7 @@ class TreeExploration(_Tried):
         return {"pairs": len(self.pairs), "explore": self.explore}
 
     def arrays(self) -> dict[str, Array]:
-        """The pairs."""
+        """The pairs that are worth trying."""
         return {"pairs": self.pairs}
 
     @classmethod

@@ -45,14 +45,14 @@ def scale_of(values: Sequence[Edge]) -> Scale:
 
 
 class Numbers:
-    """As they are."""
+    """Numbers, computed with as they are."""
 
     def read(self, values: Sequence[Any]) -> Points:
         """Numbers in the same order."""
         return np.array(values, np.float64)
 
     def edges(self, gaps: Sequence[Gap]) -> list[Edge]:
-        """The shortest decimals."""
+        """The shortest decimals between two neighbours."""
         return [shortest(low, high) for low, high in gaps]
 
 

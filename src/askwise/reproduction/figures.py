@@ -241,7 +241,7 @@ def _regret_limits(summary: Summary) -> tuple[float, float]:
 
 
 def _compact(value: float, place: object = None) -> str:
-    """1000 → 1k."""
+    """A number of cases in few characters: 1000 is 1k."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:g}{letter}"

@@ -33,7 +33,7 @@ class Pair:
 
 
 def render_page(summary: Summary) -> str:
-    """The HTML."""
+    """The page as HTML, which needs no other file."""
     filters = {"number": number, "counted": counted, "listed": listed, "display": display}
     return page("reproduction", filters=filters, **_context(summary))
 

@@ -94,7 +94,7 @@ class Summary:
         return self.oracles[price]
 
     def best(self, plan: AcquisitionName, price: float) -> float:
-        """The oracle's gain."""
+        """The gain of the oracle of that acquisition at a price."""
         oracle = self.oracles[price]
         return oracle.sequential if plan == "sequential" else oracle.simultaneous
 

@@ -59,7 +59,7 @@ class Run:
 
     @cached_property
     def cost(self) -> Floats:
-        """What was spent."""
+        """What was spent on observations in each case."""
         return self.lattice.costs_of(self.state)
 
     @cached_property
@@ -214,7 +214,7 @@ def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
 
 
 def _play(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
-    """One by one."""
+    """Play the cases one by one, and keep their paths and propensities."""
     assert run.paths is not None
     assert run.propensities is not None
     observations = learner.problem.observations

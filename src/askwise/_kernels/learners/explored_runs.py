@@ -1,4 +1,4 @@
-"""Many cases under one policy that now and then tries something else, by the tags of the cases.
+"""Many cases under one policy that explores now and then, by the tags of the cases.
 
 `look_of`, `set_of` and `action_of` say what a case does in a state; `policy/exploration.py` does
 the same for cases that are played one by one.
@@ -35,17 +35,17 @@ def look_of(
     state: int,
     tag: int,
     following: Choices,
-    favourite: Integers,
-    chance: Floats,
+    other: Integers,
+    probability: Floats,
 ) -> int:
     """What to buy in a state, or −1 to act.
 
-    Where the policy would act the case may look once more: half of the time at the favourite, else
+    Where the policy would act the case may look once more: half of the time at the other look, else
     at anything that is not known.
     """
     if following[state] >= 0:
         return following[state]
-    i = tried(uniform(tag, 4 * state + LOOKS), chance[state], favourite[state])
+    i = tried(uniform(tag, 4 * state + LOOKS), probability[state], other[state])
     if i != ANY:
         return i
     return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
@@ -53,10 +53,10 @@ def look_of(
 
 @inner
 def set_of(
-    tag: int, context: int, sets: Integers, subsets: int, favourite: Integers, chance: Floats
+    tag: int, context: int, sets: Integers, subsets: int, other: Integers, probability: Floats
 ) -> int:
-    """What to buy at once: the policy's set, or sometimes the favourite, or any."""
-    subset = tried(uniform(tag, LOOKS), chance[context], favourite[context])
+    """What to buy at once: the policy's set, or sometimes the other set, or any."""
+    subset = tried(uniform(tag, LOOKS), probability[context], other[context])
     if subset == STOP:
         return sets[context]
     if subset == ANY:
@@ -65,22 +65,24 @@ def set_of(
 
 
 @inner
-def action_of(state: int, tag: int, actions: Choices, daring: Choices, dare: Floats) -> int:
-    """What to do in a state: the policy's action, or sometimes the daring one."""
-    if uniform(tag, 4 * state + ACTS) < dare[state]:
-        return daring[state]
+def action_of(
+    state: int, tag: int, actions: Choices, other_action: Choices, action_probability: Floats
+) -> int:
+    """What to do in a state: the policy's action, or sometimes the other one."""
+    if uniform(tag, 4 * state + ACTS) < action_probability[state]:
+        return other_action[state]
     return actions[state]
 
 
 @bare
-def run_trying_sequential(
+def run_exploring_sequential(
     layout: Layout,
     following: Choices,
     actions: Choices,
-    favourite: Integers,
-    chance: Floats,
-    daring: Choices,
-    dare: Floats,
+    other: Integers,
+    probability: Floats,
+    other_action: Choices,
+    action_probability: Floats,
     tags: Integers,
     values: Choices,
     rewards: Floats,
@@ -95,28 +97,28 @@ def run_trying_sequential(
         subset = 0
         if contexts_of(layout) > 1:
             counters.visits[state] += 1
-        i = look_of(layout, subset, state, tags[t], following, favourite, chance)
+        i = look_of(layout, subset, state, tags[t], following, other, probability)
         while i >= 0:
             union, first, stride, slot = child(layout, subset, state, i)
             state = first + values[t, i] * stride
             subset = union
             counters.transitions[state, slot] += 1
-            i = look_of(layout, subset, state, tags[t], following, favourite, chance)
-        action = action_of(state, tags[t], actions, daring, dare)
+            i = look_of(layout, subset, state, tags[t], following, other, probability)
+        action = action_of(state, tags[t], actions, other_action, action_probability)
         count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
 
 
 @bare
-def run_trying_simultaneous(
+def run_exploring_simultaneous(
     layout: Layout,
     sets: Integers,
     actions: Choices,
-    favourite: Integers,
-    chance: Floats,
-    daring: Choices,
-    dare: Floats,
+    other: Integers,
+    probability: Floats,
+    other_action: Choices,
+    action_probability: Floats,
     tags: Integers,
     values: Choices,
     rewards: Floats,
@@ -128,12 +130,12 @@ def run_trying_simultaneous(
     """Decide and count one case for each tag."""
     for t in range(len(tags)):
         context = start_of(layout, values, t)
-        bought = set_of(tags[t], context, sets, len(layout.sizes), favourite, chance)
+        bought = set_of(tags[t], context, sets, len(layout.sizes), other, probability)
         state = layout.parcels[bought * len(sets) + context]
         for j in range(layout.sizes[bought]):
             state += values[t, layout.members[bought, j]] * layout.strides[bought, j]
         count_set(layout, counters, bought, state)
-        action = action_of(state, tags[t], actions, daring, dare)
+        action = action_of(state, tags[t], actions, other_action, action_probability)
         count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action

@@ -28,11 +28,10 @@ def uniform(tag: int, place: int) -> float:
     return h / 2147483648.0
 
 
-def tried(u: float, chance: float, favourite: int) -> int:
-    """In place of what the policy would do: half of the time the favourite if there is one, else
-    anything; or nothing of that."""
-    if u >= chance:
+def tried(u: float, probability: float, other: int) -> int:
+    """What a case tries: half of the time the other choice, if there is one, else any; or STOP."""
+    if u >= probability:
         return STOP
-    if 2.0 * u < chance and favourite >= 0:
-        return favourite
+    if 2.0 * u < probability and other >= 0:
+        return other
     return ANY

@@ -34,7 +34,7 @@ class Figures:
         return cls(decimals, min(max(decimals, finest), decimals + 3), NOISE * reward_value)
 
     def amount(self, spent: float) -> str:
-        """What was spent."""
+        """An amount that was spent, with the decimals that matter."""
         return shown(spent, decimals=self.spend, least=self.least)
 
     def gained(self, reason: Reason) -> str:
@@ -45,7 +45,7 @@ class Figures:
         return with_error(reason.gain, error, decimals=self.gain, least=self.least)
 
     def plain_gain(self, gain: float | None) -> str:
-        """A gain alone."""
+        """A gain alone, without how sure it is."""
         return "?" if gain is None else shown(gain, decimals=self.gain, least=self.least)
 
     def stopped(self, reason: Reason) -> str:

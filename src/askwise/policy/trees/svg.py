@@ -54,7 +54,7 @@ class Box:
 
     @property
     def height(self) -> float:
-        """Of the box."""
+        """The height of the box, by its lines."""
         return LINE * (len(self.title) + len(self.why)) + PADDING
 
     @property
@@ -65,7 +65,7 @@ class Box:
 
 
 def svg(root: Node, figures: Figures) -> str:
-    """The whole picture."""
+    """The whole picture as one SVG element."""
     box = _box(root, "", figures)
     height = _place(box, 0.0)
     columns = _columns(box)

@@ -46,7 +46,7 @@ class Tree:
         return words in str(self)
 
     def svg(self) -> str:
-        """As a picture."""
+        """The tree as a picture, one SVG element."""
         from askwise.policy.trees.svg import svg
 
         return svg(self.root, self.figures)

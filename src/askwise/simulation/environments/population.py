@@ -22,11 +22,11 @@ class Population:
 
     @property
     def problem(self) -> Problem:
-        """The model's problem."""
+        """The problem that the model is of."""
         return self.model.problem
 
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
-        """Independent cases."""
+        """Cases drawn independently from the model."""
         values = self.model.sample(rng, cases)
         mean = self.model.reward[tuple(values.T)]
         luck = rng.random(cases)

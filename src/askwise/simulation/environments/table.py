@@ -76,7 +76,7 @@ class Table:
         return f"<Table of {len(self):,} cases>"
 
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
-        """Random rows."""
+        """Rows of the table, drawn with replacement."""
         rows = rng.integers(len(self), size=cases)
         return Draws(self._values[rows], self._rewards[rows])
 

@@ -61,7 +61,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """Everything that a reproduction of the paper's experiment found."""
 
     info: RunInfo
     oracles: list[Oracle]

@@ -1,0 +1,60 @@
+"""A random generator as JSON has it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from askwise.errors import FileError
+
+BIT_GENERATORS = {
+    kind.__name__: kind
+    for kind in (
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.MT19937,
+        np.random.Philox,
+        np.random.SFC64,
+    )
+}
+
+
+def plain(rng: np.random.Generator) -> dict[str, Any]:
+    """The state of a generator for JSON; whole numbers of 128 bits go as text."""
+    return _plain(rng.bit_generator.state)
+
+
+def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _plain(value)
+        if isinstance(value, Mapping)
+        else value.tolist()
+        if isinstance(value, np.ndarray)
+        else str(value)
+        if isinstance(value, int)
+        else value
+        for key, value in state.items()
+    }
+
+
+def revived(plain: dict[str, Any]) -> np.random.Generator:
+    """The generator whose `plain` state this is."""
+    name = plain.get("bit_generator")
+    if name not in BIT_GENERATORS:
+        raise FileError(f"unknown random generator {name!r}")
+
+    def numbers(state: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: numbers(value)
+            if isinstance(value, dict)
+            else int(value)
+            if isinstance(value, str) and key != "bit_generator"
+            else value
+            for key, value in state.items()
+        }
+
+    generator: Any = BIT_GENERATORS[name]()
+    generator.state = numbers(plain)
+    return np.random.Generator(generator)
