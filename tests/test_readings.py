@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.dashboard import explanations as reasons
-from askwise.service.dashboard.demo import AWAITED, PROJECT, Patients
-from askwise.service.dashboard.explanations import Reasons
-from askwise.service.dashboard.reward_blocks import block_of, cases_of
+from askwise.service.dashboard.explanations import Explanations
 from askwise.service.dashboard.summaries import awaited, summary
-from askwise.service.decisions.deciding import Desk
-from askwise.service.decisions.stored_cases import restored
+from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.replay import verify
+from askwise.service.decisions.stored_cases import decode_case
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.settings import Settings
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.ledger.case_blocks import block_of, cases_of
+from askwise.service.operations.demo import AWAITED, PROJECT, SimulatedPatients
+from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.settings import Settings
 from serving import PROBLEM, ask, create, decoded
 
 
@@ -45,8 +45,8 @@ def test_the_first_blocks_are_narrow():
     assert [len(cases_of(b)) for b in (0, 63, 64, 95, 96)] == [16, 16, 32, 32, 64]
 
 
-def desk_of(ledger, project):
-    return Desk(project, partial(Versions(ledger).version, project.id))
+def decider_of(ledger, project):
+    return CaseDecider(project, partial(PolicyCache(ledger).version, project.id))
 
 
 def play(writer, rng, cases):
@@ -77,11 +77,11 @@ def play(writer, rng, cases):
 
 def test_blocks_and_awaited_cases_equal_a_book_kept_by_hand(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     book = play(writer, np.random.default_rng(3), 60)
     project = ledger.project("clinic")
-    found = summary(ledger, desk_of(ledger, project))
+    found = summary(ledger, decider_of(ledger, project))
     assert [b.first for b in found.blocks] == [1, 17, 33, 49]
     for block in found.blocks:
         rows = [book[n] for n in range(block.first, min(block.last, 60) + 1)]
@@ -95,16 +95,16 @@ def test_blocks_and_awaited_cases_equal_a_book_kept_by_hand(tmp_path):
     assert waiting
     assert [case.id for case in awaited(ledger, project.id, 500)] == waiting
     assert [case.id for case in awaited(ledger, project.id, 2)] == waiting[:2]
-    assert all(restored(c).reward is None for c in awaited(ledger, project.id, 500))
+    assert all(decode_case(c).reward is None for c in awaited(ledger, project.id, 500))
     ledger.close()
 
 
 @pytest.fixture
 def planned(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    versions = Versions(ledger)
-    create(Writer(ledger, versions))
-    yield versions.version(ledger.project("clinic").id, 1)
+    policy_cache = PolicyCache(ledger)
+    create(Writer(ledger, policy_cache))
+    yield policy_cache.version(ledger.project("clinic").id, 1)
     ledger.close()
 
 
@@ -119,7 +119,7 @@ def test_reasons_are_worked_out_once_however_many_ask(planned, monkeypatch):
     monkeypatch.setattr(reasons, "worth", slow)
 
     async def many():
-        found = Reasons()
+        found = Explanations()
         asked = [asyncio.create_task(found.worth(1, planned)) for _ in range(5)]
         await asyncio.sleep(0.05)
         asked[0].cancel()  # whoever leaves does not take the answer from the others
@@ -145,7 +145,7 @@ def test_reasons_that_failed_are_tried_again(planned, monkeypatch):
     monkeypatch.setattr(reasons, "policy_tree", failing)
 
     async def twice():
-        found = Reasons()
+        found = Explanations()
         with pytest.raises(ZeroDivisionError):
             await found.tree(1, planned)
         answer = await found.tree(1, planned)
@@ -166,7 +166,7 @@ def test_reasons_before_the_first_case(planned):
 
 def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp_path):
     db = str(tmp_path / "ledger.db")
-    patients = Patients(Settings(db=db))
+    patients = SimulatedPatients(Settings(db=db))
     thread = threading.Thread(target=patients.run)
     thread.start()
     ledger = open_ledger(db)
@@ -180,7 +180,7 @@ def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp
         time.sleep(0.05)
     patients.stop()
     thread.join(60)
-    found = summary(ledger, desk_of(ledger, ledger.project(PROJECT)))
+    found = summary(ledger, decider_of(ledger, ledger.project(PROJECT)))
     assert found.cases >= AWAITED
     assert found.statuses["rewarded"] == found.cases
     assert awaits() == 0

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from askwise.service.http.messages import Flaw, ProblemDetails
+from askwise.service.api.messages import Flaw, ProblemDetails
 
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
