@@ -66,7 +66,7 @@ PLANS_WITHOUT_PAUSE = """
 import sys
 from askwise.service.replanning import replanner
 from askwise.service.ledger import open_ledger
-replanner.AT_LATEST, replanner.LOOKS_EVERY = 0, 0.01
+replanner.LATEST, replanner.CHECKED_EVERY = 0, 0.01
 planner = replanner.Replanner(open_ledger(sys.argv[1]))
 planner._holder = "benchmark"
 planner.run()
