@@ -30,7 +30,7 @@ class JsonHandler(logging.Handler):
     """Writes what the library logs as the same lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
+        """Write one line for what was logged."""
         log(record.levelname.lower(), record.getMessage())
 
 

@@ -29,7 +29,7 @@ class Metrics:
         self._seconds = 0.0
 
     def count_answer(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered, and how long that took."""
         self._requests[route, status] += 1
         self._buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds += seconds

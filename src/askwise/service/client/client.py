@@ -91,11 +91,11 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the connections."""
         self.close()
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections to the service."""
         self._http.close()
 
     def create_project(
@@ -148,7 +148,7 @@ class Client:
         return self.call(calls.REWARD, project=project, case=case, body=body)
 
     def cancel(self, project: str, case: int) -> CaseAnswer:
-        """The case is abandoned."""
+        """Abandon a case; what it spent stays spent."""
         return self.call(calls.CANCEL, project=project, case=case)
 
     def case(self, project: str, case: int) -> CaseStory:
@@ -242,11 +242,11 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close."""
+        """Close the connections."""
         await self.close()
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections to the service."""
         await self._http.aclose()
 
     async def create_project(
@@ -299,7 +299,7 @@ class AsyncClient:
         return await self.call(calls.REWARD, project=project, case=case, body=body)
 
     async def cancel(self, project: str, case: int) -> CaseAnswer:
-        """The case is abandoned."""
+        """Abandon a case; what it spent stays spent."""
         return await self.call(calls.CANCEL, project=project, case=case)
 
     async def case(self, project: str, case: int) -> CaseStory:

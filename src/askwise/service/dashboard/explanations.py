@@ -38,7 +38,7 @@ class Explanations:
         self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
 
     def close(self) -> None:
-        """Work out no more."""
+        """Begin to work out nothing more."""
         self._thread.shutdown(cancel_futures=True)
 
     async def tree(self, project: int, planned: PolicyVersion) -> PolicyAnswer:

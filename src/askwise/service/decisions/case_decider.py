@@ -150,7 +150,7 @@ class CaseDecider:
         return self._answer(served)
 
     def cancel(self, served: ServedCase, at: int) -> Step:
-        """Abandon the case."""
+        """Abandon the case: there will be no action, or no reward."""
         case = served.case
         if served.status not in (Status.OBSERVING, Status.ACTED):
             raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")

@@ -106,7 +106,7 @@ class _ProjectRequests:
         """Those of them that are to be written."""
 
     def add(self, place: int, job: Operation) -> None:
-        """Add a request."""
+        """Add a request, with its place in the group."""
         self._jobs.append((place, job))
 
     def load_cases(self, ledger: Ledger) -> None:

@@ -51,7 +51,7 @@ class CounterChanges:
         self.reset()
 
     def reset(self) -> None:
-        """Count from 0."""
+        """Forget what was counted, and count from 0."""
         learner = self.learner
         is_sparse = learner.lattice.size > DENSE_UP_TO
         learner.count_anew(Statistics(learner.lattice, sparse=is_sparse), 0)

@@ -51,7 +51,7 @@ class Writer:
         """When the ledger was written last, and when that failed last; by the monotonic clock."""
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread that writes."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -63,7 +63,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """How many requests are in the queue."""
         return self._size
 
     def submit(self, jobs: Sequence[Job], deliver: Deliver) -> None:

@@ -32,7 +32,7 @@ from askwise.service.logging import log, log_failure
 
 
 class App:
-    """Answers requests."""
+    """Answers the requests of one process."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

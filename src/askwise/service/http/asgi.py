@@ -77,7 +77,7 @@ class _Body:
         self.held = 0
 
     async def read(self) -> bytes:
-        """All of it."""
+        """The whole body, once it has arrived."""
         if not self.is_expected:
             return b""
         first = await self._part()
@@ -134,7 +134,7 @@ def request_of(scope: Message, body: _Body, most_body: int) -> Request:
 async def write(
     response: Response, send: Send, receive: Receive, *, is_head: bool, closes: bool
 ) -> None:
-    """Send an answer."""
+    """Send a response as messages of ASGI."""
     headers = [(b"content-type", response.content_type.encode("ascii")), *ALWAYS]
     headers += [(name.encode(), value.encode("latin-1")) for name, value in response.headers]
     if closes:

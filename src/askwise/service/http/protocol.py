@@ -58,7 +58,7 @@ LEAST_TAKEN = 16 * 1024
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection of a client."""
 
     transport: Any  # a LingeringTransport, which is all that uvicorn uses of one
 
@@ -83,7 +83,7 @@ class Protocol(HttpToolsProtocol):
     # --- called by the event loop -----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
+        """Begin with a new connection, unless there are too many."""
         super().connection_made(LingeringTransport(transport))  # type: ignore[arg-type]
         if len(self.connections) > self._settings.most_connections:
             self._ignores_input = True
@@ -165,7 +165,7 @@ class Protocol(HttpToolsProtocol):
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """The head is complete."""
+        """Check the head of a request, which is complete now."""
         self._made_progress, self._is_head = True, False
         self._size = self._fields = 0
         version = self.parser.get_http_version()
@@ -190,7 +190,7 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is complete."""
+        """Note that a request is complete."""
         self._made_progress, self._is_begun = True, False
         super().on_message_complete()
 
@@ -226,7 +226,7 @@ class Protocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """An answer was given."""
+        """Note that an answer was given."""
         self._since = self.loop.time()
         super().on_response_complete()
 

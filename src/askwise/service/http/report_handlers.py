@@ -61,7 +61,7 @@ class ReportHandlers:
         return encoded(case_story(backend.decider(project), found))
 
     async def cases(self, request: Request, target: Target) -> Response:
-        """The newest cases."""
+        """The newest cases, or those before a number."""
         given = query_numbers(request, LIST_CASES)
         before, limit = given.get("before", LARGEST), given.get("limit", DEFAULT_LIMIT)
         return await self._readers.run(self._cases, target, before, limit)

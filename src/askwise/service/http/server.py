@@ -31,7 +31,7 @@ class Server(uvicorn.Server):
         return contextlib.nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take connections."""
+        """Begin to take connections, and to enforce their time limits."""
         await super().startup(sockets)
         self._time_limits = asyncio.create_task(self._enforce_time_limits())
         self._tell_started()

@@ -26,7 +26,7 @@ class ReaderThreads:
         return await self._loop.run_in_executor(self._threads, call, *arguments)
 
     def close(self) -> None:
-        """Begin no more calls."""
+        """Begin no more calls, and let those end that run."""
         self._threads.shutdown(cancel_futures=True)
 
 

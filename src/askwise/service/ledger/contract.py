@@ -142,7 +142,7 @@ class Ledger(Protocol):
         """The project of that name."""
 
     def case(self, project: int, id: int) -> StoredCase | None:
-        """One case."""
+        """One case, if it exists."""
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
         """Those of the cases that exist, by number."""
@@ -163,7 +163,7 @@ class Ledger(Protocol):
         """All counters of a project that exists, and the event up to which they count."""
 
     def policy(self, project: int, version: int) -> StoredPolicy | None:
-        """One policy."""
+        """One policy, if it exists."""
 
     def policies(self, project: int) -> Iterator[StoredPolicy]:
         """All policies of a project, in order; each is read when it is asked for."""

@@ -144,9 +144,9 @@ class PostgresLedger(SqlLedger):
     def read_session(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""
         with self._translated_errors(), ExitStack() as stack:
-            held: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
-            connection = self._in_transaction(stack, held, self._new_reader)
-            if connection is not held:
+            opened: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
+            connection = self._in_transaction(stack, opened, self._new_reader)
+            if connection is not opened:
                 self._local.connection = connection
                 with self._readers_lock:
                     self._readers = [c for c in self._readers if not c.closed]
@@ -172,20 +172,20 @@ class PostgresLedger(SqlLedger):
     def _in_transaction(
         self,
         stack: ExitStack,
-        held: psycopg.Connection[Row] | None,
+        opened: psycopg.Connection[Row] | None,
         connect: Callable[[], psycopg.Connection[Row]],
     ) -> psycopg.Connection[Row]:
-        """The connection that is held, in a transaction; a new one, if the server let go of it.
+        """The connection that is open, in a transaction; a new one, if the server has closed it.
 
         To begin is to ask the server. Where the answer is that the connection is lost, the server
         was restarted since: nothing was asked of it yet, so it can be asked on a new one.
         """
-        if held is not None and not held.closed:
+        if opened is not None and not opened.closed:
             try:
-                stack.enter_context(held.transaction())
-                return held
+                stack.enter_context(opened.transaction())
+                return opened
             except psycopg.OperationalError:
-                if not held.closed:
+                if not opened.closed:
                     raise
         connection = connect()
         try:
@@ -206,7 +206,7 @@ class PostgresLedger(SqlLedger):
         """Do nothing: the server shortens its log itself."""
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to the server."""
         with self._lock:
             for connection in (*self._readers, *filter(None, [self._writer])):
                 with suppress(psycopg.Error):

@@ -62,7 +62,7 @@ class Session(Protocol):
 
 
 class SqlTransaction:
-    """`contract.Transaction` in a session."""
+    """`contract.Transaction` in SQL, in one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -128,7 +128,7 @@ class SqlTransaction:
         self._session.insert("policies", [(project, *policy)])
 
     def add_token(self, token: StoredToken) -> None:
-        """Write a token."""
+        """Write a token, which must be a new one."""
         self._session.insert("tokens", [token])
 
     def publish(self, project: int, policy: StoredPolicy) -> bool:
@@ -294,7 +294,7 @@ class SqlLedger(ABC):
         return [StoredToken(*row) for row in self._all(sql)]
 
     def add_token(self, token: StoredToken) -> None:
-        """Write a token."""
+        """Write a token, which must be a new one."""
         with self.transaction() as transaction:
             transaction.add_token(token)
 

@@ -219,7 +219,7 @@ class _Import:
         self._replay = Replay(project, self._find_version)
 
     def take_policy(self, line: _Policy) -> None:
-        """One of its policies; with the first one the project begins."""
+        """Take in one of its policies; with the first one the project is created."""
         policy = StoredPolicy(
             version=line.version, watermark=line.watermark, fence=0, at=line.at, blob=line.blob
         )
@@ -238,7 +238,7 @@ class _Import:
         self._blobs[line.version] = line.blob
 
     def take_event(self, line: _Event) -> None:
-        """The next event."""
+        """Take in the next event of the file."""
         if not self._blobs:
             raise LedgerError("the file has events before policies")
         if line.key in self._keys:

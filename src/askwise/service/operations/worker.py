@@ -94,7 +94,8 @@ def listen(settings: Settings) -> socket.socket:
     """A socket on which connections wait from now on, until they are taken.
 
     Several workers have one each, and the kernel spreads connections over them. All are opened by
-    the first process and stay open there, so that a worker that is started again refuses nobody.
+    the first process and stay open there, so that no connection is refused while a worker is
+    started again.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)

@@ -71,7 +71,7 @@ class Replanner:
             self._ledger.release_lease(self._holder)
 
     def stop(self) -> None:
-        """End after the plan at hand."""
+        """Let `run` end after the plan that is being made."""
         self._stop.set()
 
     def step(self) -> int:
