@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 
 import askwise as aw
 from askwise.errors import LedgerError
+from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
-from askwise.service.ledger.contract import (
+from askwise.service.ledger.rows import (
     Event,
     Head,
     Increment,
-    Plan,
     Project,
     StoredCase,
+    StoredPolicy,
     StoredToken,
 )
 from askwise.service.operations.export import export_project, import_project
-from askwise.service.replanning.counters import fill
+from askwise.service.replanning.counter_rows import fill_counters
+from askwise.service.replanning.policy_versions import PolicyCache, from_blob, learner_of, next_plan
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions, from_blob, learner_of, next_plan
 from inside import bought, now_of, strategy_of
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
@@ -42,14 +42,14 @@ from serving import (  # noqa: F401 (fixtures)
     postgres_fixture,
 )
 
-PLAN = Plan(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
+PLAN = StoredPolicy(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
 
 
 def new_project(ledger, name="clinic"):
     row = Project(0, name, b"{}", "learner", b"{}", 7, 1, 0, 0, 1, 0, 5, "")
-    with ledger.writing() as writing:
-        writing.lock([0])
-        return writing.create(row, PLAN)
+    with ledger.transaction() as transaction:
+        transaction.lock([0])
+        return transaction.create(row, PLAN)
 
 
 def event(seq, key="", case=1):
@@ -57,9 +57,9 @@ def event(seq, key="", case=1):
 
 
 def append(ledger, project, seq, key="", amount=1):
-    with ledger.writing() as writing:
-        head = writing.lock([project])[project]
-        writing.append(
+    with ledger.transaction() as transaction:
+        head = transaction.lock([project])[project]
+        transaction.append(
             project,
             Head(seq, head.opened + 1, head.version),
             [event(seq, key)],
@@ -85,16 +85,16 @@ def test_what_is_appended_is_read_back(ledger):
         Increment("visits", 3, 0, 3 * 10**12),
         *(Increment("visits", 3, seq, 1) for seq in (1, 2, 3)),
     ]
-    assert ledger.amounts(project, "visits")[3, 0] == 3 * 10**12
+    assert ledger.counter_values(project, "visits")[3, 0] == 3 * 10**12
     row = ledger.project("clinic")
     assert (row.id, row.seq, row.opened, row.version) == (project, 3, 3, 1)
     assert [p.name for p in ledger.projects()] == ["clinic"]
     assert ledger.case(project, 9) is None
     assert ledger.project("other") is None
-    with ledger.writing() as writing:
-        assert writing.lock([project, 99]) == {project: Head(3, 3, 1)}
-        assert writing.answered(project, ["key 2", "none"]) == {"key 2": event(2)}
-        assert set(writing.cases(project, [1, 3, 8])) == {1, 3}
+    with ledger.transaction() as transaction:
+        assert transaction.lock([project, 99]) == {project: Head(3, 3, 1)}
+        assert transaction.events_with_keys(project, ["key 2", "none"]) == {"key 2": event(2)}
+        assert set(transaction.cases(project, [1, 3, 8])) == {1, 3}
 
 
 def test_a_key_is_taken_for_ever_and_a_failed_transaction_leaves_nothing(ledger):
@@ -103,15 +103,15 @@ def test_a_key_is_taken_for_ever_and_a_failed_transaction_leaves_nothing(ledger)
     before = ledger.snapshot(project)
     with pytest.raises(LedgerError):
         append(ledger, project, 2, "mine")
-    with pytest.raises(ZeroDivisionError), ledger.writing() as writing:
-        _append_and_fail(writing, project)
+    with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:
+        _append_and_fail(transaction, project)
     assert ledger.snapshot(project) == before
     append(ledger, other, 1, "mine")  # a key is taken within its project
     append(ledger, project, 2, "another")
 
 
-def _append_and_fail(writing, project):
-    writing.append(project, Head(2, 2, 1), [event(2)], [], [Increment("visits", 3, 0, 1)])
+def _append_and_fail(transaction, project):
+    transaction.append(project, Head(2, 2, 1), [event(2)], [], [Increment("visits", 3, 0, 1)])
     raise ZeroDivisionError
 
 
@@ -125,7 +125,7 @@ def test_names_are_taken_once(ledger):
 def test_events_are_never_changed(ledger, statement):
     project = new_project(ledger)
     append(ledger, project, 1)
-    with pytest.raises(LedgerError, match="never"), ledger.changing() as session:
+    with pytest.raises(LedgerError, match="never"), ledger.write_session() as session:
         session.all(statement)
     assert ledger.events(project, 0, 5) == [event(1)]
 
@@ -140,19 +140,19 @@ def test_a_plan_is_published_by_the_newest_lease_and_after_its_version_only(ledg
     assert ledger.take_lease("b").fence == 2
 
     def publish(version, fence):
-        with ledger.writing() as writing:
-            return writing.publish(project, Plan(version, 0, fence, 6, b"p"))
+        with ledger.transaction() as transaction:
+            return transaction.publish(project, StoredPolicy(version, 0, fence, 6, b"p"))
 
     assert not publish(2, fence=1)  # it has been taken over
     assert not publish(3, fence=2)  # what comes before is not there
-    ledger.plan_failed(project, "why")
+    ledger.record_plan_failure(project, "why")
     assert ledger.project("clinic").failure == "why"
     assert publish(2, fence=2)
     assert not publish(2, fence=2)
     assert ledger.project("clinic")[9:] == (2, 0, 6, "")
-    assert ledger.plan(project, 1) == PLAN
-    assert [plan.version for plan in ledger.plans(project)] == [1, 2]
-    assert ledger.plan(project, 3) is None
+    assert ledger.policy(project, 1) == PLAN
+    assert [plan.version for plan in ledger.policies(project)] == [1, 2]
+    assert ledger.policy(project, 3) is None
 
 
 def test_tokens_are_kept_until_they_are_revoked(ledger):
@@ -170,7 +170,7 @@ def test_a_schema_of_the_future_is_refused(database):
         with psycopg.connect(database) as connection:
             connection.execute("UPDATE askwise_schema SET version = 99")
     else:
-        with ledger.changing() as session:
+        with ledger.write_session() as session:
             session.all("PRAGMA user_version = 99")
     ledger.close()
     with pytest.raises(LedgerError, match="newer askwise"):
@@ -180,7 +180,7 @@ def test_a_schema_of_the_future_is_refused(database):
 FORKS = """
     import os, sys
     from askwise.service.ledger import open_ledger
-    from askwise.service.ledger.contract import Event, Head, Increment, Plan, Project
+    from askwise.service.ledger.rows import Event, Head, Increment, StoredPolicy, Project
     where, processes, groups = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     start, go = os.pipe()
     children = []
@@ -193,12 +193,12 @@ FORKS = """
         os.read(start, 1)  # all begin together
         ledger = open_ledger(where)
         for n in range(groups):
-            with ledger.writing() as writing:
-                head = writing.lock([1])[1]
+            with ledger.transaction() as transaction:
+                head = transaction.lock([1])[1]
                 seq = head.seq + 1
                 event = Event(seq, f"{k} {n}", "open", seq, b"{}", 201, b"{}", 1)
                 more = [Increment("visits", n % 3, 0, 1), Increment("visits", 7, k, 1)]
-                writing.append(1, Head(seq, seq, 1), [event], [], more)
+                transaction.append(1, Head(seq, seq, 1), [event], [], more)
         ledger.close()
         os._exit(0)
     os.close(go)
@@ -232,7 +232,7 @@ def test_processes_that_write_at_once_lose_nothing(database):
     events = ledger.events(1, 0, 1000)
     assert [e.seq for e in events] == list(range(1, 61))
     assert {e.key for e in events} == {f"{k} {n}" for k in range(4) for n in range(15)}
-    assert ledger.amounts(1, "visits") == {
+    assert ledger.counter_values(1, "visits") == {
         **dict.fromkeys([(0, 0), (1, 0), (2, 0)], 20),
         **{(7, k): 15 for k in range(4)},
     }
@@ -254,7 +254,7 @@ def values_for(lattice, wanted, rng):
     return {name: outcomes[name][rng.integers(len(outcomes[name]))] for name in wanted}
 
 
-def play(writer, versions, learner, rng, cases):
+def play(writer, policy_cache, learner, rng, cases):
     """Whole cases through the ledger; the same ones recorded by the library alone."""
     alone = aw.Statistics(learner.statistics.lattice)
     at_once = strategy_of(learner).acquisition.name == "simultaneous"
@@ -275,10 +275,10 @@ def play(writer, versions, learner, rng, cases):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_path, monkeypatch):
     if rows == "sparse":
-        monkeypatch.setattr("askwise.service.replanning.counters.SMALL", 0)
+        monkeypatch.setattr("askwise.service.decisions.counter_changes.DENSE_UP_TO", 0)
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    versions = Versions(ledger)
-    writer = Writer(ledger, versions)
+    policy_cache = PolicyCache(ledger)
+    writer = Writer(ledger, policy_cache)
     create(writer, learner=name, **LEARNERS[name])
     project = ledger.project("clinic")
     replanner = Replanner(ledger)
@@ -286,15 +286,15 @@ def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_pa
     learner = learner_of(project)
     alone = aw.Statistics(learner.statistics.lattice)
     for _ in range(3):
-        alone += play(writer, versions, learner, rng, cases=8)
+        alone += play(writer, policy_cache, learner, rng, cases=8)
         assert replanner.step() == 1
-        versions.prepare(project.id, ledger.project("clinic").version)
+        policy_cache.prepare(project.id, ledger.project("clinic").version)
     counted = ledger.snapshot(project.id).counters
-    fill(learner, counted)
+    fill_counters(learner, counted)
     assert learner.statistics == alone
     assert learner.statistics.cases == 24
     # each version was planned with what was known then
-    last = versions.version(project.id, 4).learner
+    last = policy_cache.version(project.id, 4).learner
     assert last.statistics == alone
     assert verify(ledger, "clinic").differences == []
     ledger.close()
@@ -316,7 +316,7 @@ steps = st.lists(
 @settings(max_examples=25)
 def test_what_events_say_is_what_the_ledger_counts(tmp_path_factory, options, steps):
     ledger = open_ledger(str(tmp_path_factory.mktemp("ledger") / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer, **options)
     asked, opened, given_answers = [], 0, 0
     for kind, which, value in steps:
@@ -352,11 +352,11 @@ def test_what_events_say_is_what_the_ledger_counts(tmp_path_factory, options, st
 
 def test_verify_shows_what_differs(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
     assert verify(ledger, "clinic").differences == []
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.all("UPDATE counters SET amount = amount + 1 WHERE kind = 'status'")
         session.all("UPDATE cases SET status = 4")
     found = verify(ledger, "clinic").differences
@@ -369,10 +369,10 @@ def test_verify_shows_what_differs(tmp_path):
 
 def test_a_project_moves_between_databases(tmp_path, database):
     here, there = open_ledger(str(tmp_path / "here.db")), open_ledger(database)
-    versions = Versions(here)
-    writer = Writer(here, versions)
+    policy_cache = PolicyCache(here)
+    writer = Writer(here, policy_cache)
     create(writer)
-    play(writer, versions, learner_of(here.project("clinic")), np.random.default_rng(0), 10)
+    play(writer, policy_cache, learner_of(here.project("clinic")), np.random.default_rng(0), 10)
     Replanner(here).step()
     lines = list(export_project(here, "clinic"))
     with pytest.raises(LedgerError, match="cut off"):
@@ -390,7 +390,7 @@ def test_a_project_moves_between_databases(tmp_path, database):
     with pytest.raises(LedgerError, match="already"):
         import_project(there, lines)
     # and it goes on there
-    onward = Writer(there, Versions(there))
+    onward = Writer(there, PolicyCache(there))
     assert decoded(ask(onward, Opening()))["case"] == 11
     here.close()
     there.close()
@@ -398,7 +398,7 @@ def test_a_project_moves_between_databases(tmp_path, database):
 
 def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
 
@@ -427,27 +427,27 @@ def test_any_number_of_rows_is_written(ledger, rows):
     events = [event(k + 1, case=k + 1) for k in range(rows)]
     cases = [StoredCase(k + 1, 1, b"\x00\xff\\\t\n%d" % k) for k in range(rows)]
     more = [Increment("visits", k, 0, 2) for k in range(rows)]
-    with ledger.writing() as writing:
-        writing.lock([project])
-        writing.append(project, Head(rows, rows, 1), events, cases, more)
-        writing.append(project, Head(rows, rows, 1), [], cases[::2], more[::3])
+    with ledger.transaction() as transaction:
+        transaction.lock([project])
+        transaction.append(project, Head(rows, rows, 1), events, cases, more)
+        transaction.append(project, Head(rows, rows, 1), [], cases[::2], more[::3])
     assert ledger.events(project, 0, 1000) == events
     found = ledger.cases(project, list(range(1, rows + 9)))
     assert found == {case.id: case for case in cases}
     amounts = {(k, 0): 2 + 2 * (k % 3 == 0) for k in range(rows)}
-    assert ledger.amounts(project, "visits") == amounts
+    assert ledger.counter_values(project, "visits") == amounts
 
 
 def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeypatch):
     where = tmp_path / "ledger.db"
-    monkeypatch.setattr("askwise.service.ledger.sqlite.LONG", 20)
+    monkeypatch.setattr("askwise.service.ledger.sqlite.LONG_LOG", 20)
     ledger = open_ledger(str(where))
     project = new_project(ledger)
     log = where.with_name("ledger.db-wal")
     for seq in range(1, 400):
         append(ledger, project, seq)
         if seq % 10 == 0:
-            ledger.tend()
+            ledger.checkpoint()
     assert log.stat().st_size < 150 * 4200  # begun anew again and again
     assert [e.seq for e in ledger.events(project, 0, 1000)] == list(range(1, 400))
     ledger.close()
@@ -455,7 +455,7 @@ def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeyp
 
 def test_whoever_commits_copies_a_log_that_nobody_tends(tmp_path, monkeypatch):
     where = tmp_path / "ledger.db"
-    monkeypatch.setattr("askwise.service.ledger.sqlite.TOO_LONG", 50)
+    monkeypatch.setattr("askwise.service.ledger.sqlite.LONGEST_LOG", 50)
     ledger = open_ledger(str(where))
     project = new_project(ledger)
     for seq in range(1, 200):
@@ -469,7 +469,7 @@ def test_a_replanner_that_may_not_stand_back_plans_all_the_same(tmp_path, monkey
         raise PermissionError(1, "Operation not permitted")
 
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
     monkeypatch.setattr("os.sched_setscheduler", forbidden)
@@ -480,16 +480,16 @@ def test_a_replanner_that_may_not_stand_back_plans_all_the_same(tmp_path, monkey
 
 def test_a_replanner_that_keeps_its_learner_plans_as_one_that_begins_anew(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    versions = Versions(ledger)
-    writer, replanner = Writer(ledger, versions), Replanner(ledger)
+    policy_cache = PolicyCache(ledger)
+    writer, replanner = Writer(ledger, policy_cache), Replanner(ledger)
     create(writer)
     learner, rng = learner_of(ledger.project("clinic")), np.random.default_rng(1)
     for version in range(1, 5):
-        play(writer, versions, learner, rng, 5)
-        anew, first = (from_blob(ledger.plan(1, v).blob) for v in (version, 1))
+        play(writer, policy_cache, learner, rng, 5)
+        anew, first = (from_blob(ledger.policy(1, v).blob) for v in (version, 1))
         next_plan(anew, ledger.snapshot(1), first)
         assert replanner.step() == 1
-        kept = from_blob(ledger.plan(1, version + 1).blob)
+        kept = from_blob(ledger.policy(1, version + 1).blob)
         assert kept.statistics == anew.statistics
         states = [now_of(x).rng.bit_generator.state for x in (kept, anew)]
         assert states[0] == states[1]

@@ -10,12 +10,12 @@ import time
 import psycopg
 import pytest
 
+from askwise.service.api.messages import Observing, Opening
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Observing, Opening
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.schema import NEWEST
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -41,7 +41,7 @@ print("done", flush=True)
 
 def fill(database, cases):
     ledger = open_ledger(database)
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     for _ in range(cases):
         case = decoded(ask(writer, Opening()))

@@ -1,4 +1,4 @@
-"""All that follows from events, worked out from nothing but the events and the policies.
+"""Cases, answers and counters worked out again from nothing but the events and the policies.
 
 Each event is put to the library again, in order. It must answer what was answered, and what it
 counts must be, bit for bit, what the ledger counts.
@@ -14,12 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from askwise.errors import AskwiseError, LedgerError
-from askwise.service.dashboard.summaries import pages_of_events
-from askwise.service.decisions.deciding import BODIES, Desk, Step
-from askwise.service.http.messages import CaseAnswer, Opening
-from askwise.service.http.problems import Refusal
-from askwise.service.ledger.contract import Event, Increment, Ledger, Project, StoredCase
-from askwise.service.replanning.versions import Planned, Versions
+from askwise.service.api.messages import CaseAnswer, Opening
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_decider import BODIES, CaseDecider, Step
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.event_pages import pages_of_events
+from askwise.service.ledger.rows import Event, Increment, Project, StoredCase
+from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
 
 REFUSED = (
     Refusal,
@@ -29,7 +30,7 @@ REFUSED = (
     RecursionError,
     UnicodeDecodeError,
 )
-"""What an event that cannot be so is answered with, wherever it comes from."""
+"""What is raised for an event that cannot have happened like this."""
 
 MOST_SHOWN = 20
 """Differences that are shown; the others are only counted."""
@@ -38,21 +39,21 @@ MOST_SHOWN = 20
 class Replay:
     """Cases and counters, as event after event makes them."""
 
-    def __init__(self, project: Project, planned: Callable[[int], Planned]) -> None:
-        self._desk = Desk(project, planned)
-        self._planned = planned
+    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+        self._decider = CaseDecider(project, find_version)
+        self._find_version = find_version
         self._paid: dict[tuple[int, int], int] = {}
         self.counters: Counter[tuple[str, int, int]] = Counter()
         self.cases: dict[int, StoredCase] = {}
         self.differences: list[str] = []
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Go on with these events."""
-        counting = self._desk.counting
-        counting.begin()
+    def replay(self, events: Iterable[Event]) -> None:
+        """Decide these events again, after those before them."""
+        changes = self._decider.changes
+        changes.reset()
         for event in events:
-            self._take(event)
-        for kind, cell, place, amount in counting.increments():
+            self._decide(event)
+        for kind, cell, place, amount in changes.increments():
             self.counters[kind, cell, place] += amount
         self._paid = {
             (cell, place): amount
@@ -60,7 +61,7 @@ class Replay:
             if kind == "paid_sums"
         }
 
-    def _take(self, event: Event) -> None:
+    def _decide(self, event: Event) -> None:
         try:
             case, status, answer = self._step(event)
         except REFUSED as error:
@@ -76,13 +77,13 @@ class Replay:
         if event.kind not in BODIES:
             raise LedgerError(f"unknown kind of event {event.kind!r}")
         body = msgspec.json.decode(event.body, type=BODIES[event.kind])
-        desk, number, at = self._desk, event.case, event.at
+        decider, number, at = self._decider, event.case, event.at
         if isinstance(body, Opening):
             version = msgspec.json.decode(event.answer, type=CaseAnswer).policy_version
-            return desk.open(number, self._planned(version), body, at)
+            return decider.open(number, self._find_version(version), body, at)
         if number not in self.cases:
             raise LedgerError(f"there is no case {number}")
-        return desk.step(desk.take(self.cases[number]), body, at, self._paid)
+        return decider.step(decider.resume(self.cases[number]), body, at, self._paid)
 
 
 class Verdict(NamedTuple):
@@ -100,11 +101,11 @@ def verify(ledger: Ledger, name: str) -> Verdict:
     if project is None:
         raise LedgerError(f"there is no project {name!r}")
     snapshot = ledger.snapshot(project.id)
-    versions = Versions(ledger)
-    replay = Replay(project, partial(versions.version, project.id))
+    policy_cache = PolicyCache(ledger)
+    replay = Replay(project, partial(policy_cache.version, project.id))
     taken = 0
     for page in pages_of_events(ledger, project._replace(seq=snapshot.seq), 0):
-        replay.take(page)
+        replay.replay(page)
         for event in page:
             taken += 1
             if event.seq != taken:
@@ -121,18 +122,18 @@ def verify(ledger: Ledger, name: str) -> Verdict:
 
 
 def _compare(found: list[Increment], rebuilt: Counter[tuple[str, int, int]]) -> list[str]:
-    kept = {(row.kind, row.cell, row.place): row.amount for row in found}
+    stored = {(row.kind, row.cell, row.place): row.amount for row in found}
     return [
-        f"counter {kind}[{cell}, {place}]: {kept.get((kind, cell, place), 0)} in the ledger, "
+        f"counter {kind}[{cell}, {place}]: {stored.get((kind, cell, place), 0)} in the ledger, "
         f"{rebuilt.get((kind, cell, place), 0)} from the events"
-        for kind, cell, place in sorted(kept.keys() | rebuilt.keys())
-        if not _same(kept.get((kind, cell, place), 0), rebuilt.get((kind, cell, place), 0))
+        for kind, cell, place in sorted(stored.keys() | rebuilt.keys())
+        if not _same(stored.get((kind, cell, place), 0), rebuilt.get((kind, cell, place), 0))
     ]
 
 
-def _same(kept: object, rebuilt: int) -> bool:
+def _same(stored: object, rebuilt: int) -> bool:
     """Whether they are the same whole number: a float that is near it is not."""
-    return type(kept) is int and kept == rebuilt
+    return type(stored) is int and stored == rebuilt
 
 
 def _compare_cases(

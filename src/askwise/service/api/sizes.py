@@ -1,7 +1,7 @@
 """How large a project may be: worked out from its problem by arithmetic, before anything is built.
 
-What a project takes is memory, in every process that serves it, and time in which nobody else can
-be served. Both follow from a few numbers: how many subsets and states there are, how many actions,
+What a project takes is memory, in every process that serves it, and time in which no other request
+is served. Both follow from a few numbers: how many subsets and states there are, how many actions,
 how many values. Each table that is built is counted here as so many numbers of 8 bytes; what is
 counted was compared with the memory that creating such a project takes (tests/test_sizes.py).
 """
@@ -90,7 +90,7 @@ def _additive_numbers(problem: Problem) -> int:
 
 
 def _check_names(problem: Problem) -> None:
-    """Refuse more of them, or longer ones, than anybody reads; the names are in every answer."""
+    """Refuse names that are too many or too long: they are in every answer."""
     observations, actions = problem.observations, problem.actions
     for what, number, most in (
         ("observations", len(observations), MOST_OBSERVATIONS),

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from askwise._support.documents import prepare
 from askwise.problem import Problem
-from askwise.service.replanning.versions import served
+from askwise.service.api.served_learners import served
 
 Name = Annotated[
     str,
@@ -268,6 +268,26 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
     status: int
     detail: str
     errors: list[Flaw] = []
+
+
+class Projects(msgspec.Struct):
+    """All projects."""
+
+    projects: list[ProjectAnswer]
+
+
+class Cases(msgspec.Struct):
+    """Some cases, in the order that was asked for."""
+
+    cases: list[CaseStory]
+
+
+class BatchAnswer(msgspec.Struct, omit_defaults=True):
+    """What one request of a batch was answered."""
+
+    status: int
+    answer: CaseAnswer | None = None
+    problem: ProblemDetails | None = None
 
 
 prepare(*(kind for kind in list(globals().values()) if isinstance(kind, msgspec.StructMeta)))

@@ -1,4 +1,4 @@
-"""Simulated patients, gently and without end, so that there is something to see at once."""
+"""Simulated patients, a few a second and without end, so that the dashboard shows something."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from askwise.service.client.calls import new_key
-from askwise.service.decisions.creating import creation_of
-from askwise.service.decisions.transactions import Answer, Job, Operation
-from askwise.service.http.messages import (
+from askwise.service.api.messages import (
     CaseAnswer,
     ChosenLearner,
     NewProject,
@@ -20,69 +17,72 @@ from askwise.service.http.messages import (
     Opening,
     Rewarding,
 )
-from askwise.service.http.problems import Refusal
-from askwise.service.operations.project_store import House
-from askwise.service.operations.settings import Settings
+from askwise.service.api.refusals import Refusal
+from askwise.service.backend.backend import Backend
+from askwise.service.client.requests import new_key
+from askwise.service.decisions.commit_groups import Answer, Job, Operation
+from askwise.service.decisions.creation import project_creation
+from askwise.service.settings import Settings
 from askwise.simulation.environments import Population, breast_cancer
 
 PROJECT = "demo"
 COST = 5.0
 
-AT_ONCE = 1200
+RUSH_CASES = 1200
 """Patients who come in a rush at first, so that there is something to see;"""
-TOGETHER = 16
+RUSH_GROUP = 16
 """so many of them together."""
 
-EVERY = 0.2
+PAUSE = 0.2
 """Seconds between two patients, later on."""
-RUSH = 0.05
+RUSH_PAUSE = 0.05
 
 NOT_PLANNED = 100
-"""Events, or a tenth of all, that the policy may not know of yet while patients rush in: whoever
-outruns the plans learns nothing from those before him."""
+"""Events, or a tenth of all, that the policy may not know of yet while patients rush in: cases that
+outrun the plans learn nothing from those before them."""
 
 AWAITED = 9
 """Cases whose result is not known yet."""
 
 
-class Patients:
+class SimulatedPatients:
     """Cases of the breast-cancer population of the paper's experiment."""
 
     def __init__(self, settings: Settings) -> None:
-        self._house = House(settings)
+        self._backend = Backend(settings)
         self._model = breast_cancer(cost=COST, max_observations=4)
         self._stop = threading.Event()
         self._results: deque[tuple[int, float]] = deque()
         """What cases will earn, in the order in which they acted."""
 
     def stop(self) -> None:
-        """No more patients."""
+        """Let no more patients come."""
         self._stop.set()
 
     def run(self) -> None:
         """One patient after the other."""
-        if self._house.ledger.project(PROJECT) is None:
+        if self._backend.ledger.project(PROJECT) is None:
             body = NewProject(PROJECT, self._model.problem, ChosenLearner())
-            self._ask([creation_of(new_key(), body)[1]])
+            self._ask([project_creation(new_key(), body)[1]])
         rng = np.random.default_rng()
-        self._house.look()
-        while not self._stop.wait(RUSH if self._is_rush() else EVERY):
+        self._backend.refresh()
+        while not self._stop.wait(RUSH_PAUSE if self._is_rush() else PAUSE):
             try:
-                self._house.look()
-                self._treat(TOGETHER if self._is_rush() else 1, rng)
+                self._backend.refresh()
+                self._treat(RUSH_GROUP if self._is_rush() else 1, rng)
                 self._reward(AWAITED)
             except Refusal:
                 self._stop.wait(1.0)
-        self._reward(0)  # nobody else knows the results
-        self._house.ledger.close()
+        self._reward(0)  # no other process knows the results
+        self._backend.ledger.close()
 
     def _is_rush(self) -> bool:
-        project = self._house.projects[PROJECT]
+        project = self._backend.projects[PROJECT]
         new = project.seq - project.watermark
-        return project.opened < AT_ONCE and new <= max(NOT_PLANNED, project.seq // 10)
+        return project.opened < RUSH_CASES and new <= max(NOT_PLANNED, project.seq // 10)
 
     def _treat(self, patients: int, rng: np.random.Generator) -> None:
-        """New cases, from the door to their action."""
+        """Open cases and follow them to their action."""
         problem = self._model.problem
         values, rewards = Population(self._model).draw(rng, patients)
         shown = [
@@ -118,7 +118,7 @@ class Patients:
 
     def _ask(self, jobs: Sequence[Job]) -> list[Answer]:
         answers = []
-        for result in self._house.writer.commit(jobs):
+        for result in self._backend.writer.commit(jobs):
             if isinstance(result, Refusal):
                 raise result
             answers.append(result)

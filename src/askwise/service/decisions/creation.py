@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from typing import cast
 
 import msgspec
 
@@ -12,19 +13,21 @@ from askwise.errors import AskwiseError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
 from askwise.learners.learner import BaseLearner
 from askwise.learners.saving import read
-from askwise.service.dashboard.summaries import project_answer
-from askwise.service.decisions.transactions import Creation
-from askwise.service.http.messages import ChosenLearner, Name, NewProject
-from askwise.service.http.problems import Refusal
-from askwise.service.ledger.contract import Plan, Project
-from askwise.service.operations.sizes import check_size
-from askwise.service.operations.tokens import new_token
-from askwise.service.replanning.versions import first_plan, new_learner
+from askwise.problem import Problem
+from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
+from askwise.service.api.refusals import Refusal
+from askwise.service.api.served_learners import new_learner
+from askwise.service.api.sizes import check_size
+from askwise.service.decisions.commit_groups import Creation
+from askwise.service.ledger.rows import Project, StoredPolicy
+from askwise.service.logging import timestamp
+from askwise.service.replanning.policy_versions import first_plan
+from askwise.service.tokens import new_token
 
 _encode = msgspec.json.Encoder().encode
 
 
-def creation_of(key: str, body: NewProject) -> tuple[str, Creation]:
+def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
     """A project to be written, and the token that is shown once."""
     seed = secrets.randbits(62)
     try:
@@ -44,7 +47,7 @@ def load_learner(path: str | os.PathLike[str]) -> BaseLearner:
     return read(path, LEARNERS, check_size)
 
 
-def creation_from(key: str, name: str, learner: BaseLearner) -> tuple[str, Creation]:
+def creation_from_learner(key: str, name: str, learner: BaseLearner) -> tuple[str, Creation]:
     """A project that begins with what a learner knows."""
     seed, options = secrets.randbits(62), dict(learner.options)
     check_size(learner.problem, learner.name, options)
@@ -63,9 +66,41 @@ def _creation(key: str, body: NewProject, seed: int, blob: bytes) -> tuple[str, 
     options = _encode(body.learner.options)
     problem = _encode(body.problem)
     project = Project(
-        0, body.name, problem, body.learner.name, options, seed, now, 0, 0, 1, 0, now, ""
+        id=0,
+        name=body.name,
+        problem=problem,
+        learner=body.learner.name,
+        options=options,
+        seed=seed,
+        created=now,
+        seq=0,
+        opened=0,
+        version=1,
+        watermark=0,
+        planned=now,
+        failure="",
     )
-    token, kept = new_token("decide", body.name)
+    token, stored = new_token("decide", body.name)
     answer = _encode(project_answer(project))
-    plan = Plan(version=1, watermark=0, fence=0, at=now, blob=blob)
-    return token, Creation(key, _encode(body), project, plan, kept, answer)
+    policy = StoredPolicy(version=1, watermark=0, fence=0, at=now, blob=blob)
+    creation = Creation(
+        key=key, body=_encode(body), project=project, policy=policy, token=stored, answer=answer
+    )
+    return token, creation
+
+
+def project_answer(project: Project) -> ProjectAnswer:
+    """A project as it stands."""
+    return ProjectAnswer(
+        name=project.name,
+        # as it was written: answers about other projects do not depend on whether it can be read
+        problem=cast("Problem", msgspec.Raw(project.problem)),
+        learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
+        created=timestamp(project.created),
+        policy_version=project.version,
+        cases=project.opened,
+        events=project.seq,
+        planned_events=project.watermark,
+        planned=timestamp(project.planned),
+        plan_failure=project.failure or None,
+    )

@@ -1,6 +1,6 @@
 """Bearer tokens: 256 random bits, shown once; the ledger keeps their SHA-256.
 
-A token of so many random bits needs no salt and no slow hash: nobody finds it by trying.
+A token of so many random bits needs no salt and no slow hash: it cannot be found by trying.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import threading
 import time
 
 from askwise.errors import OptionError
-from askwise.service.http.problems import Refusal
-from askwise.service.ledger.contract import Ledger, StoredToken
+from askwise.service.api.refusals import Refusal
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.rows import StoredToken
 
 PREFIX = "askw_"
 SCOPES = ("read", "decide", "admin")
 """Each may do what those before it may."""
 
-AGAIN = 0.05
-"""Seconds between two searches for tokens that nobody knows: somebody may be guessing."""
+SEARCHED_EVERY = 0.05
+"""Seconds between two searches for tokens that are not known: a client may be guessing."""
 
 
 def new_token(scope: str, project: str = "") -> tuple[str, StoredToken]:
@@ -29,9 +30,15 @@ def new_token(scope: str, project: str = "") -> tuple[str, StoredToken]:
         raise OptionError(f"unknown scope {scope!r}, expected one of: {', '.join(SCOPES)}")
     token = PREFIX + secrets.token_urlsafe(32)
     digest = digest_of(token)
-    return token, StoredToken(
-        digest.hex()[:12], digest, scope, project, time.time_ns() // 1000, revoked=0
+    stored = StoredToken(
+        id=digest.hex()[:12],
+        digest=digest,
+        scope=scope,
+        project=project,
+        created=time.time_ns() // 1000,
+        revoked=0,
     )
+    return token, stored
 
 
 def digest_of(token: str) -> bytes:
@@ -39,8 +46,8 @@ def digest_of(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-class TokenBook:
-    """The tokens that are good, at hand; `renew` is called every fraction of a second."""
+class TokenCache:
+    """Keeps the good tokens in memory; `refresh` is called every fraction of a second."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -49,7 +56,7 @@ class TokenBook:
         self._searching = threading.Lock()
         self._searched = 0.0
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
         """Learn of new and of revoked tokens."""
         good = {t.digest: t for t in self._ledger.tokens() if not t.revoked}
         with self._lock:
@@ -58,11 +65,11 @@ class TokenBook:
     def search(self) -> None:
         """Look for a token that is not known, which may have been made just now.
 
-        That reads the database, so it is done aside, once for all who wait, and not too often.
+        That reads the database, so another thread does it, once for all requests that wait.
         """
         with self._searching:
-            if time.monotonic() - self._searched > AGAIN:
-                self.renew()
+            if time.monotonic() - self._searched > SEARCHED_EVERY:
+                self.refresh()
                 self._searched = time.monotonic()
 
     def find(self, header: bytes | None) -> StoredToken | None:
@@ -78,7 +85,7 @@ class TokenBook:
 
     def is_good(self, token: StoredToken) -> bool:
         """Whether a token that was found before is still good."""
-        return token is EVERYTHING or token.digest in self._good
+        return token is FULL_ACCESS or token.digest in self._good
 
 
 def check_scope(token: StoredToken, scope: str, project: str) -> None:
@@ -94,5 +101,5 @@ def check_scope(token: StoredToken, scope: str, project: str) -> None:
         raise Refusal(403, only, "header:Authorization")
 
 
-EVERYTHING = StoredToken("", b"", "admin", "", 0, 0)
-"""What everybody may when tokens are switched off."""
+FULL_ACCESS = StoredToken(id="", digest=b"", scope="admin", project="", created=0, revoked=0)
+"""The token of every request when tokens are switched off."""

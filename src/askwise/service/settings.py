@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody else can reach it."""
+    """Whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:

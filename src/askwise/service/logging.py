@@ -14,7 +14,7 @@ import msgspec
 
 
 def log(level: str, what: str, **more: Any) -> None:
-    """One line; where none can be written, on a full disk, the work goes on without."""
+    """Write one line; where none can be written, on a full disk, the work goes on without."""
     line = {
         "at": timestamp(time.time_ns() // 1000),
         "level": level,
@@ -26,23 +26,23 @@ def log(level: str, what: str, **more: Any) -> None:
         sys.stderr.flush()
 
 
-class Lines(logging.Handler):
-    """What the library says, in the same lines."""
+class JsonHandler(logging.Handler):
+    """Writes what the library logs as the same lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line."""
+        """Write one line for what was logged."""
         log(record.levelname.lower(), record.getMessage())
 
 
-def say_all_in_lines() -> None:
-    """From now on nothing else is written to standard error."""
+def log_as_json() -> None:
+    """From now on the library logs lines of JSON, and nothing else goes to standard error."""
     logger = logging.getLogger("askwise")
-    logger.addHandler(Lines())
+    logger.addHandler(JsonHandler())
     logger.propagate = False
 
 
 def log_failure(what: str, error: BaseException) -> None:
-    """What nobody foresaw: where it was raised, but not its message, which may quote a request."""
+    """Log an unexpected error: where it was raised, but not its text, which may quote a request."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{os.path.basename(f.filename)}:{f.lineno} {f.name}" for f in frames[-6:]]
     log("error", what, error=type(error).__name__, where=places)

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from askwise.service.backend.readiness import Readiness
 from askwise.service.decisions.writer import Writer
-from askwise.service.ledger.contract import Project
-from askwise.service.operations.readiness import Readiness
+from askwise.service.ledger.rows import Project
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Seconds."""
 
-KIND = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """What this process did; each of several workers has its own."""
+    """Counts what this process did; each of several workers has its own."""
 
     def __init__(self, worker: int, writer: Writer, readiness: Readiness) -> None:
         self.worker = str(worker)
@@ -28,14 +28,14 @@ class Metrics:
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+    def count_answer(self, route: str, status: int, seconds: float) -> None:
+        """Count a request that was answered, and how long that took."""
         self._requests[route, status] += 1
         self._buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, projects: list[Project]) -> bytes:
-        """All of it."""
+        """All metrics, in the text format of Prometheus."""
         from prometheus_client import CollectorRegistry, generate_latest
 
         registry = CollectorRegistry(auto_describe=False)
@@ -49,12 +49,12 @@ class Metrics:
             HistogramMetricFamily,
         )
 
-        mine = self.worker
+        worker = self.worker
         requests = CounterMetricFamily(
             "askwise_requests", "Requests answered.", labels=["worker", "route", "status"]
         )
         for (route, status), count in sorted(self._requests.items()):
-            requests.add_metric([mine, route, str(status)], count)
+            requests.add_metric([worker, route, str(status)], count)
         yield requests
         seconds = HistogramMetricFamily(
             "askwise_request_seconds", "From the last byte in to the answer.", labels=["worker"]
@@ -63,21 +63,21 @@ class Metrics:
         for bound, count in zip((*map(str, BOUNDS), "+Inf"), self._buckets, strict=True):
             total += count
             buckets.append((bound, total))
-        seconds.add_metric([mine], buckets, self._seconds)
+        seconds.add_metric([worker], buckets, self._seconds)
         yield seconds
         for name, text, value in (
             ("askwise_commits", "Transactions committed.", self._writer.groups),
             ("askwise_committed_requests", "Requests in them.", self._writer.committed),
         ):
             family = CounterMetricFamily(name, text, labels=["worker"])
-            family.add_metric([mine], value)
+            family.add_metric([worker], value)
             yield family
         for name, text, value in (
             ("askwise_waiting", "Requests that wait.", self._writer.waiting),
-            ("askwise_ready", "Whether it can decide.", not self._readiness.reasons()),
+            ("askwise_ready", "Whether it can decide.", not self._readiness.obstacles()),
         ):
             gauge = GaugeMetricFamily(name, text, labels=["worker"])
-            gauge.add_metric([mine], value)
+            gauge.add_metric([worker], value)
             yield gauge
         for name, text, of in (
             ("askwise_cases", "Cases opened.", "opened"),

@@ -13,65 +13,41 @@ import time
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from askwise.errors import LedgerError, LedgerUnavailableError, OptionError
-from askwise.learners import LEARNERS, make
+from askwise.errors import LedgerError, LedgerUnavailableError
+from askwise.learners import LEARNERS
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.learners.saving import Check, from_bytes
 from askwise.policy import Policy
 from askwise.problem import Problem
-from askwise.service.ledger.contract import Ledger, Project, Snapshot
-from askwise.service.operations.logging import log
-from askwise.service.replanning.counters import fill
+from askwise.service.api.served_learners import new_learner
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.rows import Project, Snapshot
+from askwise.service.logging import log
+from askwise.service.replanning.counter_rows import fill_counters
 
 T = TypeVar("T")
 
-NOT_SERVED = {
-    "policy-ucb": "it learns from more than counters hold",
-    "epoch-greedy": "it plans anew for every case",
-    "random-choice": "it plans anew for every case",
-}
-FORGETS = {"window": None, "detect": False}
-"""Options of learners that forget, and what they are for one that does not."""
-
-LOOKS_BACK = 8
+MOST_TRIED = 8
 """Versions that are tried, where the newest ones cannot be read."""
 
-AGAIN = 10.0
+RETRIED_AFTER = 10.0
 """Seconds after which a version that could not be read is tried again: it may have been mended."""
 
-MOST_HELD, MOST_BYTES = 256, 256 * 2**20
-"""How many versions a process keeps at hand beside the newest of each project, and how large they
+MOST_KEPT, MOST_BYTES = 256, 256 * 2**20
+"""How many versions a process keeps in memory beside the newest of each project, and how large they
 are together, unpacked."""
 
 
-class Planned(NamedTuple):
-    """A version, ready to be followed."""
+class PolicyVersion(NamedTuple):
+    """A version of a project's policy, in memory and ready to be followed."""
 
     version: int
     learner: BaseLearner
     policy: Policy
-
-
-def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int) -> BaseLearner:
-    """The learner that a project asks for, or one error that says what cannot be."""
-    if name in NOT_SERVED:
-        raise OptionError(f"learner {name!r} cannot be served: {NOT_SERVED[name]}")
-    for option, value in options.items():
-        if option in FORGETS and value != FORGETS[option]:
-            raise OptionError(
-                f"option {option!r}: the service keeps every event and cannot forget yet, "
-                f"expected {msgspec.json.encode(FORGETS[option]).decode()}"
-            )
-    return make(name, problem, options, rng=seed)
-
-
-def served() -> list[str]:
-    """The names of the learners that can be served."""
-    return [name for name in LEARNERS if name not in NOT_SERVED]
 
 
 def learner_of(project: Project) -> BaseLearner:
@@ -85,7 +61,7 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
 
     A project may have begun with what a learner knew: that is in its first version, and stays.
     """
-    fill(learner, now.counters)
+    fill_counters(learner, now.counters)
     rounds, before = rounds_of(learner), rounds_of(start)
     rounds.now.statistics += before.now.statistics
     tallies = rounds.strategy.tallies()
@@ -117,14 +93,14 @@ def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:
 
 def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearner, int]:
     """The learner of this version, and the bytes that it has unpacked."""
-    plan = ledger.plan(project, version)
-    if plan is None:
+    stored = ledger.policy(project, version)
+    if stored is None:
         raise LedgerError(f"project {project} has no policy of version {version}")
     try:
-        learner = from_blob(plan.blob)
-        with zipfile.ZipFile(io.BytesIO(plan.blob)) as archive:
+        learner = from_blob(stored.blob)
+        with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
             return learner, sum(part.file_size for part in archive.infolist())
-    except Exception as error:  # whatever is in there, it is this project's alone
+    except Exception as error:  # whatever the bytes are, they are this project's alone
         log("error", "a policy cannot be read", project=project, version=version, error=str(error))
         raise LedgerError(f"the policy of version {version} cannot be read") from error
 
@@ -136,7 +112,7 @@ def newest_readable(ledger: Ledger, project: int, version: int) -> tuple[int, Ba
 
 def _newest_readable(version: int, read: Callable[[int], T]) -> tuple[int, T]:
     why = LedgerError(f"there is no policy of version {version}")
-    for number in range(version, max(0, version - LOOKS_BACK), -1):
+    for number in range(version, max(0, version - MOST_TRIED), -1):
         try:
             return number, read(number)
         except LedgerUnavailableError:
@@ -146,35 +122,36 @@ def _newest_readable(version: int, read: Callable[[int], T]) -> tuple[int, T]:
     raise why
 
 
-class Versions:
-    """The versions at hand. Any thread may ask."""
+class PolicyCache:
+    """Keeps policy versions in memory, and reads others from the ledger. Any thread may ask."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[int, int], Planned] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], PolicyVersion] = OrderedDict()
         self._sizes: dict[tuple[int, int], int] = {}
         """Bytes of each of those, unpacked."""
         self._newest: dict[int, int] = {}
         self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
         """Versions that could not be read: when, and why."""
 
-    def newest(self, project: int, at_least: int) -> Planned:
-        """The newest version at hand; if there is none, the one that is named is fetched.
+    def newest(self, project: int, at_least: int) -> PolicyVersion:
+        """The newest version in memory; if there is none, the one that is named is read.
 
-        A version that was just published is fetched aside, by `prepare`: no case waits for it.
+        A version that was just published is read in another thread, by `prepare`: no case waits
+        for it.
         """
         newest = self._newest.get(project)
         if newest is None:
             return self.prepare(project, at_least)
         return self.version(project, newest)
 
-    def version(self, project: int, version: int) -> Planned:
-        """This version, fetched if it is not at hand."""
-        held = self._held.get((project, version))
-        return held if held is not None else self._fetch(project, version)
+    def version(self, project: int, version: int) -> PolicyVersion:
+        """This version, read from the ledger if it is not in memory."""
+        kept = self._kept.get((project, version))
+        return kept if kept is not None else self._read(project, version)
 
-    def prepare(self, project: int, version: int) -> Planned:
+    def prepare(self, project: int, version: int) -> PolicyVersion:
         """From now on this version is the newest, unless a newer one was prepared before.
 
         If it cannot be read, the newest one before it that can be.
@@ -184,9 +161,9 @@ class Versions:
             self._newest[project] = max(number, self._newest.get(project, 0))
         return planned
 
-    def _fetch(self, project: int, version: int) -> Planned:
-        since, error = self._unreadable.get((project, version), (-AGAIN, ""))
-        if error and time.monotonic() - since < AGAIN:
+    def _read(self, project: int, version: int) -> PolicyVersion:
+        since, error = self._unreadable.get((project, version), (-RETRIED_AFTER, ""))
+        if error and time.monotonic() - since < RETRIED_AFTER:
             raise LedgerError(error)
         try:
             learner, size = _read_version(self._ledger, project, version)
@@ -195,20 +172,20 @@ class Versions:
         except LedgerError as unreadable:
             self._unreadable[project, version] = (time.monotonic(), str(unreadable))
             raise
-        planned = Planned(version, learner, learner.policy)
+        planned = PolicyVersion(version, learner, learner.policy)
         with self._lock:
             self._unreadable.pop((project, version), None)
-            self._held[project, version] = planned
+            self._kept[project, version] = planned
             self._sizes[project, version] = size
-            self._let_go((project, version))
+            self._drop_older((project, version))
         return planned
 
-    def _let_go(self, new: tuple[int, int]) -> None:
-        """Keep what was fetched last, and the newest version of each project."""
-        older = [key for key in self._held if key != new and self._newest.get(key[0]) != key[1]]
-        held = sum(self._sizes[key] for key in older)
+    def _drop_older(self, new: tuple[int, int]) -> None:
+        """Keep what was read last, and the newest version of each project."""
+        older = [key for key in self._kept if key != new and self._newest.get(key[0]) != key[1]]
+        size = sum(self._sizes[key] for key in older)
         for place, key in enumerate(older):
-            if held <= MOST_BYTES and len(older) - place <= MOST_HELD:
+            if size <= MOST_BYTES and len(older) - place <= MOST_KEPT:
                 return
-            held -= self._sizes.pop(key)
-            del self._held[key]
+            size -= self._sizes.pop(key)
+            del self._kept[key]

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from askwise.service.http.messages import Flaw, ProblemDetails
+from askwise.service.api.messages import Flaw, ProblemDetails
 
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
@@ -42,7 +42,7 @@ class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure
         """The methods that would do, of 405."""
 
     def details(self) -> ProblemDetails:
-        """As it is sent."""
+        """The refusal as the body that is sent."""
         title = HTTPStatus(self.status).phrase
         errors = [Flaw(self.pointer, self.detail)] if self.pointer else []
         return ProblemDetails("about:blank", title, self.status, self.detail, errors)
