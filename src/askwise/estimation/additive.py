@@ -216,7 +216,7 @@ class AdditiveModel:
             digit = contexts // stride % lattice.outcomes[lattice.buyable + j]
             np.add.at(tallies[lattice.buyable + j], digit, came)
         for i in range(lattice.buyable):
-            below = children_in(lattice, i)
+            below = lattice.children_of_subset(0, i)  # just that one is known
             rows = statistics.rows_of(below.ravel()).reshape(below.shape)
             seen = statistics.visits[rows] + statistics.transitions[rows, 0]
             if statistics.is_sparse:
@@ -339,12 +339,6 @@ class AdditiveModel:
             reward_value=problem.reward_value,
             panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
         )
-
-
-def children_in(lattice: Lattice, i: int) -> Integers:
-    """(contexts, outcomes): the states in which just one observation is known."""
-    contexts = range(lattice.contexts)
-    return np.array([list(lattice.children(g, i)) for g in contexts], np.int64)
 
 
 def chance(log_odds: Floats) -> Floats:

@@ -10,9 +10,10 @@ import numpy as np
 
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.additive import Screened
-from askwise.estimation.complete_records import NO_LOG, Log, lean_on_parents, variance_of_means
+from askwise.estimation.complete_records import NO_LOG, Log
 from askwise.estimation.evidence import Beliefs, Counted
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
+from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 from askwise.estimation.tabled import Tabled
 from askwise.states import Lattice
 
@@ -50,7 +51,7 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
     """Of complete records that were counted in every state, and of cases beside them."""
     lattice, dense = statistics.lattice, statistics.dense()
     counts = dense.action_counts
-    reward = lean_on_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
+    reward = shrink_to_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
     began = dense.visits[: lattice.contexts].sum()
     return Beliefs(
         lattice,

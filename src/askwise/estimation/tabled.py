@@ -17,12 +17,11 @@ from askwise.estimation.complete_records import (
     CompleteRecords,
     agreeing,
     count_in_states,
-    lean_on_parents,
-    variance_of_means,
     weigh_states,
 )
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.shortlist import STEPS, Shortlist, SmallWorld, projected
+from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.estimation.additive_groups import Data
@@ -65,7 +64,7 @@ class Tabled(NamedTuple):
         records = self.known.records
         weight = agreeing(lattice, records, counts.sum(axis=1), STEPS)
         counts, sums = counts + self.known.counts[:, None], sums + self.known.sums
-        reward = lean_on_parents(lattice, counts, sums)
+        reward = shrink_to_parents(lattice, counts, sums)
         variance = variance_of_means(reward, counts)
         return SmallWorld(weigh_states(lattice, records, weight), reward, counts, variance)
 
