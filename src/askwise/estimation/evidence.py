@@ -131,7 +131,7 @@ class Beliefs:
         return Chances(p / p.sum(), self.cases)
 
     def chances(self, state: int, observation: int) -> Chances | None:
-        """p(ψ') / p(ψ)."""
+        """p(ψ' | ψ, i) = p(ψ') / p(ψ) for each outcome; None where it cannot be known."""
         if self.few is not None:
             if observation not in self.few[0]:
                 return None

@@ -136,7 +136,7 @@ class JointModel:
 
     @property
     def probability(self) -> Floats:
-        """p(ψ)."""
+        """p(ψ) of every state, summed from the population when it is first asked for."""
         if self._probability is None:
             from askwise._kernels.estimation.joint_population import marginals
 

@@ -46,7 +46,7 @@ class Effects(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """What is assumed."""
+    """What is assumed of effects and noise before any case: the prior of the additive model."""
 
     features: Floats
     """(D, values, K): centred under the marginals, so that what is not known adds nothing."""

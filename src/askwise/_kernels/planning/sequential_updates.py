@@ -101,7 +101,7 @@ def look_value(
     subset: int,
     i: int,
 ) -> float:
-    """Q̂(ψ, i)."""
+    """Q̂(ψ, i): what looking at i in a state is worth, from the values of its children."""
     _, first, stride, slot = child(layout, subset, state, i)
     outcomes = layout.radices[i]
     for x in range(outcomes):
@@ -155,7 +155,7 @@ def refresh_looks(
     terms: Terms,
     row: int,
 ) -> None:
-    """Every Q̂(ψ, i) of a sober state."""
+    """Every Q̂(ψ, i) of a state in which no action may still earn 1."""
     subset = subset_of(layout, counters, tables, row)
     state = state_of(counters.rows, row)
     if tables.cache_of[row] < 0:
