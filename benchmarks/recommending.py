@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 
 import askwise as aw
-from askwise.estimation.evidence import Counted
+from askwise.estimation.evidence import CountedEvidence
 from askwise.learners.recommending import recommended
 from askwise.simulation.environments import Population
 
@@ -113,7 +113,10 @@ def population(seed):
 def candidates(learner):
     """The policies to compare, by name."""
     by_visits = learner.way.name == "simultaneous"
-    yield "counts", recommended(learner.way, Counted(learner.statistics, by_visits=by_visits))
+    yield (
+        "counts",
+        recommended(learner.way, CountedEvidence(learner.statistics, by_visits=by_visits)),
+    )
     known = learner.evidence()
     variance = known.variance
     for caution in CAUTIONS:

@@ -5,8 +5,8 @@ import pytest
 
 import askwise as aw
 from askwise import oracle
-from askwise.estimation import believed as believing
-from askwise.estimation.believed import complete_beliefs
+from askwise.estimation import beliefs as making_beliefs
+from askwise.estimation.beliefs import complete_beliefs
 from askwise.estimation.shrinkage import PARENT_RECORDS, shrink_to_parents
 from askwise.policy.trees import Act
 from test_real_life_plans import random_model, random_problem
@@ -80,7 +80,7 @@ def test_thin_states_lean_on_those_with_one_look_less():
     both = (right[here].sum() + leaning) / (here.sum() + PARENT_RECORDS)
     assert beliefs.reward[lattice.index({"x": 1, "y": 1}), 0] == pytest.approx(both)
     assert beliefs.probability[lattice.index({"x": 1, "y": 1})] == here.mean()
-    assert beliefs.earned(lattice.index({"x": 1}), 0).variance > 0
+    assert beliefs.mean_reward(lattice.index({"x": 1}), 0).variance > 0
 
 
 def test_every_state_of_every_context_is_shrunk_to_its_parents():
@@ -140,7 +140,7 @@ def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(
     usual = aw.fit(frame, problem, label="best")
     assert usual.recommend().note == ""
     assert "rests on" not in str(aw.explain(usual)) + str(usual.recommend().tree())
-    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    monkeypatch.setattr(making_beliefs, "MOST_DENSE", 10)
     said = "37 states, more than the 10 for which records are believed state by state"
     fitted = aw.fit(frame, problem, label="best")
     learner = fitted.learner("seq-oos")
@@ -159,7 +159,7 @@ def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(
 
 
 def test_cases_of_a_large_problem_need_no_such_note(monkeypatch):
-    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    monkeypatch.setattr(making_beliefs, "MOST_DENSE", 10)
     frame, problem = table(3)
     learner = aw.SeqOOS(problem, rng=0)
     for x, best in zip(frame["x"], frame["best"], strict=True):

@@ -10,7 +10,7 @@ import pytest
 import askwise as aw
 import reference
 from askwise.errors import OptionError
-from askwise.estimation.evidence import Counted
+from askwise.estimation.evidence import CountedEvidence
 from askwise.simulation.environments import Population, breast_cancer
 from test_real_life_plans import random_model, random_problem
 
@@ -136,7 +136,9 @@ def test_counters_alone_say_it_too(kind, storage):
     learner = kind(model.problem, storage=storage, rng=0)
     aw.simulate(learner, Population(model), steps=50_000, rng=0)
     by_visits = kind is aw.SimOOS
-    worth = aw.worth(Counted(learner.statistics, by_visits=by_visits), plan=learner.way.name)
+    worth = aw.worth(
+        CountedEvidence(learner.statistics, by_visits=by_visits), plan=learner.way.name
+    )
     true = aw.worth(model, plan=learner.way.name)
     assert worth.gain == pytest.approx(true.gain, abs=6)  # cautious
     assert worth["WHO score"].break_even > 15

@@ -11,7 +11,7 @@ from typing import Any
 from askwise._support.documents import replace_file
 from askwise._support.numbers import as_price, shown
 from askwise._support.pages import page, safe
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
 from askwise.explain.price_sensitivity import DemandStep, ObservationWorth
 from askwise.explain.worth import EvidenceSource, Worth, worth
@@ -103,7 +103,7 @@ class Explanation:
 
 
 def explain(
-    source: Model | EvidenceSource | Beliefs | Counted,
+    source: Model | EvidenceSource | Beliefs | CountedEvidence,
     *,
     plan: str | None = None,
     title: str = "Which information is worth its price?",

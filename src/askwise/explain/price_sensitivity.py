@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise.estimation.evidence import HAIR, Beliefs, Counted, Evidence
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
 from askwise.learners.acquisition import Sequential, Simultaneous, WayToBuy
 from askwise.learners.recommending import best_by, recommended
 from askwise.policy import Policy, SimultaneousPolicy
@@ -104,28 +104,28 @@ class PriceSensitivity:
     are compared by means, and all gains are moved by the same amount: today's is that of the tree.
     """
 
-    def __init__(self, evidence: Beliefs | Counted, plan: str) -> None:
+    def __init__(self, evidence: Beliefs | CountedEvidence, plan: str) -> None:
         # a few of the observations of a whole are a problem of their own
-        self.evidence = evidence.alone() if isinstance(evidence, Beliefs) else evidence
+        self.evidence = evidence.standalone() if isinstance(evidence, Beliefs) else evidence
         self.plan = plan
         self.way: WayToBuy = Sequential() if plan == "sequential" else Simultaneous()
         self.lattice = evidence.lattice
         self.problem = self.lattice.problem
         self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
         self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
-        self._hair = 10 * HAIR * self.problem.reward_value
+        self._tolerance = 10 * TIE_TOLERANCE * self.problem.reward_value
         self._without: dict[str, float] = {}
         self._best: dict[tuple[tuple[str, float], ...], PricedPolicy] = {}
         policy = recommended(self.way, self.evidence)
         self.today = self._priced(policy, policy.value)
         """What is recommended."""
         if isinstance(self.evidence, Beliefs):
-            self.evidence = self.evidence.means()
+            self.evidence = self.evidence.as_certain()
         self._shift = self.today.gain - best_by(self.way, self.evidence, self.lattice).planned_value
         self._idle_cost = 0.0
         """Of what is left out because it is not believed to matter, but would be paid for."""
-        if isinstance(evidence, Beliefs) and evidence.few is not None:
-            whole = evidence.few[1]
+        if isinstance(evidence, Beliefs) and evidence.part_of is not None:
+            whole = evidence.part_of.lattice
             if whole.m == whole.buyable:
                 self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
 
@@ -167,7 +167,7 @@ class PriceSensitivity:
         """What would be done in each context without looking."""
         total, act = 0.0, self.today.policy.act
         for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            earned = self.evidence.earned(context, act(context))
+            earned = self.evidence.mean_reward(context, act(context))
             if part > 0 and earned is None:
                 return None
             total += 0.0 if earned is None else part * earned.mean
@@ -175,7 +175,7 @@ class PriceSensitivity:
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
-        if isinstance(self.evidence, Counted):
+        if isinstance(self.evidence, CountedEvidence):
             return None
         lattice, best = self.lattice, best_set(self.lattice, self.evidence)
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
@@ -208,12 +208,12 @@ class PriceSensitivity:
     def _last_line(self, name: str) -> tuple[float, GainLine]:
         """The break-even price, and the last line that reaches it."""
         nothing, line = self.without(name), self.line(name, 0.0)
-        if line.intercept <= nothing + self._hair:
+        if line.intercept <= nothing + self._tolerance:
             return 0.0, line
         while line.slope > 0:
             price = (line.intercept - nothing) / line.slope
             following = self.line(name, price)
-            if following.at(price) <= nothing + self._hair or following.slope >= line.slope:
+            if following.at(price) <= nothing + self._tolerance or following.slope >= line.slope:
                 return price, line
             line = following
         return math.inf, line  # bought, and never paid for
@@ -235,11 +235,11 @@ class PriceSensitivity:
         self, name: str, low: GainLine, high: GainLine
     ) -> Iterator[tuple[float, GainLine]]:
         """Where V passes from one line to the next, from the line `low` to the line `high`."""
-        if low.slope - high.slope <= HAIR:
+        if low.slope - high.slope <= TIE_TOLERANCE:
             return
         price = max(0.0, (low.intercept - high.intercept) / (low.slope - high.slope))
         middle = self.line(name, price)
-        if middle.at(price) <= low.at(price) + self._hair:  # nothing above where they meet
+        if middle.at(price) <= low.at(price) + self._tolerance:  # nothing above where they meet
             yield price, high
         else:
             yield from self._between(name, low, middle)
@@ -261,9 +261,9 @@ def purchase_shares(
         state, share = waiting.pop()
         reached = [(state, share)]
         for i in policy.looks(state):
-            chances = evidence.chances(state, i)
+            outcomes = evidence.outcome_distribution(state, i)
             bought[i] += share
-            back = 0.0 if chances is None or refunded[i] < 0 else chances.probability[refunded[i]]
+            back = 0.0 if outcomes is None or refunded[i] < 0 else outcomes.probability[refunded[i]]
             paid[i] += share * (1 - float(back))
             fees[i] += sum(part * (lattice.price(s, (i,)) - costs[i]) for s, part in reached)
             reached = [pair for one in reached for pair in _after(lattice, evidence, one, i)]
@@ -278,8 +278,8 @@ def _after(
     lattice: Lattice, evidence: Evidence, one: tuple[int, float], i: int
 ) -> list[tuple[int, float]]:
     state, share = one
-    chances = evidence.chances(state, i)
-    if chances is None:
+    outcomes = evidence.outcome_distribution(state, i)
+    if outcomes is None:
         return []
-    children = zip(lattice.children(state, i), chances.probability.tolist(), strict=True)
+    children = zip(lattice.children(state, i), outcomes.probability.tolist(), strict=True)
     return [(child, share * p) for child, p in children if p > 0]

@@ -12,7 +12,7 @@ from askwise._support.frames import framed
 from askwise._support.html import table
 from askwise._support.numbers import as_price, shown
 from askwise.errors import OptionError
-from askwise.estimation.evidence import Beliefs, Counted, Evidence
+from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.explain.price_sensitivity import DemandStep, ObservationWorth, PriceSensitivity
 from askwise.learners.acquisition import WayToBuy
@@ -112,7 +112,9 @@ class Worth:
         return lines
 
 
-def worth(source: Model | EvidenceSource | Beliefs | Counted, *, plan: str | None = None) -> Worth:
+def worth(
+    source: Model | EvidenceSource | Beliefs | CountedEvidence, *, plan: str | None = None
+) -> Worth:
     """What each observation is worth in a known population, to a learner, or by a fitted log.
 
     plan: "sequential" or "simultaneous"; that of the learner, if it is not said.
@@ -138,7 +140,7 @@ def worth(source: Model | EvidenceSource | Beliefs | Counted, *, plan: str | Non
         raise OptionError(f"plan must be 'sequential' or 'simultaneous', got {plan!r}")
     if isinstance(source, Model):
         return Worth(PriceSensitivity(source.beliefs(Lattice(source.problem)), plan))
-    if isinstance(source, Beliefs | Counted):
+    if isinstance(source, Beliefs | CountedEvidence):
         return Worth(PriceSensitivity(source, plan))
     if not hasattr(source, "evidence"):
         kind = type(source).__name__
@@ -149,6 +151,6 @@ def worth(source: Model | EvidenceSource | Beliefs | Counted, *, plan: str | Non
     return Worth(PriceSensitivity(_known(policy.evidence), plan), policy)
 
 
-def _known(evidence: Evidence | None) -> Beliefs | Counted:
-    assert isinstance(evidence, Beliefs | Counted)
+def _known(evidence: Evidence | None) -> Beliefs | CountedEvidence:
+    assert isinstance(evidence, Beliefs | CountedEvidence)
     return evidence

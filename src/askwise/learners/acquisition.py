@@ -9,7 +9,7 @@ from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.optimistic import Plan
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Marks
@@ -44,7 +44,7 @@ class WayToBuy(Protocol):
     def policy(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
 
-    def cautious_policy(self, counted: Counted) -> Policy:
+    def cautious_policy(self, counted: CountedEvidence) -> Policy:
         """The best policy among what was tried, by cautious estimates."""
 
     def best_policy(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
@@ -117,7 +117,7 @@ class Simultaneous:
         plan = plan_simultaneous(lattice, estimates)
         return SimultaneousPolicy(lattice, plan.sets, estimates.action, plan.values)
 
-    def cautious_policy(self, counted: Counted) -> SimultaneousPolicy:
+    def cautious_policy(self, counted: CountedEvidence) -> SimultaneousPolicy:
         """The best of the sets that were bought."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, by_visits=counted.by_visits)
@@ -212,7 +212,7 @@ class Sequential:
         plan = plan_sequential(lattice, estimates)
         return SequentialPolicy(lattice, plan.next, estimates.action, plan.values)
 
-    def cautious_policy(self, counted: Counted) -> SequentialPolicy:
+    def cautious_policy(self, counted: CountedEvidence) -> SequentialPolicy:
         """The best of the looks that were taken, in every state."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, by_visits=counted.by_visits)

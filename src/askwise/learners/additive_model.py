@@ -22,12 +22,12 @@ import numpy as np
 from askwise._kernels.radii import Radii
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
-from askwise.estimation.additive import AdditiveModel, Screened
-from askwise.estimation.believed import additive_beliefs
+from askwise.estimation.additive import AdditiveModel, AdditivePosterior
+from askwise.estimation.beliefs import additive_beliefs
 from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
-from askwise.estimation.tabled import Tabled
+from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.acquisition import WayToBuy
 from askwise.learners.budget import affordable_cases
 from askwise.learners.cases import Case
@@ -72,7 +72,7 @@ class AdditiveMind:
         self.explore_budget = explore_budget
         self.model = AdditiveModel(lattice)
         self.log = Log()
-        self._world: tuple[Screened | Tabled, Estimates] | None = None
+        self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
     def know(self, log: Log) -> None:
         """It begins with a log; complete records are not in the statistics."""
@@ -100,14 +100,14 @@ class AdditiveMind:
             screened = self.model.screen(statistics, rng)
         length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
-            mean = screened.world(rng, spread=0.0)
+            mean = screened.draw_estimates(rng, spread=0.0)
             blind = self.lattice.problem.reward_value * _blindly(screened, mean)
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
                 self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
-        near = screened.world(rng, spread=0.0 if self.log.cases else SPREAD)
+        near = screened.draw_estimates(rng, spread=0.0 if self.log.cases else SPREAD)
         self._world = screened, near
         if self.log.cases:
             plan = self._recommended(screened, statistics)
@@ -124,12 +124,12 @@ class AdditiveMind:
         explore = policy.compact.explore
         # in a learner that was just loaded the world of its round is not known any more
         screened, near = self._world or self._means(statistics)
-        few = screened.few
+        few = screened.shortlist
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed))
-        screened = screened._replace(few=small)
+        screened = screened._replace(shortlist=small)
         return self._policy(screened, near, self._follow(screened, near), explore, lattice)
 
     def plan_from(self, lattice: Lattice, start: int, policy: Policy) -> Policy:
@@ -169,10 +169,12 @@ class AdditiveMind:
         """The best policy by what can be relied on, without tries; changes nothing."""
         return self._recommended(self._means(statistics)[0], statistics)
 
-    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> TreePolicy:
+    def _recommended(
+        self, screened: AdditivePosterior | TabularPosterior, statistics: Statistics
+    ) -> TreePolicy:
         """What is recommended of the few, for the whole problem."""
         known = additive_beliefs(self.lattice, screened, self.cases(statistics))
-        best = recommended(self.way, known.alone())
+        best = recommended(self.way, known.standalone())
         every = np.arange(known.lattice.size)
         reward = known.reward[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
@@ -192,26 +194,31 @@ class AdditiveMind:
         screened, _ = self._means(statistics)
         return additive_beliefs(self.lattice, screened, self.cases(statistics))
 
-    def _means(self, statistics: Statistics) -> tuple[Screened | Tabled, Estimates]:
+    def _means(
+        self, statistics: Statistics
+    ) -> tuple[AdditivePosterior | TabularPosterior, Estimates]:
         """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
-        return screened, screened.world(rng, spread=0.0)
+        return screened, screened.draw_estimates(rng, spread=0.0)
 
     def _careful(
-        self, screened: Screened | Tabled, mean: Estimates, statistics: Statistics
+        self,
+        screened: AdditivePosterior | TabularPosterior,
+        mean: Estimates,
+        statistics: Statistics,
     ) -> TreePolicy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._policy(screened, mean, self._follow(screened, mean), 0.0)
         if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
-        nothing = np.full(screened.few.lattice.size, -1, np.int16)
+        nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing, 0.0)
 
-    def _follow(self, screened: Screened | Tabled, world: Estimates) -> Choices:
+    def _follow(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
-        small = screened.few.lattice
+        small = screened.shortlist.lattice
         if self.way.name == "sequential":
             every_slot: Floats = np.repeat(world.weight[:, None], small.m, axis=1)
             return plan_sequential(small, world._replace(weight=every_slot)).next
@@ -219,7 +226,7 @@ class AdditiveMind:
 
     def _policy(
         self,
-        screened: Screened | Tabled,
+        screened: AdditivePosterior | TabularPosterior,
         world: Estimates,
         following: Choices,
         explore: float,
@@ -227,7 +234,7 @@ class AdditiveMind:
     ) -> TreePolicy:
         from askwise._kernels.policy.tree_cases import Tree
 
-        few, values = screened.few, int(self.lattice.outcomes.max())
+        few, values = screened.shortlist, int(self.lattice.outcomes.max())
         plan = compact_tree(few.lattice, few.observations, following, world, values)
         blind = self.way.name == "simultaneous"
         tree = Tree(plan.look, plan.action, plan.child, screened.pairs, explore, blind)
@@ -282,8 +289,8 @@ class AdditiveMind:
         self.model.restored()
 
 
-def _blindly(screened: Screened | Tabled, world: Estimates) -> float:
+def _blindly(screened: AdditivePosterior | TabularPosterior, world: Estimates) -> float:
     """The mean reward of the best action when nothing is looked at."""
-    contexts = screened.few.lattice.contexts
+    contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]
     return float(world.reward[:contexts] @ weight / weight.sum())

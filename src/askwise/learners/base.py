@@ -22,9 +22,9 @@ from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.counting import Statistics
 from askwise.counting.forgetting import Knowledge, Memory
 from askwise.errors import OptionError, StatisticsError
-from askwise.estimation.believed import evidence_of, limits_of
+from askwise.estimation.beliefs import evidence_of, limits_of
 from askwise.estimation.complete_records import Log
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.learners.acquisition import Batch, WayToBuy
 from askwise.learners.case_policies import OwnPolicies
 from askwise.learners.cases import Case
@@ -197,7 +197,7 @@ class BaseLearner(ABC):
         policy.note = limits_of(self.statistics)
         return policy
 
-    def evidence(self) -> Beliefs | Counted:
+    def evidence(self) -> Beliefs | CountedEvidence:
         """What is known of the population after all cases so far; changes nothing."""
         with self.lock:
             by_visits = self.way.name == "simultaneous"

@@ -28,7 +28,7 @@ import numpy as np
 from askwise._kernels.radii import Radii
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
-from askwise.estimation.believed import STEPS, beliefs_of, joint_beliefs
+from askwise.estimation.beliefs import STEPS, beliefs_of, joint_beliefs
 from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
@@ -113,7 +113,7 @@ class JointMind:
         policy, tries = self.way.policy(self.lattice, near), self._tries(statistics, wide)
         if known is None:
             return with_tries(policy, tries), length
-        relied, is_first = known.relied(), opened == self.log.cases
+        relied, is_first = known.cautious_rewards(), opened == self.log.cases
         best = self.recommend(statistics) if is_first else recommended(self.way, known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
@@ -137,7 +137,7 @@ class JointMind:
             return self.model.draw(rng, SPREAD, slots=slots)
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, SPREAD * own)
-        reward -= (1.0 - own) * (known.reward - known.relied())
+        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
         action = reward.argmax(axis=1).astype(np.int16)
         return Estimates(reward.max(axis=1), action, self.model.weight(slots=slots), Radii())
 

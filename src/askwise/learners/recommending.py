@@ -1,10 +1,10 @@
 """The one policy that is recommended, by whatever is known.
 
 Plans are made with what can be relied on: rewards less one standard deviation (`Beliefs`), or lower
-bounds among what was tried (`Counted`). What is shown of them are means: the value of what is
-recommended is the gain at the root of its tree. Estimates of states by themselves need not average
-out, so two things are seen to afterwards: a look after which the same is done whatever it shows is
-not bought, and nothing is bought where buying nothing is expected to gain more.
+bounds among what was tried (`CountedEvidence`). What is shown of them are means: the value of what
+is recommended is the gain at the root of its tree. Estimates of states by themselves need not
+average out, so two things are seen to afterwards: a look after which the same is done whatever it
+shows is not bought, and nothing is bought where buying nothing is expected to gain more.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from __future__ import annotations
 import numpy as np
 
 from askwise._support.typing import Choices
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.learners.acquisition import WayToBuy
 from askwise.planning.trees import without_idle_looks
 from askwise.policy import Policy, SequentialPolicy, SimultaneousPolicy
 from askwise.states import Lattice
 
 
-def best_by(way: WayToBuy, evidence: Beliefs | Counted, lattice: Lattice) -> Policy:
+def best_by(way: WayToBuy, evidence: Beliefs | CountedEvidence, lattice: Lattice) -> Policy:
     """The best policy at the prices of a lattice, by what can be relied on."""
     if isinstance(evidence, Beliefs):
         return way.best_policy(lattice, evidence)
     return way.cautious_policy(evidence.at(lattice))
 
 
-def recommended(way: WayToBuy, evidence: Beliefs | Counted) -> Policy:
+def recommended(way: WayToBuy, evidence: Beliefs | CountedEvidence) -> Policy:
     """What to buy and do by all that is known of a problem."""
     policy = best_by(way, evidence, evidence.lattice)
     if isinstance(policy, SequentialPolicy):
@@ -35,7 +35,9 @@ def recommended(way: WayToBuy, evidence: Beliefs | Counted) -> Policy:
     return _checked_set(policy, evidence)
 
 
-def _checked_path(policy: SequentialPolicy, evidence: Beliefs | Counted) -> SequentialPolicy:
+def _checked_path(
+    policy: SequentialPolicy, evidence: Beliefs | CountedEvidence
+) -> SequentialPolicy:
     following: Choices = policy.following.copy()
     actions: Choices = policy.actions.copy()
     if isinstance(evidence, Beliefs):
@@ -52,7 +54,9 @@ def _checked_path(policy: SequentialPolicy, evidence: Beliefs | Counted) -> Sequ
     return now().recommended_by(evidence)
 
 
-def _checked_set(policy: SimultaneousPolicy, evidence: Beliefs | Counted) -> SimultaneousPolicy:
+def _checked_set(
+    policy: SimultaneousPolicy, evidence: Beliefs | CountedEvidence
+) -> SimultaneousPolicy:
     lattice, sets = policy.lattice, policy.sets.copy()
 
     def now() -> SimultaneousPolicy:
@@ -69,13 +73,13 @@ def _checked_set(policy: SimultaneousPolicy, evidence: Beliefs | Counted) -> Sim
     return now().recommended_by(evidence)
 
 
-def _where_nothing_is_better(policy: Policy, evidence: Beliefs | Counted) -> list[int]:
+def _where_nothing_is_better(policy: Policy, evidence: Beliefs | CountedEvidence) -> list[int]:
     """The contexts in which acting at once is expected to gain more than the policy."""
     beta, found = policy.problem.reward_value, []
     for context in range(policy.lattice.contexts):
         if not policy.looks(context):
             continue
-        stopped = evidence.earned(context, policy.act(context))
+        stopped = evidence.mean_reward(context, policy.act(context))
         reason = policy.nodes(context, evidence, 1.0).reason
         if stopped is None or reason is None or reason.gain is None:
             continue

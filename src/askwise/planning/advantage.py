@@ -9,8 +9,8 @@ earns in the same outcomes:
     V(I)    = β r*(∅) + Σ p(ψ) (β r*(ψ) − c(ψ))    − max_a Σ p(ψ) β r(a, ψ)
 
 c being what the look costs with that outcome, c(ψ) what was spent in ψ. With estimates that do
-average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where nobody
-was ever seen, nothing is bought.
+average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
+case was ever seen, nothing is bought.
 """
 
 from __future__ import annotations

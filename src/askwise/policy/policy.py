@@ -16,7 +16,7 @@ import numpy as np
 from askwise._support.numbers import shown
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.errors import ModelError
-from askwise.estimation.evidence import Chances, Evidence
+from askwise.estimation.evidence import Distribution, Evidence
 from askwise.estimation.models import Model
 from askwise.policy.trees import Act, Look, Node, Reason, Stop, Tree, blended_reason, merge
 from askwise.policy.trees.figures import Figures
@@ -179,7 +179,7 @@ class Policy(ABC):
         if isinstance(evidence, Model):
             self._check_model(evidence)
             evidence = evidence.beliefs(self.lattice)
-        elif evidence is not None and not hasattr(evidence, "chances"):
+        elif evidence is not None and not hasattr(evidence, "outcome_distribution"):
             kind = type(evidence).__name__
             raise ModelError(
                 f"expected a Model, or evidence such as learner.evidence(), got {kind}"
@@ -228,7 +228,7 @@ class Policy(ABC):
         action = self.problem.actions[self.act(state)]
         if evidence is None:
             return Act(action)
-        earned, spent = evidence.earned(state, self.act(state)), self.lattice.spent(state)
+        earned, spent = evidence.mean_reward(state, self.act(state)), self.lattice.spent(state)
         if earned is None:
             return Act(action, Reason(share, spent, None, 0.0))
         beta = self.problem.reward_value
@@ -282,14 +282,14 @@ class Policy(ABC):
         if not buys:
             return Reason(share, after.spent, gain, variance)
         spent, action = self.lattice.spent(state), self.act(state)
-        earned = evidence.earned(state, action)
+        earned = evidence.mean_reward(state, action)
         beta = self.problem.reward_value
         stopped = None if earned is None else beta * earned.mean - spent
         stop = Stop(self.problem.actions[action], stopped)
         return Reason(share, spent, gain, variance, stop)
 
     def _from_given(
-        self, known: dict[int, int], i: int, evidence: Evidence | None, often: Chances | None
+        self, known: dict[int, int], i: int, evidence: Evidence | None, often: Distribution | None
     ) -> Node:
         """One level for each given observation on which anything depends, then the policy."""
         if i == len(self.lattice.observations):
@@ -458,7 +458,7 @@ def shares_after(
     lattice: Lattice, evidence: Evidence | None, state: int, i: int, share: float
 ) -> tuple[list[float], float]:
     """The share of the cases that each outcome of a look gets, and how many cases say so."""
-    chances = None if evidence is None or share == 0 else evidence.chances(state, i)
+    chances = None if evidence is None or share == 0 else evidence.outcome_distribution(state, i)
     if chances is None:
         return [0.0] * len(lattice.children(state, i)), 0.0
     return (share * chances.probability).tolist(), chances.cases

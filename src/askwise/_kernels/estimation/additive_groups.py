@@ -45,7 +45,7 @@ class Effects(NamedTuple):
     """(slots, values, values, A)"""
 
 
-class Belief(NamedTuple):
+class EffectPrior(NamedTuple):
     """What is assumed of effects and noise before any case: the prior of the additive model."""
 
     features: Floats

@@ -24,7 +24,7 @@ from askwise.planning.trees import prune_looks
 from askwise.policy import START, SequentialPolicy
 from askwise.states import Lattice
 
-HAIR = 1e-9
+TIE_TOLERANCE = 1e-9
 """Differences of sums, relative to β n, that are no differences."""
 
 
@@ -35,7 +35,7 @@ def policy_of(lattice: Lattice, classes: ClassEstimates) -> SequentialPolicy:
     actions = classes.probability.argmax(axis=1).astype(np.int16)
     weight = np.repeat(classes.weight[:, None], lattice.m, axis=1)
     estimates = Estimates(best, actions, weight, Radii())
-    values, following = plan_sequential(lattice, estimates, margin=HAIR * beta)
+    values, following = plan_sequential(lattice, estimates, margin=TIE_TOLERANCE * beta)
     left_out = LeaveOneOut(lattice, classes)
     gains: dict[int, float] = {}
 
@@ -53,7 +53,9 @@ def policy_of(lattice: Lattice, classes: ClassEstimates) -> SequentialPolicy:
         cases = cases_in(state)
         after = sum(gain(child) for child in lattice.children(state, look))
         worth = after - lattice.costs[look] * cases
-        is_kept = worth > gain(state) + HAIR * beta * cases and done != {int(actions[state])}
+        is_kept = worth > gain(state) + TIE_TOLERANCE * beta * cases and done != {
+            int(actions[state])
+        }
         if is_kept:
             gains[state] = worth
         return bool(is_kept)
