@@ -12,7 +12,7 @@ from collections import defaultdict
 import numpy as np
 
 import askwise as aw
-from askwise.estimation.evidence import Counted
+from askwise.estimation.evidence import CountedEvidence
 from askwise.learners.learner import rounds_of
 from askwise.policy.recommending import recommended
 from askwise.simulation.environments import Population
@@ -114,7 +114,7 @@ def population(seed):
 def candidates(learner):
     """The policies to compare, by name."""
     acquisition = rounds_of(learner).strategy.acquisition
-    yield "counts", recommended(acquisition, Counted(learner.statistics, acquisition.name))
+    yield "counts", recommended(acquisition, CountedEvidence(learner.statistics, acquisition.name))
     known = learner.evidence()
     variance = known.variance
     for caution in CAUTIONS:

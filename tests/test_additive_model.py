@@ -16,7 +16,7 @@ from askwise._kernels.estimation.additive_groups import (
 from askwise._kernels.estimation.shortlist import marginalise, maximise, project
 from askwise.counting import Statistics
 from askwise.estimation.additive import AdditiveModel, contrasts
-from askwise.estimation.shortlist import Beliefs, Shortlist, cell_features, draw_weights
+from askwise.estimation.shortlist import Shortlist, ShortlistPrior, cell_features, draw_weights
 from askwise.planning import plan_sequential
 from askwise.states import Lattice
 from askwise.testing import random_model
@@ -200,8 +200,10 @@ def test_the_features_of_cells_are_products():
     few = few_of([2, 3], m=2)
     marginals = [np.array([0.3, 0.7]), np.array([0.2, 0.3, 0.5])]
     features = [contrasts(len(p)) - p @ contrasts(len(p)) for p in marginals]
-    beliefs = Beliefs(marginals, features, np.ones(2), np.array([0.1, 0.2]), np.full((2, 2), 0.3))
-    columns, variance = cell_features(few, beliefs)
+    prior = ShortlistPrior(
+        marginals, features, np.ones(2), np.array([0.1, 0.2]), np.full((2, 2), 0.3)
+    )
+    columns, variance = cell_features(few, prior)
     np.testing.assert_allclose(variance, [0.25, 0.1, 0.2, 0.2, 0.3, 0.3])
     for cell, (x, y) in enumerate(itertools.product(range(2), range(3))):
         pair = np.kron(features[0][x], features[1][y])
@@ -236,7 +238,7 @@ def test_rows_are_the_same_whatever_the_order_of_rewards():
     drawn = []
     for model, s in zip(models, statistics, strict=True):
         rng = np.random.default_rng(0)
-        drawn.append(model.screen(s, rng).world(rng, spread=0.3))
+        drawn.append(model.screen(s, rng).draw_estimates(rng, spread=0.3))
     np.testing.assert_array_equal(drawn[0].reward, drawn[1].reward)
     counts = np.zeros((lattice.size, 2))
     for state, action, _ in events:
@@ -269,7 +271,7 @@ def test_the_small_world_of_everything_is_close_to_the_truth():
     model.tallies.marginal[:, 1] = (values == 1).sum(axis=0)
     for _ in range(5):
         screened = model.screen(statistics, rng)
-    few, world = screened.few, screened.world(rng, spread=0.0)
+    few, world = screened.shortlist, screened.draw_estimates(rng, spread=0.0)
     weight = np.repeat(world.weight[:, None], few.lattice.m, axis=1)
     plan = plan_sequential(few.lattice, world._replace(weight=weight))
     assert len(few.observations) == 3

@@ -25,6 +25,12 @@ def lattice_of(radices, m=None):
     )
 
 
+def with_given(radices, given_radices, m):
+    bought = [Observation(f"o{i}", values=range(n), cost=1) for i, n in enumerate(radices)]
+    told = [Observation(f"g{i}", values=range(n), given=True) for i, n in enumerate(given_radices)]
+    return Lattice(Problem(observations=[*told, *bought], actions=["a"], max_observations=m))
+
+
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).flatmap(
     lambda radices: st.tuples(st.just(radices), st.integers(0, len(radices)))
 )
@@ -79,6 +85,25 @@ def test_children_and_substates(shape):
         assert set(lattice.substates(s)) == below
         assert {r for r in range(lattice.size) if lattice.is_substate(r, s)} == below
     assert lattice.most_outcomes == most
+
+
+@settings(max_examples=40)
+@given(shapes, st.lists(st.integers(2, 3), max_size=2))
+def test_the_arithmetic_of_arrays_is_that_of_single_states(shape, given_radices):
+    radices, m = shape
+    lattice = with_given(radices, given_radices, m)
+    for subset in range(lattice.subsets):
+        states = lattice.states(subset)
+        assert range(lattice.size)[lattice.block(subset)] == states
+        digits = [dict(lattice.digits(s)) for s in states]
+        every = range(len(lattice.observations))
+        known = np.array([[row.get(i, 1) for i in every] for row in digits], np.int16)
+        assert lattice.states_of(subset, known).tolist() == list(states)
+        for i in range(len(radices)):
+            children = lattice.children_of_subset(subset, i)
+            assert children.tolist() == [list(lattice.children(s, i)) for s in states]
+            for parent, row in zip(states, children.tolist(), strict=True):
+                assert all(lattice.step(subset, i).parent(child) == parent for child in row)
 
 
 def test_consistency_as_in_the_paper():

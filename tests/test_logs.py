@@ -225,7 +225,7 @@ def test_few_states_of_many_are_counted_sparsely_and_alike(kind, tmp_path, monke
 
     monkeypatch.setattr(counting, "SPARSE_FROM", 1)
     monkeypatch.setattr(counting, "FEW", 0)
-    monkeypatch.setattr("askwise.counting.statistics.FIRST_ROWS", 2)  # so that rows run out
+    monkeypatch.setattr("askwise.counting.row_counters.FIRST_ROWS", 2)  # so that rows run out
     check()
 
 

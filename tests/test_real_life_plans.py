@@ -383,7 +383,7 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
 @pytest.fixture
 def few_rows(monkeypatch):
     """Sparse rows must grow soon."""
-    monkeypatch.setattr("askwise.counting.statistics.FIRST_ROWS", 8)
+    monkeypatch.setattr("askwise.counting.row_counters.FIRST_ROWS", 8)
 
 
 CLOCKS, STORAGES = ["doubling", "exact"], ["dense", "sparse"]

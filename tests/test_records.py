@@ -5,9 +5,9 @@ import pytest
 
 import askwise as aw
 from askwise import oracle
-from askwise.estimation import believed as believing
-from askwise.estimation.believed import complete_beliefs
-from askwise.estimation.complete_records import OF_PARENTS
+from askwise.estimation import beliefs as making_beliefs
+from askwise.estimation.beliefs import complete_beliefs
+from askwise.estimation.shrinkage import PARENT_RECORDS, shrink_to_parents
 from askwise.policy.trees import Act
 from test_real_life_plans import random_model, random_problem
 
@@ -66,19 +66,49 @@ def test_thin_states_lean_on_those_with_one_look_less():
     beliefs = complete_beliefs(aw.fit(frame, problem, label="best").statistics)
     lattice, rows = beliefs.lattice, len(frame["x"])
     right = np.array(frame["best"]) == "a"
-    blind = (right.sum() + OF_PARENTS * (right.sum() + 0.5) / (rows + 1)) / (rows + OF_PARENTS)
+    blind = (right.sum() + PARENT_RECORDS * (right.sum() + 0.5) / (rows + 1)) / (
+        rows + PARENT_RECORDS
+    )
     assert beliefs.reward[lattice.index({}), 0] == pytest.approx(blind)
     of = {}
     for name in "xy":
         here = np.array(frame[name]) == 1
-        of[name] = (right[here].sum() + OF_PARENTS * blind) / (here.sum() + OF_PARENTS)
+        of[name] = (right[here].sum() + PARENT_RECORDS * blind) / (here.sum() + PARENT_RECORDS)
         assert beliefs.reward[lattice.index({name: 1}), 0] == pytest.approx(of[name])
     here = (np.array(frame["x"]) == 1) & (np.array(frame["y"]) == 1)
-    leaning = OF_PARENTS * (of["x"] + of["y"]) / 2
-    both = (right[here].sum() + leaning) / (here.sum() + OF_PARENTS)
+    leaning = PARENT_RECORDS * (of["x"] + of["y"]) / 2
+    both = (right[here].sum() + leaning) / (here.sum() + PARENT_RECORDS)
     assert beliefs.reward[lattice.index({"x": 1, "y": 1}), 0] == pytest.approx(both)
     assert beliefs.probability[lattice.index({"x": 1, "y": 1})] == here.mean()
-    assert beliefs.earned(lattice.index({"x": 1}), 0).variance > 0
+    assert beliefs.mean_reward(lattice.index({"x": 1}), 0).variance > 0
+
+
+def test_every_state_of_every_context_is_shrunk_to_its_parents():
+    rng = np.random.default_rng(2)
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("site", values=[0, 1], given=True),
+            *(
+                aw.Observation(n, values=range(k), cost=1)
+                for n, k in (("x", 2), ("y", 3), ("z", 2))
+            ),
+        ],
+        actions=["a", "b"],
+    )
+    lattice = aw.states.Lattice(problem)
+    counts = rng.integers(0, 5, (lattice.size, 2))
+    sums = counts * rng.random(counts.shape)
+    contexts = lattice.contexts
+    blind = (sums[:contexts].sum(axis=0) + 0.5) / (counts[:contexts].sum(axis=0) + 1)
+
+    def plain(state):
+        known = dict(lattice.digits(state))
+        less = [{i: x for i, x in known.items() if i != j} for j in lattice.domain(state)]
+        prior = np.mean([plain(lattice.index_of(k)) for k in less], axis=0) if less else blind
+        return (sums[state] + PARENT_RECORDS * prior) / (counts[state] + PARENT_RECORDS)
+
+    found = shrink_to_parents(lattice, counts, sums)
+    np.testing.assert_allclose(found, [plain(s) for s in range(lattice.size)], rtol=1e-12)
 
 
 def test_what_nobody_ever_saw_is_not_planned_for():
@@ -110,7 +140,7 @@ def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(
     usual = aw.fit(frame, problem, label="best")
     assert usual.recommend().note == ""
     assert "rests on" not in str(aw.explain(usual)) + str(usual.recommend().tree())
-    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    monkeypatch.setattr(making_beliefs, "MOST_DENSE", 10)
     said = "37 states, more than the 10 for which records are believed state by state"
     fitted = aw.fit(frame, problem, label="best")
     learner = fitted.learner("seq-oos")
@@ -129,7 +159,7 @@ def test_a_recommendation_from_records_of_too_many_states_says_what_it_rests_on(
 
 
 def test_cases_of_a_large_problem_need_no_such_note(monkeypatch):
-    monkeypatch.setattr(believing, "MOST_DENSE", 10)
+    monkeypatch.setattr(making_beliefs, "MOST_DENSE", 10)
     frame, problem = table(3)
     learner = aw.SeqOOS(problem, rng=0)
     for x, best in zip(frame["x"], frame["best"], strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.counting.statistics import BY_ROW, FIRST_ROWS
+from askwise.counting.row_counters import BY_ROW, FIRST_ROWS
 from askwise.errors import StatisticsError
 from askwise.learners import LEARNERS
 from askwise.simulation.environments import Population, random_model

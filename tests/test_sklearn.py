@@ -15,7 +15,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askwise as aw
 from askwise._support.numbers import as_price
-from askwise.integrations.sklearn.shrinkage import LeftOut, believe, count
+from askwise.integrations.sklearn.class_estimates import (
+    LeaveOneOut,
+    count_classes,
+    estimate_classes,
+)
 from askwise.integrations.sklearn.table import _information, choose, observations_of, prices_of
 from askwise.sklearn import CostAwareClassifier
 from askwise.states import Lattice
@@ -38,7 +42,7 @@ def test_it_is_imported_only_when_asked_for():
     assert found.stdout.split() == ["False", "False"]
 
 
-# --- what is counted and believed ----------------------------------------------------------------
+# --- what is counted and estimated ----------------------------------------------------------------
 
 
 @st.composite
@@ -66,20 +70,20 @@ def contains(lattice, state, digits, case):
 @given(records())
 def test_a_record_is_a_case_in_every_state_it_contains(made):
     lattice, digits, labels, classes = made
-    counts = count(lattice, digits, labels, classes)
+    counts = count_classes(lattice, digits, labels, classes)
     for state in range(lattice.size):
         inside = [y for k, y in enumerate(labels) if contains(lattice, state, digits, k)]
         assert counts[state].tolist() == np.bincount(inside, minlength=classes).tolist()
 
 
-def plain_belief(known, rows, classes, shrinkage):
+def plain_estimate(known, rows, classes, shrinkage):
     """p̂ of what is known, by the equation, from the rows themselves."""
     labels = [row[-1] for row in rows if all(row[i] == x for i, x in known.items())]
     prior = np.full(classes, 1 / classes)
     if known:
         less = [{i: x for i, x in known.items() if i != j} for j in known]
         prior = np.exp(
-            np.mean([np.log(plain_belief(k, rows, classes, shrinkage)) for k in less], axis=0)
+            np.mean([np.log(plain_estimate(k, rows, classes, shrinkage)) for k in less], axis=0)
         )
         prior /= prior.sum()
     found = np.bincount(np.array(labels, np.int64), minlength=classes)
@@ -88,26 +92,30 @@ def plain_belief(known, rows, classes, shrinkage):
 
 @settings(max_examples=40)
 @given(records(), st.sampled_from([0.5, 8.0]))
-def test_beliefs_are_those_of_the_equation(made, shrinkage):
+def test_estimates_are_those_of_the_equation(made, shrinkage):
     lattice, digits, labels, classes = made
-    beliefs = believe(lattice, count(lattice, digits, labels, classes), shrinkage)
+    estimates = estimate_classes(
+        lattice, count_classes(lattice, digits, labels, classes), shrinkage
+    )
     rows = [(*case, y) for *case, y in zip(*digits, labels, strict=True)]
     for state in range(lattice.size):
-        plain = plain_belief(dict(lattice.digits(state)), rows, classes, shrinkage)
-        np.testing.assert_allclose(beliefs.probability[state], plain, rtol=1e-9)
+        plain = plain_estimate(dict(lattice.digits(state)), rows, classes, shrinkage)
+        np.testing.assert_allclose(estimates.probability[state], plain, rtol=1e-9)
 
 
 @settings(max_examples=40)
 @given(records())
 def test_a_case_that_is_left_out_is_one_that_was_never_counted(made):
     lattice, digits, labels, classes = made
-    left_out = LeftOut(lattice, believe(lattice, count(lattice, digits, labels, classes), 2.0))
+    left_out = LeaveOneOut(
+        lattice, estimate_classes(lattice, count_classes(lattice, digits, labels, classes), 2.0)
+    )
     rows = [(*case, y) for *case, y in zip(*digits, labels, strict=True)]
     for state in range(lattice.size):
         known, surely, perhaps = dict(lattice.digits(state)), 0, 0
         for k, y in enumerate(labels):
             if contains(lattice, state, digits, k):
-                without = plain_belief(known, rows[:k] + rows[k + 1 :], classes, 2.0)
+                without = plain_estimate(known, rows[:k] + rows[k + 1 :], classes, 2.0)
                 best = np.isclose(without, without.max(), rtol=1e-12)
                 perhaps += best[y]  # of equals, rounding picks one
                 surely += best[y] and best.sum() == 1
@@ -208,16 +216,16 @@ def test_the_value_is_what_is_gained_where_it_acts_and_no_look_is_idle(made):
     from askwise.integrations.sklearn.pruning import policy_of
 
     lattice, digits, labels, classes = made
-    counts = count(lattice, digits, labels, classes)
-    beliefs = believe(lattice, counts, 2.0)
-    policy, left_out = policy_of(lattice, beliefs), LeftOut(lattice, beliefs)
+    counts = count_classes(lattice, digits, labels, classes)
+    estimates = estimate_classes(lattice, counts, 2.0)
+    policy, left_out = policy_of(lattice, estimates), LeaveOneOut(lattice, estimates)
     beta, gain = lattice.problem.reward_value, 0.0
     for leaf in leaves(policy):
         n = counts[leaf].sum()
-        gain += beta * (left_out.right(leaf) + n * beliefs.probability[leaf].max()) / 2
+        gain += beta * (left_out.right(leaf) + n * estimates.probability[leaf].max()) / 2
         gain -= n * lattice.spent(leaf)
     assert policy.value * len(labels) == pytest.approx(gain)
-    at_once = beta * (left_out.right(0) + len(labels) * beliefs.probability[0].max()) / 2
+    at_once = beta * (left_out.right(0) + len(labels) * estimates.probability[0].max()) / 2
     assert policy.value * len(labels) >= at_once - 1e-6
     if policy.looks(0):
         done = {policy.act(leaf) for leaf in leaves(policy)}

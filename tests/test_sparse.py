@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import askwise as aw
-from askwise.counting.statistics import BY_ROW, FIRST_ROWS
+from askwise.counting.row_counters import BY_ROW, FIRST_ROWS
 from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
 from askwise.simulation.environments import Population, random_model

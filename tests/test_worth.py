@@ -10,7 +10,7 @@ import pytest
 import askwise as aw
 import reference
 from askwise.errors import OptionError
-from askwise.estimation.evidence import Counted
+from askwise.estimation.evidence import CountedEvidence
 from askwise.simulation.environments import Population, breast_cancer
 from inside import strategy_of
 from test_real_life_plans import random_model, random_problem
@@ -137,7 +137,7 @@ def test_counters_alone_say_it_too(kind, storage):
     learner = kind(model.problem, storage=storage, rng=0)
     aw.simulate(learner, Population(model), steps=50_000, rng=0)
     worth = aw.worth(
-        Counted(learner.statistics, strategy_of(learner).acquisition.name),
+        CountedEvidence(learner.statistics, strategy_of(learner).acquisition.name),
         acquisition=strategy_of(learner).acquisition.name,
     )
     true = aw.worth(model, acquisition=strategy_of(learner).acquisition.name)

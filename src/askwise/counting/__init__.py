@@ -1,15 +1,8 @@
 """What was seen and earned, as exact counters that can be merged and taken back."""
 
-from askwise.counting.statistics import (
-    BY_ROW,
-    MOST_CASES,
-    MOST_PAID,
-    MOST_STATES,
-    PAID_UNIT,
-    UNIT,
-    Statistics,
-    check_reward,
-)
+from askwise.counting.row_counters import BY_ROW, MOST_STATES
+from askwise.counting.statistics import Statistics
+from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
 
 __all__ = [
     "BY_ROW",

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from askwise._support.typing import Floats
-from askwise.counting.statistics import UNIT, Statistics
+from askwise.counting.statistics import Statistics
+from askwise.counting.units import UNIT
 
 LEAST = 5.0
 """How often a look or an action must have been counted in each sample; in the sum of all cells also

@@ -14,176 +14,44 @@ counts along the path it walked and nowhere else. Rewards count at the exact sta
 Everything is a sum of whole numbers, rewards included (in units of 2⁻³⁰): any order of arrival and
 any merge of shards give the same bits.
 
-The counters of a state are in its row (`states/rows.py`). Dense statistics have a row for every
-state, at the state's own index. Sparse ones have rows for the states that were visited: the memory
-follows what was seen, whatever the size of the problem.
+The counters of a state are in its row (`counting/row_counters.py`), and units and limits in
+`counting/units.py`.
 """
 
 from __future__ import annotations
 
-import numbers
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from askwise._support.typing import AcquisitionName, Floats, Integers
-from askwise.errors import CaseError, StatisticsError, TooLargeError
+from askwise.counting.row_counters import BY_ROW, RowCounters
+from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
+from askwise.errors import StatisticsError
 from askwise.problem import Seen
-from askwise.problem.amounts import LARGEST_SUM
 from askwise.states import Lattice
-from askwise.states.rows import Counters, Rows, extended
-
-PAID_UNIT = 2.0**-20
-"""The resolution of a price that was paid."""
-
-MOST_PAID = LARGEST_SUM
-"""So that the sum of prices paid fits into 63 bits."""
-
-UNIT = 2.0**-30
-"""The resolution of a reward."""
-
-MOST_STATES = 20_000_000
-"""Of a problem whose every state has a row."""
-
-FIRST_ROWS = 1024
-
-MOST_WAITING = 4096
-
-MOST_CASES = 2**33 - 1
-"""So many rewards of 1 still fit into 63 bits; no counter can exceed the number of cases."""
 
 
-def check_reward(reward: object) -> float:
-    """The reward as a float in [0, 1], or an error that names it."""
-    if type(reward) is float and 0.0 <= reward <= 1.0:  # the usual case, fast
-        return reward
-    if isinstance(reward, numbers.Real) and not isinstance(reward, bool):
-        number = float(reward)
-        if 0.0 <= number <= 1.0:  # NaN is not
-            return number
-    hint = "; write 1.0 or 0.0" if isinstance(reward, bool | np.bool_) else ""
-    raise CaseError(f"reward must be a number from 0 to 1, got {reward!r}{hint}")
-
-
-class Statistics:
+class Statistics(RowCounters):
     """The counters of one problem. `a + b` merges two streams of cases exactly."""
 
     def __init__(self, lattice: Lattice, *, sparse: bool = False) -> None:
-        if not sparse and lattice.size > MOST_STATES:
-            raise TooLargeError(
-                f"{len(lattice.problem.observations)} observations with "
-                f"max_observations={lattice.m} make {lattice.size:,} states, more than the "
-                f"{MOST_STATES:,} that can be counted one by one: lower max_observations, or the "
-                "number of observations or of their values, or count only what is visited, as "
-                "SeqOOS and SimOOS do without storage='dense'"
-            )
-        actions = len(lattice.problem.actions)
-        self.lattice = lattice
+        super().__init__(lattice, sparse=sparse)
         self.cases = 0
         """Cases whose observations are counted; t − 1 when the next one opens."""
         self.records = 0
         """Of those, complete records: counted in every state, with the reward of every action."""
-        self.is_sparse = sparse
-        self.rows = _sparse_rows() if sparse else _dense_rows()
-        """Which row is whose."""
-        n = FIRST_ROWS if sparse else lattice.size
-        self._subset_visits: Integers = np.zeros(lattice.parcels, np.int64)
-        self._visits: Integers = np.zeros(n, np.int64)
-        self._waiting: list[int] = []
-        """States seen by simultaneous cases that wait to be counted together."""
-        self._counting = threading.Lock()
-        self.transitions: Integers = np.zeros((n, lattice.m), np.int64)
-        """N(ψ, i, ψ') at [ψ', slot of i in ψ']: a state has one cell for each of its parents."""
-        self.action_counts: Integers = np.zeros((n, actions), np.int64)
-        """N(a, ψ) at [ψ, a]"""
-        self.reward_sums: Integers = np.zeros((n, actions), np.int64)
-        """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
         self.paid_counts: Integers = np.zeros(lattice.buyable, np.int64)
         """Of each observation, how often it was told what was paid,"""
         self.paid_sums: Integers = np.zeros(lattice.buyable, np.int64)
         """and the sum, in units of 2⁻²⁰"""
-        self._counters: Counters | None = None
 
-    @property
-    def subset_visits(self) -> Integers:
-        """N(I), for each context."""
-        self._count_waiting()
-        return self._subset_visits
-
-    @property
-    def visits(self) -> Integers:
-        """N(ψ), by row; of sequential cases, if anything is given, those that began there."""
-        self._count_waiting()
-        return self._visits
-
-    # --- rows ----------------------------------------------------------------------------------
-
-    @property
-    def counters(self) -> Counters:
-        """The arrays for the kernels. `make_room` replaces them."""
-        self._count_waiting()
-        if self._counters is None:
-            self._counters = Counters(self.rows, *(array for _, array in self._all_arrays()))
-        return self._counters
-
-    @property
-    def capacity(self) -> int:
-        """How many rows there is room for."""
-        return len(self._visits)
-
-    @property
-    def visited(self) -> int:
-        """How many rows are given out; all of them, if dense."""
-        return int(self.rows.used[0]) if self.is_sparse else self.capacity
-
-    def row(self, state: int) -> int:
-        """The row of a state; 0 if it has none."""
-        if not self.is_sparse:
-            return state
-        from askwise._kernels.states.rows import find
-
-        return int(find(self.rows, state))
-
-    def rows_of(self, states: Integers) -> Integers:
-        """The row of each of these states; 0 for those that have none."""
-        if not self.is_sparse:
-            return states
-        from askwise._kernels.states.rows import find_all
-
-        rows = np.empty_like(states)
-        find_all(self.rows, states, rows)
-        return rows
-
-    def state(self, row: int) -> int:
-        """The state of a row."""
-        return int(self.rows.states[row]) if self.is_sparse else row
-
-    @property
-    def states(self) -> Integers:
-        """The state of every row."""
-        return self.rows.states[: self.visited] if self.is_sparse else np.arange(self.capacity)
-
-    def give_rows(self, states: Integers) -> None:
-        """Give a row to each of these states that has none, if rows are sparse."""
-        if self.is_sparse:
-            from askwise._kernels.states.rows import insert_all
-
-            self.make_room(len(states))
-            insert_all(self.rows, states)
-
-    def make_room(self, more: int) -> None:
-        """See to it that so many more states can be given a row."""
-        if not self.is_sparse or self.visited + more <= self.capacity:
-            return
-        used, capacity = self.visited, self.capacity
-        capacity = max(2 * capacity, used + more)
-        self.rows = _sparse_rows(capacity, self.rows.states[:used])
-        self._counters = None
-        for name in BY_ROW:
-            held = "_visits" if name == "visits" else name
-            setattr(self, held, extended(getattr(self, held), used, capacity))
+    def arrays(self) -> Iterator[tuple[str, Integers]]:
+        """Every array of counters with its name, as far as it is used."""
+        yield from super().arrays()
+        yield "paid_counts", self.paid_counts
+        yield "paid_sums", self.paid_sums
 
     def dense(self) -> Statistics:
         """The same counters with a row for every state."""
@@ -194,10 +62,8 @@ class Statistics:
     def count_set(self, state: int, subset: int | None = None) -> None:
         """A simultaneous case saw `state`, of the given subset if that is known."""
         self.count_case()
-        if not self.is_sparse:  # its substates are counted when somebody asks: most of the time
-            self._waiting.append(state)  # it takes to call a kernel is spent on the way there
-            if len(self._waiting) >= MOST_WAITING:
-                self._count_waiting()
+        if not self.is_sparse:
+            self._count_later(state)
             return
         from askwise._kernels.counting.counting import count_set
 
@@ -205,17 +71,6 @@ class Statistics:
             subset = self.lattice.subset_of(state)
         self.make_room(1 << int(self.lattice.layout.sizes[subset]))
         count_set(self.lattice.layout, self.counters, subset, state)
-
-    def _count_waiting(self) -> None:
-        if not self._waiting:
-            return
-        from askwise._kernels.counting.counting import count_sets
-
-        with self._counting:
-            states = np.array(self._waiting, np.int64)
-            arrays = (self._subset_visits, self._visits)
-            count_sets(self.lattice.layout, self.rows, *arrays, states)
-            del self._waiting[: len(states)]  # others may have been added meanwhile
 
     def count_path(self, path: Sequence[tuple[int, int]], start: int = 0, subset: int = 0) -> None:
         """A sequential case took these steps: (the observation bought, the state it led to).
@@ -229,7 +84,7 @@ class Statistics:
         """`count_path` of a case that did not act."""
         if self.is_sparse:
             self.make_room(1 + len(path))
-        if self.lattice.contexts > 1 and subset == 0:  # not what somebody put on file
+        if self.lattice.contexts > 1 and subset == 0:  # nothing was put on file
             self.visits[self._own_row(start)] += 1
         steps, transitions, is_dense = self.lattice.steps, self.transitions, not self.is_sparse
         for observation, state in path:
@@ -347,27 +202,12 @@ class Statistics:
         return self.reward_sums * UNIT / np.maximum(1, self.action_counts)
 
     def count_case(self) -> None:
-        """A case acted; whoever counts its looks elsewhere calls just this."""
+        """A case acted; its looks are counted elsewhere, or by a caller that calls just this."""
         if self.cases >= MOST_CASES:
             raise StatisticsError(f"{MOST_CASES:,} cases are counted: no more fit")
         self.cases += 1
 
-    def _own_row(self, state: int) -> int:
-        """The row of a state, a new one if it has none."""
-        if not self.is_sparse:
-            return state
-        from askwise._kernels.states.rows import insert
-
-        return int(insert(self.rows, state))
-
     # --- whole ---------------------------------------------------------------------------------
-
-    def arrays(self) -> Iterator[tuple[str, Integers]]:
-        """Every array of counters with its name, as far as it is used."""
-        for name, array in self._all_arrays():
-            yield name, array[: self.visited] if name in BY_ROW else array
-        yield "paid_counts", self.paid_counts
-        yield "paid_sums", self.paid_sums
 
     def copy(self) -> Statistics:
         """The same counters, apart from these."""
@@ -450,14 +290,6 @@ class Statistics:
             )
         )
 
-    def _counted(self) -> list[Integers]:
-        """The states at which something was counted, in order, and their counters."""
-        by_row = [getattr(self, name)[: self.visited] for name in BY_ROW]
-        rows = np.flatnonzero(sum(array.reshape(len(array), -1).any(axis=1) for array in by_row))
-        states = self.rows.states[rows] if self.is_sparse else rows
-        order = np.argsort(states)
-        return [self.subset_visits, states[order], *(array[rows[order]] for array in by_row)]
-
     def _paid(self) -> list[Integers]:
         return [self.paid_counts, self.paid_sums]
 
@@ -491,28 +323,3 @@ class Statistics:
             return f"<Statistics of {whole}{f' and {rest:,} cases' if rest else ''}>"
         rewards = int(self.action_counts.sum())
         return f"<Statistics of {self.cases:,} cases and {rewards:,} rewards>"
-
-    def _all_arrays(self) -> Iterator[tuple[str, Integers]]:
-        for name in ("subset_visits", *BY_ROW):
-            yield name, getattr(self, name)
-
-
-BY_ROW = ("visits", "transitions", "action_counts", "reward_sums")
-
-
-def _dense_rows() -> Rows:
-    """Row = state."""
-    return Rows(*(np.zeros(n, np.int64) for n in (0, 0, 1)))
-
-
-def _sparse_rows(capacity: int = FIRST_ROWS, states: Integers | None = None) -> Rows:
-    """Room for so many rows, given out to these states; at first to the empty one."""
-    from askwise._kernels.states.rows import insert_all
-
-    states = np.array([-1, 0]) if states is None else states
-    # at most half full: a search seldom takes more than two steps
-    table = np.zeros(2 << (capacity - 1).bit_length(), np.int64)
-    rows = Rows(table, np.zeros(capacity, np.int64), np.ones(1, np.int64))
-    rows.states[0] = -1
-    insert_all(rows, states[1:])
-    return rows

@@ -25,14 +25,20 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.shortlist import Beliefs, Shortlist, SmallWorld, small_world
-from askwise.estimation.tabled import CountedRecords, Tabled, counted_records, joined, rows_of
+from askwise.estimation.shortlist import DrawnModel, Shortlist, ShortlistPrior, draw_model
+from askwise.estimation.tabular_posterior import (
+    CountedRecords,
+    TabularPosterior,
+    counted_records,
+    joined,
+    rows_of,
+)
 from askwise.problem import Panel, Problem
 from askwise.states import Lattice
 from askwise.states.layout import count_states
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
-    from askwise._kernels.estimation.additive_groups import Belief, Data
+    from askwise._kernels.estimation.additive_groups import Data, EffectPrior
 
 EXPECTED = 4.0
 """How many observations are expected to matter."""
@@ -75,22 +81,22 @@ LISTED = 64
 """How many pairs are drawn to be tried in a round."""
 
 
-class Screened(NamedTuple):
+class AdditivePosterior(NamedTuple):
     """What one sweep over everything left: a small problem, and what is worth trying."""
 
     data: Data
-    few: Shortlist
-    beliefs: Beliefs
+    shortlist: Shortlist
+    prior: ShortlistPrior
     pairs: Integers
     """(n, 2): pairs to try."""
 
-    def world(self, rng: np.random.Generator, *, spread: float) -> Estimates:
-        """A world of the few: a draw whose doubt is scaled by `spread`."""
-        return self.small_world(rng, spread=spread).estimates
+    def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
+        """A draw of what planners take, whose doubt is scaled by `spread`."""
+        return self.draw_model(rng, spread=spread).estimates
 
-    def small_world(self, rng: np.random.Generator, *, spread: float) -> SmallWorld:
+    def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
         """The same, with the rewards of every action."""
-        return small_world(self.few, self.beliefs, self.data, rng, spread=spread)
+        return draw_model(self.shortlist, self.prior, self.data, rng, spread=spread)
 
 
 class AdditiveModel:
@@ -216,45 +222,50 @@ class AdditiveModel:
             digit = contexts // stride % lattice.outcomes[lattice.buyable + j]
             np.add.at(tallies[lattice.buyable + j], digit, came)
         for i in range(lattice.buyable):
-            below = children_in(lattice, i)
+            below = lattice.children_of_subset(0, i)  # just that one is known
             rows = statistics.rows_of(below.ravel()).reshape(below.shape)
             seen = statistics.visits[rows] + statistics.transitions[rows, 0]
             if statistics.is_sparse:
                 seen = np.where(rows > 0, seen, 0)
             tallies[i, : below.shape[1]] += seen.sum(axis=0)
 
-    def screen(self, statistics: Statistics, rng: np.random.Generator) -> Screened | Tabled:
+    def screen(
+        self, statistics: Statistics, rng: np.random.Generator
+    ) -> AdditivePosterior | TabularPosterior:
         """Sweep over everything, and shortlist what was drawn."""
         from askwise._kernels.estimation.additive_sweep import draw_base, sweep_mains, sweep_pairs
 
         met = self.data(statistics)
         data = met if self.records is None else joined(met, rows_of(self.records))
-        belief = self.belief(data)
+        prior = self.prior(data)
         size = len(self.inside)
         residual = np.empty_like(data.sums)
         odds, pair_evidence = np.empty(size), np.zeros((size, size))
-        draw_base(rng, data, belief, self.effects, residual)
+        draw_base(rng, data, prior, self.effects, residual)
         order = rng.permutation(size)
-        sweep_mains(rng, data, belief, self.effects, self.inside, order, residual, odds)
+        sweep_mains(rng, data, prior, self.effects, self.inside, order, residual, odds)
         sweep_pairs(
-            rng, data, belief, self.effects, self.inside, residual, self.owner, pair_evidence
+            rng, data, prior, self.effects, self.inside, residual, self.owner, pair_evidence
         )
-        pair_odds = pair_evidence + belief.pair_odds[self.inside[:, None] + self.inside]
-        few = self.shortlist(odds, pair_odds)
+        pair_odds = pair_evidence + prior.pair_odds[self.inside[:, None] + self.inside]
+        shortlist = self.shortlist(odds, pair_odds)
         pairs = self._pairs_to_try(rng, pair_evidence, pair_odds)
         if self.records is not None:
-            if few.observations not in self._counted:
-                self._counted = {few.observations: counted_records(self.records, few)}
-            return Tabled(met, few, self._counted[few.observations], pairs)
-        chosen = np.array(few.observations)
-        beliefs = Beliefs(
-            [self.marginal(i) for i in few.observations],
-            [belief.features[i, : self._radix(i), : self._radix(i) - 1] for i in few.observations],
-            belief.noise,
+            if shortlist.observations not in self._counted:
+                self._counted = {shortlist.observations: counted_records(self.records, shortlist)}
+            return TabularPosterior(met, shortlist, self._counted[shortlist.observations], pairs)
+        chosen = np.array(shortlist.observations)
+        shortlist_prior = ShortlistPrior(
+            [self.marginal(i) for i in shortlist.observations],
+            [
+                prior.features[i, : self._radix(i), : self._radix(i) - 1]
+                for i in shortlist.observations
+            ],
+            prior.noise,
             MAIN_SPREAD**2 * chance(odds[chosen]),
             PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        return Screened(data, few, beliefs, pairs)
+        return AdditivePosterior(data, shortlist, shortlist_prior, pairs)
 
     def _pairs_to_try(
         self, rng: np.random.Generator, pair_evidence: Floats, pair_odds: Floats
@@ -276,7 +287,7 @@ class AdditiveModel:
                 break
             if self._is_small((*chosen, i)):
                 chosen.append(i)
-        return self._few(tuple(sorted(chosen)))
+        return self._shortlist_of(tuple(sorted(chosen)))
 
     def _is_small(self, chosen: Sequence[int]) -> bool:
         """Whether a shortlist of these has a small enough table."""
@@ -289,9 +300,9 @@ class AdditiveModel:
             return states <= MOST_TABLED and subsets <= MOST_SUBSETS
         return contexts * math.prod(bought) <= MOST_CELLS and states <= MOST_STATES
 
-    def belief(self, data: Data) -> Belief:
+    def prior(self, data: Data) -> EffectPrior:
         """What is assumed of effects and noise, given the marginals and the mean rewards."""
-        from askwise._kernels.estimation.additive_groups import Belief
+        from askwise._kernels.estimation.additive_groups import EffectPrior
 
         size = len(self.inside)
         marginals = (self.tallies.marginal + 1.0) * self._possible
@@ -301,7 +312,7 @@ class AdditiveModel:
         mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
         share = min(0.5, EXPECTED / size)
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
-        return Belief(
+        return EffectPrior(
             features,
             self.lattice.outcomes - 1,
             np.maximum(0.01, mean * (1.0 - mean)),
@@ -319,7 +330,7 @@ class AdditiveModel:
     def _radix(self, i: int) -> int:
         return int(self.lattice.outcomes[i])
 
-    def _few(self, observations: tuple[int, ...]) -> Shortlist:
+    def _shortlist_of(self, observations: tuple[int, ...]) -> Shortlist:
         if observations not in self._shortlists:
             small = Lattice(self._small_problem(observations))
             strides = np.append(np.cumprod(small.layout.radices[:0:-1])[::-1], 1)
@@ -329,22 +340,17 @@ class AdditiveModel:
         return self._shortlists[observations]
 
     def _small_problem(self, observations: tuple[int, ...]) -> Problem:
-        problem, few = self.lattice.problem, [self.lattice.observations[i] for i in observations]
-        names = {o.name for o in few}
+        problem = self.lattice.problem
+        chosen = [self.lattice.observations[i] for i in observations]
+        names = {o.name for o in chosen}
         panels = [(sorted(names.intersection(p.observations)), p.fee) for p in problem.panels]
         return Problem(
-            observations=few,
+            observations=chosen,
             actions=problem.actions,
-            max_observations=min(self.lattice.m, sum(not o.given for o in few)),
+            max_observations=min(self.lattice.m, sum(not o.given for o in chosen)),
             reward_value=problem.reward_value,
             panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
         )
-
-
-def children_in(lattice: Lattice, i: int) -> Integers:
-    """(contexts, outcomes): the states in which just one observation is known."""
-    contexts = range(lattice.contexts)
-    return np.array([list(lattice.children(g, i)) for g in contexts], np.int64)
 
 
 def chance(log_odds: Floats) -> Floats:

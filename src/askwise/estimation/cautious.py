@@ -41,7 +41,7 @@ def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Ca
     layout, states = statistics.lattice.layout, statistics.states
     subsets = np.searchsorted(layout.offsets, states, side="right") - 1
     order = np.argsort(-layout.sizes[subsets], kind="stable")
-    order = order[states[order] >= 0]  # row 0 is nobody's if rows are sparse
+    order = order[states[order] >= 0]  # row 0 has no state if rows are sparse
     counts = statistics.action_counts[: len(states)]
     mean = statistics.mean_rewards()[: len(states)]
     lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))

@@ -2,12 +2,8 @@
 
 A record is one case, whatever the number of states that it agrees with. Where a model has a number
 for every full state, a record is evidence for just that one. Where there are too many, it counts
-in every state ψ of a lattice that it agrees with, and each state is estimated by itself:
-
-    r(a, ψ) = (Σr(a, ψ) + κ r̄(a, parents of ψ)) / (N(a, ψ) + κ)
-
-A state with few records is believed to be much like the states with one look less, and these like
-theirs: without that the best of many thin estimates would be a matter of luck.
+in every state ψ of a lattice that it agrees with, and states are estimated one by one, each with
+the states of one look less behind it (`estimation/shrinkage.py`).
 """
 
 from __future__ import annotations
@@ -20,10 +16,6 @@ import numpy as np
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT
 from askwise.states import Lattice
-
-OF_PARENTS = 10.0
-"""κ: for how many records the states with one look less stand."""
-
 
 MOST_RECORDS = 20_000
 """Different complete records that a model keeps; of more, a fair sample."""
@@ -72,23 +64,13 @@ NO_LOG = Log()
 
 
 def grouped(digits: Choices, counts: Integers, units: Integers) -> CompleteRecords:
-    """Equal rows together."""
+    """Records with equal rows put together: their counts and what they earned are added up."""
     distinct, place = np.unique(digits, axis=0, return_inverse=True)
     n = np.zeros(len(distinct), np.int64)
     sums = np.zeros((len(distinct), units.shape[1]), np.int64)
     np.add.at(n, place.ravel(), counts)
     np.add.at(sums, place.ravel(), units)
     return CompleteRecords(distinct, n, sums)
-
-
-def states_in(lattice: Lattice, subset: int, digits: Choices) -> Integers:
-    """The states of rows in which all of a subset is known, whatever else is."""
-    layout, members = lattice.layout, list(lattice.members(subset))
-    first, end = layout.offsets[subset : subset + 2].tolist()
-    context = digits[:, lattice.buyable :].astype(np.int64) @ layout.given
-    place = digits[:, members].astype(np.int64) @ layout.strides[subset, : len(members)]
-    states: Integers = first + context * ((end - first) // lattice.contexts) + place
-    return states
 
 
 def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: int) -> Floats:
@@ -103,7 +85,7 @@ def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: 
         states = lattice.states(subset)
         here = visits[states.start : states.stop]
         if here.any():
-            parts.append((states_in(lattice, subset, records.digits) - states.start, here))
+            parts.append((lattice.states_of(subset, records.digits) - states.start, here))
     for _ in range(steps if parts else 0):
         more = records.counts.astype(np.float64)
         for place, here in parts:
@@ -118,7 +100,7 @@ def weigh_states(lattice: Lattice, records: CompleteRecords, weight: Floats) -> 
     found = np.empty(lattice.size)
     for subset in range(lattice.subsets):
         states = lattice.states(subset)
-        place = states_in(lattice, subset, records.digits) - states.start
+        place = lattice.states_of(subset, records.digits) - states.start
         found[states.start : states.stop] = np.bincount(place, weight, len(states))
     return found
 
@@ -130,37 +112,9 @@ def count_in_states(lattice: Lattice, records: CompleteRecords) -> tuple[Floats,
     earned = np.asarray(records.units * UNIT, np.float64)
     for subset in range(lattice.subsets):
         states = lattice.states(subset)
-        place = states_in(lattice, subset, records.digits) - states.start
-        here = slice(states.start, states.stop)
+        place = lattice.states_of(subset, records.digits) - states.start
+        here = lattice.block(subset)
         counts[here] = np.bincount(place, records.counts, len(states))
         for action in range(actions):
             sums[here, action] = np.bincount(place, earned[:, action], len(states))
     return counts, sums
-
-
-def lean_on_parents(lattice: Lattice, counts: Floats | Integers, sums: Floats) -> Floats:
-    """r(a, ψ) at [ψ, a], from N(a, ψ) and Σr(a, ψ)."""
-    actions = counts.shape[1]
-    reward = np.empty((lattice.size, actions))
-    for subset in range(lattice.subsets):
-        members, states = lattice.members(subset), lattice.states(subset)
-        block = slice(states.start, states.stop)
-        radices = [int(lattice.layout.radices[i]) for i in members]
-        prior = np.zeros((lattice.contexts, *radices, actions))
-        for k in range(len(members)):
-            fewer = lattice.states(lattice.subset(members[:k] + members[k + 1 :]))
-            shape = (lattice.contexts, *radices[:k], 1, *radices[k + 1 :], actions)
-            prior += reward[fewer.start : fewer.stop].reshape(shape) / len(members)
-        if not members:
-            prior += (sums[block].sum(axis=0) + 0.5) / (counts[block].sum(axis=0) + 1)
-        own = sums[block] + OF_PARENTS * prior.reshape(len(states), -1)
-        reward[block] = own / (counts[block] + OF_PARENTS)
-    return reward
-
-
-def variance_of_means(reward: Floats, counts: Floats | Integers) -> Floats:
-    """Of those means, by a Beta(½, ½) prior's posterior of as many cases."""
-    n = counts + OF_PARENTS
-    middle = (reward * n + 0.5) / (n + 1)
-    variance: Floats = middle * (1 - middle) / (n + 2)
-    return variance

@@ -22,7 +22,7 @@ from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
 from askwise.states import Lattice
 
-HAIR = 1e-12
+TIE_TOLERANCE = 1e-12
 """Values closer than this part of β are ties: they may be sums in different orders."""
 
 
@@ -30,16 +30,16 @@ CAUTION = 1.0
 """How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
 
 
-class Chances(NamedTuple):
-    """How often each outcome of a look comes."""
+class Distribution(NamedTuple):
+    """How often each outcome of a look comes, or each context."""
 
     probability: Floats
     cases: float
     """How many cases that rests on; infinite if it is known."""
 
 
-class Earned(NamedTuple):
-    """What an action earns, in [0, 1]."""
+class MeanReward(NamedTuple):
+    """What an action earns on average, in [0, 1]."""
 
     mean: float
     variance: float
@@ -49,23 +49,32 @@ class Earned(NamedTuple):
 class Evidence(Protocol):
     """States are integers of the lattice of the policy that it is evidence for."""
 
-    def contexts(self) -> Chances:
+    def contexts(self) -> Distribution:
         """How often cases begin in each context."""
 
-    def chances(self, state: int, observation: int) -> Chances | None:
-        """p(ψ' | ψ, i) for each outcome of i; None if nobody ever looked."""
+    def outcome_distribution(self, state: int, observation: int) -> Distribution | None:
+        """p(ψ' | ψ, i) for each outcome of i; None if no case ever looked."""
 
-    def earned(self, state: int, action: int) -> Earned | None:
-        """r̄(a, ψ); None if nobody knows."""
+    def mean_reward(self, state: int, action: int) -> MeanReward | None:
+        """r̄(a, ψ); None if it is not known."""
+
+
+class PartOf(NamedTuple):
+    """Which observations of a larger problem a lattice is made of."""
+
+    observations: Sequence[int]
+    """Their places in the lattice of the larger problem,"""
+    lattice: Lattice
+    """and that lattice."""
 
 
 class Beliefs:
     """A number for every state of a lattice: the truth, or the best guess of a model.
 
     `variance` is that of the mean rewards, and `cases` is how many p rests on; both say that all is
-    known, if they are left out. Beliefs about a few observations of a larger problem (`few`: their
-    places in its lattice, and that) know nothing of the others. `averages_out`: the mean of what an
-    action earns after a look is what it earns before it, as it is in truth.
+    known, if they are left out. Beliefs about some observations of a larger problem (`part_of`)
+    know nothing of the others. `averages_out`: the mean of what an action earns after a look is
+    what it earns before it, as it is in truth.
 
     What is best is asked of r̄ less `CAUTION` standard deviations: an action that was hardly tried
     is not taken on hope, and a look after which everything would rest on little is not bought.
@@ -79,7 +88,7 @@ class Beliefs:
         *,
         variance: Floats | None = None,
         cases: float = math.inf,
-        few: tuple[Sequence[int], Lattice] | None = None,
+        part_of: PartOf | None = None,
         averages_out: bool = True,
     ) -> None:
         self.lattice = lattice
@@ -88,17 +97,17 @@ class Beliefs:
         self.reward = reward
         """r̄(a, ψ) at [ψ, a]."""
         self.cases = cases
-        self.few = few
+        self.part_of = part_of
         self.averages_out = averages_out
         self.variance = variance
         """Of those, at [ψ, a]; None if they are known."""
 
     def estimates(self, acquisition: AcquisitionName) -> Estimates:
         """As planners take it, without radii; for paths p(ψ) stands in every slot of a state."""
-        reward = self.relied()
+        reward = self.cautious_rewards()
         best: Floats = reward.max(axis=1)
-        # The first action within a hair of the best: equals stay equal however they were summed.
-        action = (reward >= best[:, None] - HAIR).argmax(axis=1).astype(np.int16)
+        # The first action that is a tie with the best: equals stay equal however they were summed.
+        action = (reward >= best[:, None] - TIE_TOLERANCE).argmax(axis=1).astype(np.int16)
         weight = self.probability
         if (
             acquisition == "sequential"
@@ -106,62 +115,62 @@ class Beliefs:
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
 
-    def relied(self) -> Floats:
+    def cautious_rewards(self) -> Floats:
         """r̄ less what it may well be too high by, at [ψ, a]."""
         if self.variance is None:
             return self.reward
         return np.maximum(0.0, self.reward - CAUTION * np.sqrt(self.variance))
 
-    def means(self) -> Beliefs:
+    def as_certain(self) -> Beliefs:
         """The same, as if the means were known."""
         other = copy.copy(self)
         other.variance = None
         return other
 
-    def alone(self) -> Beliefs:
-        """The same of the few alone, as a problem of their own."""
+    def standalone(self) -> Beliefs:
+        """The same of its own observations, as a problem of their own."""
         other = copy.copy(self)
-        other.few = None
+        other.part_of = None
         return other
 
-    def contexts(self) -> Chances:
+    def contexts(self) -> Distribution:
         """How often cases begin in each context."""
-        contexts = self.lattice.contexts if self.few is None else self.few[1].contexts
+        contexts = (self if self.part_of is None else self.part_of).lattice.contexts
         if contexts == self.lattice.contexts:
-            return Chances(self.probability[:contexts], self.cases)
+            return Distribution(self.probability[:contexts], self.cases)
         p = np.array([self.probability[self._own(g)] for g in range(contexts)])
-        return Chances(p / p.sum(), self.cases)
+        return Distribution(p / p.sum(), self.cases)
 
-    def chances(self, state: int, observation: int) -> Chances | None:
-        """p(ψ') / p(ψ)."""
-        if self.few is not None:
-            if observation not in self.few[0]:
+    def outcome_distribution(self, state: int, observation: int) -> Distribution | None:
+        """p(ψ' | ψ, i) = p(ψ') / p(ψ) for each outcome; None where it cannot be known."""
+        if self.part_of is not None:
+            if observation not in self.part_of.observations:
                 return None
-            observation = self.few[0].index(observation)
+            observation = self.part_of.observations.index(observation)
         state = self._own(state)
         p = self.probability[self.lattice.children(state, observation)]
         total = float(p.sum())
         if total <= 0:
             return None
-        return Chances(p / total, self.cases * total)
+        return Distribution(p / total, self.cases * total)
 
-    def earned(self, state: int, action: int) -> Earned | None:
+    def mean_reward(self, state: int, action: int) -> MeanReward | None:
         """r̄(a, ψ), as believed."""
         state = self._own(state)
         variance = 0.0 if self.variance is None else self.variance.item(state, action)
-        return Earned(self.reward.item(state, action), variance)
+        return MeanReward(self.reward.item(state, action), variance)
 
     def _own(self, state: int) -> int:
-        """The state of the few that a state of the whole is."""
-        if self.few is None:
+        """The state of its own lattice that a state of the larger problem contains."""
+        if self.part_of is None:
             return state
-        places = {i: j for j, i in enumerate(self.few[0])}
-        digits = self.few[1].digits(state)
+        places = {i: j for j, i in enumerate(self.part_of.observations)}
+        digits = self.part_of.lattice.digits(state)
         return self.lattice.index_of({places[i]: x for i, x in digits if i in places})
 
 
-class Counted:
-    """What the counters say by themselves: where nobody looked or acted, nothing.
+class CountedEvidence:
+    """What the counters say by themselves: where no case looked or acted, nothing.
 
     p̂ comes from N(ψ) where cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
@@ -171,20 +180,20 @@ class Counted:
         self.lattice = statistics.lattice
         self.acquisition: AcquisitionName = acquisition
 
-    def at(self, lattice: Lattice) -> Counted:
+    def at(self, lattice: Lattice) -> CountedEvidence:
         """The same counters at other prices."""
         statistics = copy.copy(self.statistics)
         statistics.lattice = lattice
-        return Counted(statistics, self.acquisition)
+        return CountedEvidence(statistics, self.acquisition)
 
-    def contexts(self) -> Chances:
+    def contexts(self) -> Distribution:
         """How often cases began in each context."""
         frequency = self.statistics.frequency()
         if frequency is None:
             frequency = np.full(self.lattice.contexts, 1 / self.lattice.contexts)
-        return Chances(frequency, float(self.statistics.cases))
+        return Distribution(frequency, float(self.statistics.cases))
 
-    def chances(self, state: int, observation: int) -> Chances | None:
+    def outcome_distribution(self, state: int, observation: int) -> Distribution | None:
         """p̂(ψ' | ψ, i)."""
         statistics = self.statistics
         children = np.array(self.lattice.children(state, observation))
@@ -197,37 +206,37 @@ class Counted:
         if statistics.is_sparse:
             counts = np.where(rows > 0, counts, 0)
         total = int(counts.sum())
-        return Chances(counts / total, float(total)) if total else None
+        return Distribution(counts / total, float(total)) if total else None
 
-    def earned(self, state: int, action: int) -> Earned | None:
+    def mean_reward(self, state: int, action: int) -> MeanReward | None:
         """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior.
 
         Rewards between 0 and 1 vary less than those of 0 or 1, so that is enough for either. Where
-        nobody took the action in ψ itself, it is what it earned after the look most often taken.
+        no case took the action in ψ itself, it is what it earned after the look most often taken.
         """
         row = self.statistics.row(state)
         n = self.statistics.action_counts.item(row, action)
         if not n or (self.statistics.is_sparse and row == 0):
             return self._after_a_look(state, action)
         total = self.statistics.reward_sums.item(row, action) * UNIT
-        return Earned(total / n, variance_of_mean(total, n))
+        return MeanReward(total / n, variance_of_mean(total, n))
 
-    def _after_a_look(self, state: int, action: int) -> Earned | None:
+    def _after_a_look(self, state: int, action: int) -> MeanReward | None:
         """Σ p̂(ψ' | ψ, i) r̂(a, ψ'), if all of them are known."""
         known, found, most = self.lattice.domain(state), None, 0.0
         if len(known) == self.lattice.m:
             return None
         for i in range(self.lattice.buyable):
-            chances = None if i in known else self.chances(state, i)
-            if chances is None or chances.cases <= most:
+            outcomes = None if i in known else self.outcome_distribution(state, i)
+            if outcomes is None or outcomes.cases <= most:
                 continue
-            p = chances.probability.tolist()
-            after = [self.earned(s, action) for s in self.lattice.children(state, i)]
+            p = outcomes.probability.tolist()
+            after = [self.mean_reward(s, action) for s in self.lattice.children(state, i)]
             came = [(part, one) for part, one in zip(p, after, strict=True) if part > 0]
             if all(one is not None for _, one in came):
                 mean = sum(part * one.mean for part, one in came if one is not None)
                 doubt = sum(part**2 * one.variance for part, one in came if one is not None)
-                found, most = Earned(mean, doubt), chances.cases
+                found, most = MeanReward(mean, doubt), outcomes.cases
         return found
 
 

@@ -136,7 +136,7 @@ class JointModel:
 
     @property
     def probability(self) -> Floats:
-        """p(ψ)."""
+        """p(ψ) of every state, summed from the population when it is first asked for."""
         if self._probability is None:
             from askwise._kernels.estimation.joint_population import marginals
 
@@ -205,12 +205,8 @@ class JointModel:
 
 def _cells_by_state(lattice: Lattice, digits: Integers) -> Integers:
     """For each subset the cells, those of its first state first, at [subset]."""
-    layout, given = lattice.layout, len(lattice.layout.given)
     order = np.empty((lattice.subsets, len(digits)), np.int64)
+    given_last = np.roll(digits, -len(lattice.layout.given), axis=1)
     for subset in range(lattice.subsets):
-        members = [given + i for i in lattice.members(subset)]
-        states = len(lattice.states(subset)) // lattice.contexts
-        state = digits[:, :given] @ layout.given * states
-        state += digits[:, members] @ layout.strides[subset, : len(members)]
-        order[subset] = np.argsort(state, kind="stable")
+        order[subset] = np.argsort(lattice.states_of(subset, given_last), kind="stable")
     return order

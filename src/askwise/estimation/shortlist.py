@@ -1,8 +1,9 @@
-r"""A small world drawn from what is known of a few observations.
+r"""A model of a few observations, the shortlist, drawn from what is known of them.
 
-The cells φ are the full states of the few. Their probabilities p(φ) are the most likely ones given
-the states met, with a prior of some cases on the product of the marginals. Rewards are linear in
-features of the cells (see `_kernels.additive_groups`), so the mean reward of a state is linear in
+The cells φ are the full states of the shortlist. Their probabilities p(φ) are the most likely ones
+given the states met, with a prior of some cases on the product of the marginals. Rewards are linear
+in features of the cells (see `_kernels.additive_groups`), so the mean reward of a state is linear
+in
 
     F(ψ) = Σ_φ p(φ | ψ) f(φ),     r(a, ψ) = F(ψ) · w_a
 
@@ -54,35 +55,35 @@ class Shortlist(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """The number of full states of the few."""
+        """The number of full states of the shortlist."""
         return int(self.lattice.outcomes.prod())
 
     @property
     def digits(self) -> Integers:
-        """(cells, few): the values in each cell."""
+        """(cells, observations): the values in each cell."""
         lattice, inner = self.lattice, int(self.lattice.layout.radices.prod())
         context, rest = np.divmod(np.arange(self.cells)[:, None], inner)
         given = context // lattice.layout.given % lattice.outcomes[lattice.buyable :]
         return np.hstack([rest // self.strides % lattice.layout.radices, given])
 
 
-class Beliefs(NamedTuple):
-    """What screening all observations left to be worked out for the few."""
+class ShortlistPrior(NamedTuple):
+    """What screening all observations left to be assumed of those on the shortlist."""
 
     marginals: list[Floats]
-    """Of each of the few."""
+    """The distribution of each of them."""
     features: list[Floats]
-    """(values, columns) of each of the few, centred under its marginal."""
+    """(values, columns) of each of them, centred under its marginal."""
     noise: Floats
     """σ² of each action."""
     variance: Floats
-    """τ² of the effects of each of the few."""
+    """τ² of the effects of each of them."""
     pair_variance: Floats
-    """(few, few): τ² of the effects of each pair i < j."""
+    """At [i, j]: τ² of the effects of each pair i < j."""
 
 
-class SmallWorld(NamedTuple):
-    """What is so in the lattice of the few, if a draw is true."""
+class DrawnModel(NamedTuple):
+    """Probabilities and rewards in the lattice of a shortlist: a draw, or the means."""
 
     weight: Floats
     """p(ψ)."""
@@ -100,72 +101,77 @@ class SmallWorld(NamedTuple):
         return Estimates(best, action, self.weight, Radii())
 
 
-def small_world(
-    few: Shortlist, beliefs: Beliefs, data: Data, rng: np.random.Generator, *, spread: float
-) -> SmallWorld:
-    """A world over the lattice of the few: a draw whose doubt is scaled by `spread`."""
+def draw_model(
+    shortlist: Shortlist,
+    prior: ShortlistPrior,
+    data: Data,
+    rng: np.random.Generator,
+    *,
+    spread: float,
+) -> DrawnModel:
+    """A model over the lattice of a shortlist: a draw whose doubt is scaled by `spread`."""
     from askwise._kernels.estimation.shortlist import marginalise, maximise
 
-    lattice, actions = few.lattice, data.counts.shape[1]
-    counts, sums = projected(few, data)
+    lattice, actions = shortlist.lattice, data.counts.shape[1]
+    counts, sums = projected(shortlist, data)
     p = np.ones(1)
-    given_first = [*beliefs.marginals[lattice.buyable :], *beliefs.marginals[: lattice.buyable]]
+    given_first = [*prior.marginals[lattice.buyable :], *prior.marginals[: lattice.buyable]]
     for marginal in given_first:
         p = np.outer(p, marginal).ravel()
     visits = counts.sum(axis=1)
-    maximise(lattice.layout, few.strides, visits, PRIOR_CASES * p, STEPS, p)
+    maximise(lattice.layout, shortlist.strides, visits, PRIOR_CASES * p, STEPS, p)
 
-    features, variance = cell_features(few, beliefs)
+    features, variance = cell_features(shortlist, prior)
     met = np.flatnonzero(visits)
     expected = np.empty((len(met), len(variance)))
-    marginalise(lattice.layout, few.strides, p, features, met, np.empty(len(met)), expected)
+    marginalise(lattice.layout, shortlist.strides, p, features, met, np.empty(len(met)), expected)
     weights = draw_weights(
-        expected, counts[met], sums[met], beliefs.noise, variance, rng, spread=spread
+        expected, counts[met], sums[met], prior.noise, variance, rng, spread=spread
     )
     cells = np.clip(features @ weights.T, 0.0, 1.0)
     weight = np.empty(lattice.size)
     reward = np.empty((lattice.size, actions))
     every = np.arange(lattice.size)
-    marginalise(lattice.layout, few.strides, p, cells, every, weight, reward)
+    marginalise(lattice.layout, shortlist.strides, p, cells, every, weight, reward)
     reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
     if spread > 0:
-        return SmallWorld(weight, reward, counts, None)
+        return DrawnModel(weight, reward, counts, None)
     of_states = np.empty((lattice.size, len(variance)))
-    marginalise(lattice.layout, few.strides, p, features, every, weight, of_states)
+    marginalise(lattice.layout, shortlist.strides, p, features, every, weight, of_states)
     doubt = np.empty_like(reward)
     for a in range(actions):
-        precision = precision_of(expected, counts[met, a], beliefs.noise[a], variance)
+        precision = precision_of(expected, counts[met, a], prior.noise[a], variance)
         doubt[:, a] = (of_states @ np.linalg.inv(precision) * of_states).sum(axis=1)
     own = reward * (1 - reward) * counts
     doubt = (OWN_CASES**2 * doubt + own) / (OWN_CASES + counts) ** 2
-    return SmallWorld(weight, reward, counts, doubt)
+    return DrawnModel(weight, reward, counts, doubt)
 
 
-def projected(few: Shortlist, data: Data) -> tuple[Floats, Floats]:
-    """N(a, ψ) and Σr(a, ψ) by what the rows know of the few."""
+def projected(shortlist: Shortlist, data: Data) -> tuple[Floats, Floats]:
+    """N(a, ψ) and Σr(a, ψ) by what the rows know of the shortlist."""
     from askwise._kernels.estimation.shortlist import project
 
-    shape = (few.lattice.size, data.counts.shape[1])
+    shape = (shortlist.lattice.size, data.counts.shape[1])
     counts, sums = np.empty(shape), np.empty(shape)
     place = np.full(int(data.seen.max(initial=-1)) + 1, -1)
-    for j, i in enumerate(few.observations):
+    for j, i in enumerate(shortlist.observations):
         if i < len(place):
             place[i] = j
-    project(few.lattice.layout, place, data, counts, sums)
+    project(shortlist.lattice.layout, place, data, counts, sums)
     return counts, sums
 
 
-def cell_features(few: Shortlist, beliefs: Beliefs) -> tuple[Floats, Floats]:
+def cell_features(shortlist: Shortlist, prior: ShortlistPrior) -> tuple[Floats, Floats]:
     """f(φ) of every cell, and τ² of every column: the intercept, mains, the likeliest pairs."""
-    digits = few.digits
-    mains = [f[digits[:, j]] for j, f in enumerate(beliefs.features)]
-    columns = [np.ones((few.cells, 1)), *mains]
+    digits = shortlist.digits
+    mains = [f[digits[:, j]] for j, f in enumerate(prior.features)]
+    columns = [np.ones((shortlist.cells, 1)), *mains]
     variance = [BASE_SPREAD**2]
-    for main, of_main in zip(mains, beliefs.variance, strict=True):
+    for main, of_main in zip(mains, prior.variance, strict=True):
         variance += [of_main] * main.shape[1]
-    pairs = [(-beliefs.pair_variance[i, j], i, j) for j in range(len(mains)) for i in range(j)]
+    pairs = [(-prior.pair_variance[i, j], i, j) for j in range(len(mains)) for i in range(j)]
     for negative, i, j in sorted(pairs):
-        product = (mains[i][:, :, None] * mains[j][:, None, :]).reshape(few.cells, -1)
+        product = (mains[i][:, :, None] * mains[j][:, None, :]).reshape(shortlist.cells, -1)
         if len(variance) + product.shape[1] <= MOST_FEATURES:
             columns.append(product)
             variance += [-negative] * product.shape[1]

@@ -11,9 +11,10 @@ from typing import Any
 from askwise._support.documents import replace_file
 from askwise._support.numbers import as_price, shown
 from askwise._support.pages import page, safe
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
-from askwise.explain.worth import Knows, ObservationWorth, Piece, Worth, worth
+from askwise.explain.price_sensitivity import DemandStep, ObservationWorth
+from askwise.explain.worth import EvidenceSource, Worth, worth
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share
 
@@ -60,7 +61,7 @@ class Explanation:
         return f"{self.tree.html()}<pre>{escape(str(self.worth))}</pre>"
 
     def html(self) -> str:
-        """The page."""
+        """The explanation as one HTML page that loads nothing else."""
         return page(
             "explanation",
             title=self.title,
@@ -74,7 +75,7 @@ class Explanation:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page."""
+        """Write the page of `html` to a file, which is replaced as a whole."""
         replace_file(Path(path), self.html().encode())
 
     def _tiles(self) -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ class Explanation:
 
 
 def explain(
-    source: Model | Knows | Beliefs | Counted,
+    source: Model | EvidenceSource | Beliefs | CountedEvidence,
     *,
     acquisition: str | None = None,
     title: str = "Which information is worth its price?",
@@ -126,27 +127,27 @@ def reasons_to_act(node: Node) -> Iterator[Reason]:
         yield from reasons_to_act(child)
 
 
-def demand_picture(pieces: Sequence[Piece], today: float, fees: float = 0.0) -> str:
+def demand_picture(steps: Sequence[DemandStep], today: float, fees: float = 0.0) -> str:
     """The share of the cases that buy as the price rises: steps, and a line at today's price.
 
     The prices that it shows are those paid, with the fees of panels.
     """
-    finite = [piece.price for piece in pieces]
+    finite = [step.price for step in steps]
     end = max(1.15 * max(finite), 1.15 * today, 1e-9)
     right, low = WIDE - 2, HIGH - 12
-    x = [2 + piece.price / end * (right - 2) for piece in pieces]
-    y = [low - piece.bought * (low - 4) for piece in pieces]
-    steps = f"M2 {low:.1f} L2 {y[0]:.1f}"
-    for k in range(1, len(pieces)):
-        steps += f" H{x[k]:.1f} V{y[k]:.1f}"
-    steps += f" H{right:.1f}"
+    x = [2 + step.price / end * (right - 2) for step in steps]
+    y = [low - step.bought * (low - 4) for step in steps]
+    outline = f"M2 {low:.1f} L2 {y[0]:.1f}"
+    for k in range(1, len(steps)):
+        outline += f" H{x[k]:.1f} V{y[k]:.1f}"
+    outline += f" H{right:.1f}"
     now = 2 + today / end * (right - 2)
     never = shown(finite[-1] + fees)
-    words = f"bought in {share(pieces[0].bought)} of the cases if free, never from {never} on"
+    words = f"bought in {share(steps[0].bought)} of the cases if free, never from {never} on"
     return (
         f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '
-        f'aria-label="{escape(words)}"><path class="area" d="{steps} V{low:.1f} Z"/>'
-        f'<path class="steps" d="{steps}"/>'
+        f'aria-label="{escape(words)}"><path class="area" d="{outline} V{low:.1f} Z"/>'
+        f'<path class="steps" d="{outline}"/>'
         f'<path class="today" d="M{now:.1f} 2 V{low + 3:.1f}"/>'
         f'<text x="2" y="{HIGH - 1:.0f}">{shown(fees)}</text>'
         f'<text x="{min(now, right - 40):.1f}" y="{HIGH - 1:.0f}" class="now">'

@@ -1,103 +1,47 @@
 r"""What each observation is worth: how often it is bought, what it adds, what one may pay for it.
 
-As a function of one price c_i, all others fixed, the gain of the best policy is
-
-    V(c_i) = max_π A_π − c_i s_π
-
-where s_π is the share of the cases in which π pays for i, and A_π what it gains before that: a
-maximum of lines, so convex and falling, with slope −s of the best policy. The **break-even price**
-is where V reaches V(∞), the gain without i. From c = 0 on, each best policy is a line below V;
-where it meets V(∞) the next policy is asked for, until there is none that buys. Each step skips all
-policies that are nowhere best: no search, no tolerance, some five plans for an observation.
+The numbers come from `explain/price_sensitivity.py`; here they are asked for, and shown.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from askwise._support.frames import framed
 from askwise._support.html import table
 from askwise._support.numbers import as_price, shown
-from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
-from askwise.estimation.evidence import HAIR, Beliefs, Counted, Evidence
+from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
+from askwise.explain.price_sensitivity import DemandStep, ObservationWorth, PriceSensitivity
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
-from askwise.policy.oracle import best_set
-from askwise.policy.recommending import best_by, recommended
 from askwise.policy.trees.figures import Figures, share
 from askwise.states import Lattice
 
 
-class Knows(Protocol):
-    """Whoever can say what is known of a population, such as a learner or a fitted log."""
+class EvidenceSource(Protocol):
+    """Something that can say what is known of a population: a learner, or a fitted log."""
 
     def evidence(self) -> Evidence:
-        """What is known."""
+        """What is known of the population by now."""
 
     def recommend(self) -> Policy:
         """What to buy and do by that."""
 
 
-@dataclass(frozen=True)
-class ObservationWorth:
-    """What one observation is worth, all other prices fixed."""
-
-    name: str
-    price: float
-    bought: float
-    """The share of the cases in which the best policy buys it."""
-    gain: float
-    """A case, of the best policy at today's prices."""
-    without: float
-    """The same if it could not be had."""
-    free: float
-    """The same if it cost nothing."""
-    break_even: float
-    """The highest price at which the best policy still buys it; 0 if it is not even worth having
-    for nothing."""
-    fees: float = 0.0
-    """What is paid on top for its panels where the best policy buys it, on average: nothing after
-    another member. If it never does, what would be paid if it came first."""
-
-    @property
-    def paid(self) -> float:
-        """The price that is paid for it, fees included: what is shown as its price."""
-        return self.price + self.fees
-
-    @property
-    def adds(self) -> float:
-        """What having it adds to the gain of a case, at today's price."""
-        return self.gain - self.without
-
-
-class Piece(NamedTuple):
-    """From `price` up to the next one the best policy buys in a share of the cases."""
-
-    price: float
-    gain: float
-    """At that price."""
-    bought: float
-    """The share of the cases that buy it there."""
-
-
 class Worth:
     """The worth of every observation that can be bought. `print` it, or `worth["mri"]`."""
 
-    def __init__(self, market: Market, policy: Policy | None = None) -> None:
-        self._market = market
-        self.problem = market.problem
-        self.acquisition = market.acquisition.name
+    def __init__(self, sensitivity: PriceSensitivity, policy: Policy | None = None) -> None:
+        self._sensitivity = sensitivity
+        self.problem = sensitivity.problem
+        self.acquisition = sensitivity.acquisition.name
         """"sequential" or "simultaneous"."""
-        self.policy = market.today.policy if policy is None else policy
+        self.policy = sensitivity.today.policy if policy is None else policy
         """What is recommended at today's prices."""
-        self.rows = tuple(map(market.worth_of, market.names))
+        self.rows = tuple(map(sensitivity.worth_of, sensitivity.names))
         """One for each observation, in the order of declaration."""
 
     def __getitem__(self, name: str) -> ObservationWorth:
@@ -116,22 +60,22 @@ class Worth:
     @property
     def gain(self) -> float:
         """Of a case, by what is recommended at today's prices."""
-        return self._market.today.gain
+        return self._sensitivity.today.gain
 
     @property
     def blind_gain(self) -> float | None:
-        """Of a case, if nothing were bought; None if nobody knows."""
-        return self._market.blind_gain()
+        """Of a case, if nothing were bought; None if it is not known."""
+        return self._sensitivity.blind_gain()
 
     @property
     def full_gain(self) -> float | None:
-        """Of a case, if everything were bought, or the best set of as many as may be; None if
-        nobody knows."""
-        return self._market.full_gain()
+        """Of a case, if everything were bought, or the best set of as many as may be; None if it is
+        not known."""
+        return self._sensitivity.full_gain()
 
-    def demand(self, name: str) -> list[Piece]:
-        """The pieces of V as the price of one observation rises from 0 to its break-even price."""
-        return self._market.demand(self[name])
+    def demand(self, name: str) -> list[DemandStep]:
+        """The steps of V as the price of one observation rises from 0 to its break-even price."""
+        return self._sensitivity.demand(self[name])
 
     def frame(self, kind: str = "dict") -> Any:
         """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
@@ -164,7 +108,9 @@ class Worth:
         return lines
 
 
-def worth(source: Model | Knows | Beliefs | Counted, *, acquisition: str | None = None) -> Worth:
+def worth(
+    source: Model | EvidenceSource | Beliefs | CountedEvidence, *, acquisition: str | None = None
+) -> Worth:
     """What each observation is worth in a known population, to a learner, or by a fitted log.
 
     acquisition: "sequential" or "simultaneous"; that of the learner, if it is not said.
@@ -185,230 +131,18 @@ def worth(source: Model | Knows | Beliefs | Counted, *, acquisition: str | None 
     """
     chosen = acquisition_of("sequential" if acquisition is None else acquisition).name
     if isinstance(source, Model):
-        return Worth(Market(source.beliefs(Lattice(source.problem)), chosen))
-    if isinstance(source, Beliefs | Counted):
-        return Worth(Market(source, chosen))
+        return Worth(PriceSensitivity(source.beliefs(Lattice(source.problem)), chosen))
+    if isinstance(source, Beliefs | CountedEvidence):
+        return Worth(PriceSensitivity(source, chosen))
     if not hasattr(source, "recommend"):
         kind = type(source).__name__
         raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
     policy = source.recommend()
     if acquisition not in (None, policy.acquisition):
-        return Worth(Market(_known(source.evidence()), chosen))
-    return Worth(Market(_known(policy.evidence), policy.acquisition), policy)
+        return Worth(PriceSensitivity(_known(source.evidence()), chosen))
+    return Worth(PriceSensitivity(_known(policy.evidence), policy.acquisition), policy)
 
 
-def _known(evidence: Evidence | None) -> Beliefs | Counted:
-    assert isinstance(evidence, Beliefs | Counted)
+def _known(evidence: Evidence | None) -> Beliefs | CountedEvidence:
+    assert isinstance(evidence, Beliefs | CountedEvidence)
     return evidence
-
-
-class Offer(NamedTuple):
-    """The best policy at some prices."""
-
-    policy: Policy
-    gain: float
-    bought: dict[str, float]
-    """The share of the cases that buy each observation,"""
-    paid: dict[str, float]
-    """and that pay for it: less, where a failure is refunded."""
-    fees: dict[str, float]
-    """What is paid on top of each for its panels, on average where it is bought."""
-
-
-class Line(NamedTuple):
-    """A_π − c s_π."""
-
-    intercept: float
-    slope: float
-    bought: float
-
-    def at(self, price: float) -> float:
-        """Its value at a price."""
-        return self.intercept - price * self.slope
-
-
-class Market:
-    """The best policies at all prices, if what is known is true.
-
-    What is recommended at today's prices is chosen with caution (`policy/recommending.py`). What
-    would be gained at other prices is not: without an observation much rests on what was hardly
-    tried, and caution there would make the observation seem worth more than it is. So other prices
-    are compared by means, and all gains are moved by the same amount: today's is that of the tree.
-    """
-
-    def __init__(self, evidence: Beliefs | Counted, acquisition: AcquisitionName) -> None:
-        # a few of the observations of a whole are a problem of their own
-        self.evidence = evidence.alone() if isinstance(evidence, Beliefs) else evidence
-        self.acquisition = acquisition_of(acquisition)
-        self.lattice = evidence.lattice
-        self.problem = self.lattice.problem
-        self.names = self.lattice.names_of(tuple(range(self.lattice.buyable)))
-        self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
-        self._hair = 10 * HAIR * self.problem.reward_value
-        self._without: dict[str, float] = {}
-        self._offers: dict[tuple[tuple[str, float], ...], Offer] = {}
-        policy = recommended(self.acquisition, self.evidence)
-        self.today = self._offer(policy, policy.value)
-        """What is recommended."""
-        if isinstance(self.evidence, Beliefs):
-            self.evidence = self.evidence.means()
-        self._shift = (
-            self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
-        )
-        self._idle_cost = 0.0
-        """Of what is left out because it is not believed to matter, but would be paid for."""
-        if isinstance(evidence, Beliefs) and evidence.few is not None:
-            whole = evidence.few[1]
-            if whole.m == whole.buyable:
-                self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
-
-    def best(self, prices: Mapping[str, float]) -> Offer:
-        """The best policy at these prices; others are today's."""
-        key = tuple(prices.items())
-        if key not in self._offers:
-            policy = best_by(self.acquisition, self.evidence, self.lattice.supposing(prices))
-            self._offers[key] = self._offer(policy, policy.planned_value + self._shift)
-        return self._offers[key]
-
-    def _offer(self, policy: Policy, gain: float) -> Offer:
-        parts = shares(policy, self.evidence)
-        by_name = (dict(zip(self.names, part, strict=True)) for part in parts)
-        return Offer(policy, gain, *by_name)
-
-    def worth_of(self, name: str) -> ObservationWorth:
-        """What one observation is worth."""
-        now = self.today
-        return ObservationWorth(
-            name=name,
-            price=self.prices[name],
-            bought=now.bought[name],
-            gain=now.gain,
-            without=self.without(name),
-            free=self.line(name, 0.0).intercept,
-            break_even=self.break_even(name),
-            fees=now.fees[name],
-        )
-
-    def without(self, name: str) -> float:
-        """V(∞)."""
-        if name not in self._without:
-            policy = best_by(self.acquisition, self.evidence, self.lattice.without(name))
-            self._without[name] = policy.planned_value + self._shift
-        return self._without[name]
-
-    def blind_gain(self) -> float | None:
-        """What would be done in each context without looking."""
-        total, act = 0.0, self.today.policy.act
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            earned = self.evidence.earned(context, act(context))
-            if part > 0 and earned is None:
-                return None
-            total += 0.0 if earned is None else part * earned.mean
-        return self.problem.reward_value * total
-
-    def full_gain(self) -> float | None:
-        """The best of the largest sets in each context."""
-        if isinstance(self.evidence, Counted):
-            return None
-        lattice, best = self.lattice, best_set(self.lattice, self.evidence)
-        full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
-        total = 0.0
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            if part > 0:
-                worth = {s: best.values.item(lattice.parcel(s, context)) for s in full}
-                total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
-        return total - self._idle_cost
-
-    def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
-        """What the cases of a context gain that buy a set, in all cases."""
-        assert isinstance(self.evidence, Beliefs)
-        parcel = self.lattice.parcel(subset, context)
-        states = np.arange(*self.lattice.layout.parcels[parcel : parcel + 2])
-        earned = self.evidence.reward[states, best.actions[states]]
-        gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
-        return float(self.evidence.probability[states] @ gain)
-
-    def line(self, name: str, price: float) -> Line:
-        """The line of the best policy at a price."""
-        best = self.best({name: price})
-        slope = best.paid[name]
-        return Line(best.gain + price * slope, slope, best.bought[name])
-
-    def break_even(self, name: str) -> float:
-        """Where V reaches V(∞)."""
-        return self._last_line(name)[0]
-
-    def _last_line(self, name: str) -> tuple[float, Line]:
-        """The break-even price, and the last line that reaches it."""
-        nothing, line = self.without(name), self.line(name, 0.0)
-        if line.intercept <= nothing + self._hair:
-            return 0.0, line
-        while line.slope > 0:
-            price = (line.intercept - nothing) / line.slope
-            following = self.line(name, price)
-            if following.at(price) <= nothing + self._hair or following.slope >= line.slope:
-                return price, line
-            line = following
-        return math.inf, line  # bought, and never paid for
-
-    def demand(self, row: ObservationWorth) -> list[Piece]:
-        """The pieces of V from 0 to the break-even price."""
-        first = self.line(row.name, 0.0)
-        end, last = self._last_line(row.name)
-        if end == 0:
-            return [Piece(0.0, row.without, 0.0)]
-        pieces = [Piece(0.0, first.intercept, first.bought)]
-        for price, line in self._between(row.name, first, last):
-            pieces.append(Piece(price, line.at(price), line.bought))
-        if end < math.inf:
-            pieces.append(Piece(end, row.without, 0.0))
-        return pieces
-
-    def _between(self, name: str, low: Line, high: Line) -> Iterator[tuple[float, Line]]:
-        """Where V passes from one line to the next, from the line `low` to the line `high`."""
-        if low.slope - high.slope <= HAIR:
-            return
-        price = max(0.0, (low.intercept - high.intercept) / (low.slope - high.slope))
-        middle = self.line(name, price)
-        if middle.at(price) <= low.at(price) + self._hair:  # nothing above where they meet
-            yield price, high
-        else:
-            yield from self._between(name, low, middle)
-            yield from self._between(name, middle, high)
-
-
-def shares(policy: Policy, evidence: Evidence) -> tuple[list[float], list[float], list[float]]:
-    """Of each observation the share of the cases that buy it, and that pay for it, and the fees.
-
-    Of several that are bought together the first declared pays the fee that they share.
-    """
-    lattice = policy.lattice
-    bought, paid, fees = ([0.0] * lattice.buyable for _ in range(3))
-    refunded, costs = lattice.tariff.refunded.tolist(), lattice.costs.tolist()
-    waiting = list(enumerate(evidence.contexts().probability.tolist()))
-    while waiting:
-        state, share = waiting.pop()
-        reached = [(state, share)]
-        for i in policy.looks(state):
-            chances = evidence.chances(state, i)
-            bought[i] += share
-            back = 0.0 if chances is None or refunded[i] < 0 else chances.probability[refunded[i]]
-            paid[i] += share * (1 - float(back))
-            fees[i] += sum(part * (lattice.price(s, (i,)) - costs[i]) for s, part in reached)
-            reached = [pair for one in reached for pair in _after(lattice, evidence, one, i)]
-        if reached != [(state, share)]:
-            waiting.extend(reached)
-    alone = [lattice.tariff.cost_of([i]) - cost for i, cost in enumerate(costs)]
-    means = [f / b if b > 0 else a for f, b, a in zip(fees, bought, alone, strict=True)]
-    return bought, paid, means
-
-
-def _after(
-    lattice: Lattice, evidence: Evidence, one: tuple[int, float], i: int
-) -> list[tuple[int, float]]:
-    state, share = one
-    chances = evidence.chances(state, i)
-    if chances is None:
-        return []
-    children = zip(lattice.children(state, i), chances.probability.tolist(), strict=True)
-    return [(child, share * p) for child, p in children if p > 0]

@@ -13,9 +13,9 @@ pays, there is more to be found and to pay for it with.
 
 **After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
 the shortlist. Logged decisions are cases like its own; after complete records it goes on with the
-table of `estimation/tabled.py`. The allowance begins after the log's cases, and is no more than
-half a per cent of β a case. Once it has had as many cases as the log, it goes on as a learner that
-had all of them itself.
+table of `estimation/tabular_posterior.py`. The allowance begins after the log's cases, and is no
+more than half a per cent of β a case. Once it has had as many cases as the log, it goes on as a
+learner that had all of them itself.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import numpy as np
 from askwise._kernels.radii import Radii
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
-from askwise.estimation.additive import AdditiveModel, Screened
-from askwise.estimation.believed import additive_beliefs
+from askwise.estimation.additive import AdditiveModel, AdditivePosterior
+from askwise.estimation.beliefs import additive_beliefs
 from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
-from askwise.estimation.tabled import Tabled
+from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.budget import affordable_cases
 from askwise.learners.cases import Case
 from askwise.learners.model_strategy import ModelStrategy
@@ -80,7 +80,7 @@ class AdditiveStrategy(ModelStrategy):
     ) -> None:
         super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
         self.model = AdditiveModel(lattice)
-        self._world: tuple[Screened | Tabled, Estimates] | None = None
+        self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
         """Begin with a log whose complete records are not in the statistics."""
@@ -108,14 +108,14 @@ class AdditiveStrategy(ModelStrategy):
             screened = self.model.screen(statistics, rng)
         length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
-            mean = screened.world(rng, spread=0.0)
+            mean = screened.draw_estimates(rng, spread=0.0)
             blind = self.lattice.problem.reward_value * _blindly(screened, mean)
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
                 self._world = screened, mean
                 return self._careful(screened, mean, statistics), length
             length = min(length, affordable)
-        near = screened.world(rng, spread=0.0 if follows else SPREAD)
+        near = screened.draw_estimates(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
         if follows:
             plan = self._recommended(screened, statistics)
@@ -136,12 +136,12 @@ class AdditiveStrategy(ModelStrategy):
         assert isinstance(exploration, TreeExploration)
         # in a learner that was just loaded the world of its round is not known any more
         screened, near = self._world or self._means(now.statistics)
-        few = screened.few
+        few = screened.shortlist
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed))
-        screened = screened._replace(few=small)
+        screened = screened._replace(shortlist=small)
         looks = self._looks(screened, near)
         return self._policy(screened, near, looks, exploration.explore, lattice)
 
@@ -183,10 +183,12 @@ class AdditiveStrategy(ModelStrategy):
         """The best policy by what can be relied on, which explores nothing; changes nothing."""
         return self._recommended(self._means(now.statistics)[0], now.statistics)
 
-    def _recommended(self, screened: Screened | Tabled, statistics: Statistics) -> Policy:
+    def _recommended(
+        self, screened: AdditivePosterior | TabularPosterior, statistics: Statistics
+    ) -> Policy:
         """What is recommended of the few, for the whole problem."""
         known = additive_beliefs(self.lattice, screened, self._cases(statistics))
-        best = recommended(self.acquisition, known.alone())
+        best = recommended(self.acquisition, known.standalone())
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
@@ -199,36 +201,41 @@ class AdditiveStrategy(ModelStrategy):
         """All cases so far, and complete records."""
         return statistics.cases + (0 if self.log.records is None else self.log.cases)
 
-    def _means(self, statistics: Statistics) -> tuple[Screened | Tabled, Estimates]:
+    def _means(
+        self, statistics: Statistics
+    ) -> tuple[AdditivePosterior | TabularPosterior, Estimates]:
         """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
-        return screened, screened.world(rng, spread=0.0)
+        return screened, screened.draw_estimates(rng, spread=0.0)
 
     def _careful(
-        self, screened: Screened | Tabled, mean: Estimates, statistics: Statistics
+        self,
+        screened: AdditivePosterior | TabularPosterior,
+        mean: Estimates,
+        statistics: Statistics,
     ) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._policy(screened, mean, self._looks(screened, mean), 0.0)
         if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
-        nothing = np.full(screened.few.lattice.size, -1, np.int16)
+        nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing, 0.0)
 
-    def _looks(self, screened: Screened | Tabled, world: Estimates) -> Choices:
+    def _looks(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
-        return self.acquisition.path_plan(screened.few.lattice, world)
+        return self.acquisition.path_plan(screened.shortlist.lattice, world)
 
     def _policy(
         self,
-        screened: Screened | Tabled,
+        screened: AdditivePosterior | TabularPosterior,
         world: Estimates,
         looks: Choices,
         explore: float,
         lattice: Lattice | None = None,
     ) -> Policy:
-        few, values = screened.few, int(self.lattice.outcomes.max())
+        few, values = screened.shortlist, int(self.lattice.outcomes.max())
         plan = compact_tree(few.lattice, few.observations, looks, world, values)
         table = TreeTable(lattice or self.lattice, *plan, acquisition=self.acquisition.name)
         exploration = TreeExploration(screened.pairs, explore)
@@ -287,8 +294,8 @@ class AdditiveStrategy(ModelStrategy):
         self.model.restored()
 
 
-def _blindly(screened: Screened | Tabled, world: Estimates) -> float:
+def _blindly(screened: AdditivePosterior | TabularPosterior, world: Estimates) -> float:
     """The mean reward of the best action when nothing is looked at."""
-    contexts = screened.few.lattice.contexts
+    contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]
     return float(world.reward[:contexts] @ weight / weight.sum())

@@ -29,7 +29,7 @@ import numpy as np
 from askwise._kernels.radii import Radii
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
-from askwise.estimation.believed import STEPS, beliefs_of, joint_beliefs
+from askwise.estimation.beliefs import STEPS, beliefs_of, joint_beliefs
 from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
@@ -118,7 +118,7 @@ class JointStrategy(ModelStrategy):
         exploration = self._exploration(statistics, wide)
         if known is None:
             return policy.exploring(exploration), length
-        relied, is_first = known.relied(), opened == self.log.cases
+        relied, is_first = known.cautious_rewards(), opened == self.log.cases
         best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
@@ -140,7 +140,7 @@ class JointStrategy(ModelStrategy):
             return self.model.draw(rng, SPREAD, self.acquisition.name)
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, SPREAD * own)
-        reward -= (1.0 - own) * (known.reward - known.relied())
+        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())

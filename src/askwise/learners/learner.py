@@ -15,7 +15,7 @@ from askwise._support.typing import RandomSource
 from askwise.counting import Statistics
 from askwise.counting.forgetting import Forgetting
 from askwise.errors import OptionError
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Strategy
@@ -105,7 +105,7 @@ class BaseLearner:
         with self._rounds.lock:
             return self._rounds.strategy.recommend(self._rounds.now)
 
-    def evidence(self) -> Beliefs | Counted:
+    def evidence(self) -> Beliefs | CountedEvidence:
         """What is known of the population after all cases so far; changes nothing."""
         with self._rounds.lock:
             return self._rounds.strategy.evidence(self._rounds.now)

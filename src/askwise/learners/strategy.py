@@ -20,9 +20,9 @@ import numpy.typing as npt
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.errors import StatisticsError
-from askwise.estimation.believed import evidence_of, limits_of
+from askwise.estimation.beliefs import evidence_of, limits_of
 from askwise.estimation.complete_records import Log
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition, Pairs
 from askwise.policy.recommending import recommended
@@ -115,7 +115,7 @@ class Strategy(ABC):
         """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
         rounds.run_round_by_round(cases)
 
-    def evidence(self, now: Progress) -> Beliefs | Counted:
+    def evidence(self, now: Progress) -> Beliefs | CountedEvidence:
         """What is known of the population after all cases so far; changes nothing."""
         return evidence_of(now.statistics, self.acquisition.name)
 

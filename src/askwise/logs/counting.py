@@ -15,7 +15,7 @@ import numpy as np
 
 from askwise._support.typing import AcquisitionName, Choices, Integers
 from askwise.counting import MOST_STATES, Statistics
-from askwise.estimation.complete_records import CompleteRecords, states_in
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.states import Lattice
 
 SPARSE_FROM = 100_000
@@ -69,7 +69,7 @@ def states_of(lattice: Lattice, digits: Choices) -> tuple[Integers, Integers]:
     for members, rows in by_looks(lattice, digits):
         subset = lattice.subset(members)
         subsets[rows] = subset
-        states[rows] = states_in(lattice, subset, digits[rows])
+        states[rows] = lattice.states_of(subset, digits[rows])
     return states, subsets
 
 
@@ -88,7 +88,7 @@ def records_of(lattice: Lattice, records: CompleteRecords) -> Iterator[Records]:
     """Rows in which all is known, grouped: one subset of the lattice after the other."""
     cells, counts, sums = records
     for subset in range(lattice.subsets):
-        states, inverse = np.unique(states_in(lattice, subset, cells), return_inverse=True)
+        states, inverse = np.unique(lattice.states_of(subset, cells), return_inverse=True)
         n = np.zeros(len(states), np.int64)
         earned = np.zeros((len(states), sums.shape[1]), np.int64)
         np.add.at(n, inverse, counts)
@@ -140,7 +140,7 @@ def _count_sets(statistics: Statistics, decisions: Decisions, subsets: Integers)
         rows = np.flatnonzero(subsets == subset)
         digits, counts = decisions.digits[rows], decisions.counts[rows]
         for part in lattice.parts(subset):
-            states = states_in(lattice, part, digits)
+            states = lattice.states_of(part, digits)
             place = _given_rows(statistics, states)  # first: it may replace the arrays
             np.add.at(statistics.visits, place, counts)
             np.add.at(statistics.subset_visits, _parcels(lattice, states), counts)
@@ -153,13 +153,13 @@ def _count_paths(statistics: Statistics, decisions: Decisions) -> None:
         rows = np.flatnonzero(decisions.orders == order)
         digits, counts = decisions.digits[rows], decisions.counts[rows]
         if lattice.contexts > 1:
-            begun = _given_rows(statistics, states_in(lattice, 0, digits))
+            begun = _given_rows(statistics, lattice.states_of(0, digits))
             np.add.at(statistics.visits, begun, counts)
         subset = 0
         for i in looks:
             step = lattice.step(subset, i)
             subset = step.subset
-            reached = _given_rows(statistics, states_in(lattice, subset, digits))
+            reached = _given_rows(statistics, lattice.states_of(subset, digits))
             np.add.at(statistics.transitions[:, step.slot], reached, counts)
 
 

@@ -9,15 +9,15 @@ earns in the same outcomes:
     V(I)    = β r*(∅) + Σ p(ψ) (β r*(ψ) − c(ψ))    − max_a Σ p(ψ) β r(a, ψ)
 
 c being what the look costs with that outcome, c(ψ) what was spent in ψ. With estimates that do
-average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where nobody
-was ever seen, nothing is bought.
+average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
+case was ever seen, nothing is bought.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Floats
 from askwise.planning.sequential import SequentialPlan
 from askwise.planning.simultaneous import SimultaneousPlan
 from askwise.states import Lattice
@@ -32,16 +32,16 @@ def plan_paths_by_advantage(
     stop: Floats = beta * reward.max(axis=1)
     values, following = stop.copy(), np.full(lattice.size, -1, np.int16)
     for subset in reversed(range(lattice.subsets)):
-        members, states = lattice.members(subset), lattice.states(subset)
+        members, here = lattice.members(subset), lattice.block(subset)
         if len(members) == lattice.m:
             continue
-        here = slice(states.start, states.stop)
-        best, look = stop[here].copy(), np.full(len(states), -1, np.int16)
+        best = stop[here].copy()
+        look = np.full(len(best), -1, np.int16)
         seen = probability[here] > 0
         for i in range(lattice.buyable):
             if i in members:
                 continue
-            below = _children(lattice, subset, i)[seen]
+            below = lattice.children_of_subset(subset, i)[seen]
             p = probability[below] / probability[here][seen][:, None]
             cost = spent[below] - spent[here][seen][:, None]
             blindly = beta * np.einsum("sx,sxa->sa", p, reward[below]).max(axis=1)
@@ -53,15 +53,6 @@ def plan_paths_by_advantage(
     return SequentialPlan(values, following)
 
 
-def _children(lattice: Lattice, subset: int, i: int) -> Integers:
-    """(states of the subset, outcomes of i): what looking at i leads to."""
-    _, _, stride, radix, _, above = lattice.steps[subset, i]
-    place = np.arange(len(lattice.states(subset)))
-    first = above + place + place // stride * stride * (radix - 1)
-    below: Integers = first[:, None] + stride * np.arange(radix)
-    return below
-
-
 def plan_sets_by_advantage(
     lattice: Lattice, probability: Floats, reward: Floats, *, margin: float
 ) -> SimultaneousPlan:
@@ -71,11 +62,10 @@ def plan_sets_by_advantage(
     blind: Floats = beta * reward[:contexts].max(axis=1)
     came = np.maximum(probability[:contexts], 1e-300)
     for subset in range(lattice.subsets):
-        states = lattice.states(subset)
-        here = slice(states.start, states.stop)
+        here = lattice.block(subset)
         p = probability[here].reshape(contexts, -1) / came[:, None]
         earned = beta * reward[here].reshape(contexts, p.shape[1], -1)
-        spent = lattice.costs_of(np.arange(states.start, states.stop)).reshape(contexts, -1)
+        spent = lattice.costs_of(np.arange(here.start, here.stop)).reshape(contexts, -1)
         blindly = np.einsum("gs,gsa->ga", p, earned).max(axis=1)
         values[subset] = blind + (p * (earned.max(axis=2) - spent)).sum(axis=1) - blindly
     sets = (values >= values.max(axis=0) - margin).argmax(axis=0)

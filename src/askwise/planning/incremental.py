@@ -117,7 +117,7 @@ class SequentialPlanner(IncrementalPlanner):
 
     @property
     def values(self) -> Floats:
-        """F̂(ψ), by row."""
+        """F̂(ψ): what the best path from each state is worth, by row."""
         values: Floats = self.tables.found if self.is_exact else self.tables.value
         return values
 
@@ -218,7 +218,7 @@ class SimultaneousPlanner(IncrementalPlanner):
 
     @property
     def values(self) -> Floats:
-        """V̂(I), by subset."""
+        """V̂(I): what buying each subset is worth, by subset and context."""
         values: Floats = self.tables.found if self.is_exact else self.tables.value
         return values
 

@@ -1,5 +1,6 @@
 """A plan for a few observations as a compact tree over all of them: only what can be reached."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -86,18 +87,37 @@ def without_idle_looks(
     """The plan without looks after which the same is done whatever they show: g and h."""
     following, action = following.copy(), action.copy()
 
-    def done_after(state: int) -> set[int]:
-        look = int(following[state])
-        if look < 0:
-            return {int(action[state])}
-        done = set().union(*(done_after(below) for below in lattice.children(state, look)))
+    def matters(state: int, look: int, done: set[int]) -> bool:
         if len(done) == 1:
-            following[state], action[state] = -1, *done
-        return done
+            (action[state],) = done
+        return len(done) > 1
 
     for context in range(lattice.contexts):
-        done_after(context)
+        prune_looks(lattice, following, action, context, matters)
     return following, action
+
+
+def prune_looks(
+    lattice: Lattice,
+    following: Choices,
+    action: Choices,
+    state: int,
+    keeps: Callable[[int, int, set[int]], bool],
+) -> set[int]:
+    """Take looks out of a plan, in place, from the last ones up; returns what may be done then.
+
+    `keeps(ψ, i, done)` says of each look whether it stays, `done` being the actions that may follow
+    it in what was kept.
+    """
+    look = int(following[state])
+    if look >= 0:
+        children = lattice.children(state, look)
+        after = (prune_looks(lattice, following, action, child, keeps) for child in children)
+        done = set().union(*after)
+        if keeps(state, look, done):
+            return done
+        following[state] = -1
+    return {int(action[state])}
 
 
 def children_of(look: Choices, radices: Integers) -> Integers:

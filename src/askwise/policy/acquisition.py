@@ -16,7 +16,7 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.planning.incremental import (
@@ -84,7 +84,7 @@ class Acquisition(Protocol):
     def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best policy under these estimates."""
 
-    def best_by_counters(self, counted: Counted) -> Policy:
+    def best_by_counters(self, counted: CountedEvidence) -> Policy:
         """The best policy among what was tried, by cautious estimates."""
 
     def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
@@ -178,7 +178,7 @@ class Simultaneous:
         plan = plan_simultaneous(lattice, estimates)
         return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
-    def best_by_counters(self, counted: Counted) -> Policy:
+    def best_by_counters(self, counted: CountedEvidence) -> Policy:
         """The best of the sets that were bought."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, counted.acquisition)
@@ -286,7 +286,7 @@ class Sequential:
         plan = plan_sequential(lattice, estimates)
         return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
 
-    def best_by_counters(self, counted: Counted) -> Policy:
+    def best_by_counters(self, counted: CountedEvidence) -> Policy:
         """The best of the looks that were taken, in every state."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, counted.acquisition)

@@ -10,7 +10,7 @@ import numpy as np
 
 from askwise._support.typing import Floats
 from askwise.errors import ModelError
-from askwise.estimation.evidence import HAIR, Beliefs
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.models import Model
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
@@ -84,7 +84,9 @@ def best_set(lattice: Lattice, beliefs: Beliefs) -> Policy:
     if beliefs.averages_out:
         plan = plan_simultaneous(lattice, estimates, margin=margin)
     else:
-        plan = plan_sets_by_advantage(lattice, beliefs.probability, beliefs.relied(), margin=margin)
+        plan = plan_sets_by_advantage(
+            lattice, beliefs.probability, beliefs.cautious_rewards(), margin=margin
+        )
     table = SetTable(lattice, plan.sets, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
 
@@ -96,14 +98,14 @@ def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
         plan = plan_sequential(lattice, estimates, margin=margin)
     else:
         plan = plan_paths_by_advantage(
-            lattice, beliefs.probability, beliefs.relied(), margin=margin
+            lattice, beliefs.probability, beliefs.cautious_rewards(), margin=margin
         )
     table = PathTable(lattice, plan.next, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
 
 
 def _margin(lattice: Lattice) -> float:
-    return HAIR * lattice.problem.reward_value
+    return TIE_TOLERANCE * lattice.problem.reward_value
 
 
 def _frequency(beliefs: Beliefs) -> Floats | None:

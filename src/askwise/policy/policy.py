@@ -187,7 +187,7 @@ class Policy:
         if isinstance(evidence, Model):
             self._check_model(evidence)
             evidence = evidence.beliefs(self.lattice)
-        elif evidence is not None and not hasattr(evidence, "chances"):
+        elif evidence is not None and not hasattr(evidence, "outcome_distribution"):
             kind = type(evidence).__name__
             raise ModelError(
                 f"expected a Model, or evidence such as learner.evidence(), got {kind}"

@@ -1,10 +1,10 @@
 """The one policy that is recommended, by whatever is known.
 
 Plans are made with what can be relied on: rewards less one standard deviation (`Beliefs`), or lower
-bounds among what was tried (`Counted`). What is shown of them are means: the value of what is
-recommended is the gain at the root of its tree. Estimates of states by themselves need not average
-out, so two things are seen to afterwards: a look after which the same is done whatever it shows is
-not bought, and nothing is bought where buying nothing is expected to gain more.
+bounds among what was tried (`CountedEvidence`). What is shown of them are means: the value of what
+is recommended is the gain at the root of its tree. Estimates of states by themselves need not
+average out, so two things are seen to afterwards: a look after which the same is done whatever it
+shows is not bought, and nothing is bought where buying nothing is expected to gain more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from askwise._support.typing import Choices
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.policy import Policy
@@ -21,14 +21,16 @@ from askwise.policy.trees.growing import node_of
 from askwise.states import Lattice
 
 
-def best_by(acquisition: Acquisition, evidence: Beliefs | Counted, lattice: Lattice) -> Policy:
+def best_by(
+    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
+) -> Policy:
     """The best policy at the prices of a lattice, by what can be relied on."""
     if isinstance(evidence, Beliefs):
         return acquisition.best_by_beliefs(lattice, evidence)
     return acquisition.best_by_counters(evidence.at(lattice))
 
 
-def recommended(acquisition: Acquisition, evidence: Beliefs | Counted) -> Policy:
+def recommended(acquisition: Acquisition, evidence: Beliefs | CountedEvidence) -> Policy:
     """What to buy and do by all that is known of a problem."""
     policy = best_by(acquisition, evidence, evidence.lattice)
     table = policy.table
@@ -40,7 +42,7 @@ def recommended(acquisition: Acquisition, evidence: Beliefs | Counted) -> Policy
     return Policy(checked, frequency=policy.frequency).recommended_by(evidence)
 
 
-def _checked_path(table: PathTable, evidence: Beliefs | Counted) -> PathTable:
+def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> PathTable:
     lattice = table.lattice
     look: Choices = table.look.copy()
     actions: Choices = table.actions.copy()
@@ -58,7 +60,7 @@ def _checked_path(table: PathTable, evidence: Beliefs | Counted) -> PathTable:
     return now()
 
 
-def _checked_set(table: SetTable, evidence: Beliefs | Counted) -> SetTable:
+def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTable:
     lattice, sets = table.lattice, table.sets.copy()
 
     def now() -> SetTable:
@@ -74,13 +76,13 @@ def _checked_set(table: SetTable, evidence: Beliefs | Counted) -> SetTable:
     return now()
 
 
-def _where_nothing_is_better(policy: Policy, evidence: Beliefs | Counted) -> list[int]:
+def _where_nothing_is_better(policy: Policy, evidence: Beliefs | CountedEvidence) -> list[int]:
     """The contexts in which acting at once is expected to gain more than the policy."""
     beta, found = policy.problem.reward_value, []
     for context in range(policy.lattice.contexts):
         if not policy.looks(context):
             continue
-        stopped = evidence.earned(context, policy.act(context))
+        stopped = evidence.mean_reward(context, policy.act(context))
         reason = node_of(policy, context, evidence).reason
         if stopped is None or reason is None or reason.gain is None:
             continue

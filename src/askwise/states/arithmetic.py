@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from askwise._support.typing import Integers
+from askwise._support.typing import Choices, Integers
 from askwise.errors import TooLargeError
 from askwise.states.layout import Step, Steps, build_layout, count_products, count_states, said
 
@@ -170,6 +170,22 @@ class States:
         """Ψ⁺(I): the states in which just the observations of the subset have a value."""
         return range(int(self.layout.offsets[subset]), int(self.layout.offsets[subset + 1]))
 
+    def block(self, subset: int) -> slice:
+        """`states` of a subset as the slice of an array that is indexed by state."""
+        return slice(int(self.layout.offsets[subset]), int(self.layout.offsets[subset + 1]))
+
+    def states_of(self, subset: int, digits: Choices | Integers) -> Integers:
+        """The state of each row of digits, in which just the subset and what is given are known.
+
+        A row has a digit for every observation, those that are given last.
+        """
+        layout, members = self.layout, list(self.members(subset))
+        first, end = layout.offsets[subset : subset + 2].tolist()
+        context = digits[:, self.buyable :].astype(np.int64) @ layout.given
+        place = digits[:, members].astype(np.int64) @ layout.strides[subset, : len(members)]
+        states: Integers = first + context * ((end - first) // self.contexts) + place
+        return states
+
     def states_in(self, context: int) -> tuple[Integers, Integers]:
         """The states of a context, subset by subset, and where each subset begins among them."""
         firsts = self.layout.parcels[context : -1 : self.contexts]
@@ -184,6 +200,13 @@ class States:
             return range(0)
         first = step.child(index, 0)
         return range(first, first + step.radix * step.stride, step.stride)
+
+    def children_of_subset(self, subset: int, observation: int) -> Integers:
+        """(states of the subset, outcomes): `children` of every state of a subset."""
+        step, states = self.step(subset, observation), self.states(subset)
+        if step.slot < 0:
+            return np.empty((len(states), 0), np.int64)
+        return step.children(np.arange(states.start, states.stop))
 
     def step(self, subset: int, observation: int) -> Step:
         """What looking at the observation does to the states of the subset."""

@@ -18,7 +18,7 @@ from askwise.states.arithmetic import States
 from askwise.states.prices import Tariff, tariff_of
 
 UNAFFORDABLE = 1e15
-"""Times β: a price at which nobody buys."""
+"""Times β: a price at which no policy buys."""
 
 
 class Lattice(States):
@@ -60,7 +60,7 @@ class Lattice(States):
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
         self.on_file: tuple[int, ...] = ()
-        """What nobody has to buy, so that it does not pay for a panel either."""
+        """What is not bought because it is known, so that it does not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
         self.digits_of: list[dict[object, int]] = [
             {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
@@ -239,7 +239,7 @@ class Lattice(States):
         return other
 
     def without(self, name: str) -> Lattice:
-        """The same states at a price of one observation that nobody pays, failed or not."""
+        """The same states at a price of one observation that no policy pays, failed or not."""
         other = self.supposing({name: UNAFFORDABLE * self.problem.reward_value})
         refunded = other.tariff.refunded.copy()
         refunded[other.to_buy(name)] = -1

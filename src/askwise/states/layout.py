@@ -38,7 +38,11 @@ class Layout(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What looking at an observation does to the states of a subset."""
+    """What looking at an observation does to the states of a subset.
+
+    The arithmetic of children and parents is here, once for a state and once for an array of them;
+    kernels have theirs in `_kernels/states/lattices.py`.
+    """
 
     subset: int
     """The subset with the observation added."""
@@ -52,10 +56,21 @@ class Step(NamedTuple):
     """Where those of the larger subset begin."""
 
     def child(self, state: int, digit: int) -> int:
-        """The state in which the observation has this value."""
+        """The state in which the observation has this value: a digit put into its slot."""
         _, _, stride, radix, start, above = self
         place = state - start
         return above + place + place // stride * stride * (radix - 1) + digit * stride
+
+    def children(self, states: Integers) -> Integers:
+        """(states, outcomes): `child` of each of these states for every value."""
+        place = states[:, None] - self.start
+        first = self.above + place + place // self.stride * self.stride * (self.radix - 1)
+        return first + self.stride * np.arange(self.radix)
+
+    def parent(self, child: int) -> int:
+        """The state from which looking leads to this one: the digit in its slot taken out."""
+        high, low = divmod(child - self.above, self.stride * self.radix)
+        return self.start + high * self.stride + low % self.stride
 
 
 class Steps(dict[tuple[int, int], Step]):

@@ -1,11 +1,11 @@
-"""What one finished case adds to the counters."""
+"""What one case adds to the counters: its looks, its set, its reward."""
 
 import numpy as np
 
 from askwise._kernels.jit import bare, inner
-from askwise._kernels.states.lattices import context_of, contexts_of, subset_at
-from askwise._kernels.states.rows import insert
-from askwise._support.typing import Integers
+from askwise._kernels.states.lattices import child, context_of, contexts_of, start_of, subset_at
+from askwise._kernels.states.rows import find, insert
+from askwise._support.typing import Choices, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters, Rows
 
@@ -65,6 +65,38 @@ def count_substates(
         visits[row] += 1
         subset_visits[part * contexts + context] += 1
     return row
+
+
+@inner
+def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> tuple[int, int]:
+    """Case t begins, to look at one thing after the other: its state and the row of that."""
+    state = start_of(layout, values, t)
+    row = insert(counters.rows, state)
+    if contexts_of(layout) > 1:
+        counters.visits[row] += 1
+    return state, row
+
+
+@inner
+def take_look(
+    layout: Layout, counters: Counters, values: Choices, t: int, subset: int, state: int, i: int
+) -> tuple[int, int, int]:
+    """Case t looks at i, N(ψ, i, ψ') += 1: its subset, its state and the row of that afterwards."""
+    union, first, stride, slot = child(layout, subset, state, i)
+    after = first + values[t, i] * stride
+    row = insert(counters.rows, after)
+    counters.transitions[row, slot] += 1
+    return union, after, row
+
+
+@inner
+def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i: int) -> int:
+    """N(ψ, i): how often i was looked at in a state."""
+    _, first, stride, slot = child(layout, subset, state, i)
+    times = 0
+    for x in range(layout.radices[i]):
+        times += counters.transitions[find(counters.rows, first + x * stride), slot]
+    return times
 
 
 @inner

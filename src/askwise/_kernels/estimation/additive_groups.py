@@ -45,8 +45,8 @@ class Effects(NamedTuple):
     """(slots, values, values, A)"""
 
 
-class Belief(NamedTuple):
-    """What is assumed."""
+class EffectPrior(NamedTuple):
+    """What is assumed of effects and noise before any case: the prior of the additive model."""
 
     features: Floats
     """(D, values, K): centred under the marginals, so that what is not known adds nothing."""

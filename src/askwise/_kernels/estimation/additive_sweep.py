@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from askwise._kernels.estimation.additive_groups import (
-    Belief,
     Data,
+    EffectPrior,
     Effects,
     draw_effects,
     evidence,
@@ -32,7 +32,7 @@ def chance(log_odds: float) -> float:
 
 @jit
 def draw_base(
-    rng: np.random.Generator, data: Data, belief: Belief, effects: Effects, residual: Floats
+    rng: np.random.Generator, data: Data, prior: EffectPrior, effects: Effects, residual: Floats
 ) -> None:
     """The intercept of each action; a priori ½, give or take ½."""
     base = effects.base
@@ -43,8 +43,8 @@ def draw_base(
         for row in range(len(residual)):
             count += data.counts[row, a]
             total += residual[row, a]
-        precision = count / belief.noise[a] + 4.0
-        mean = (total + count * (base[a] - 0.5)) / belief.noise[a] / precision
+        precision = count / prior.noise[a] + 4.0
+        mean = (total + count * (base[a] - 0.5)) / prior.noise[a] / precision
         base[a] = 0.5 + mean + rng.standard_normal() / math.sqrt(precision)
 
 
@@ -52,7 +52,7 @@ def draw_base(
 def sweep_mains(
     rng: np.random.Generator,
     data: Data,
-    belief: Belief,
+    prior: EffectPrior,
     effects: Effects,
     inside: Integers,
     order: Integers,
@@ -72,10 +72,10 @@ def sweep_mains(
     tally_mains(data, residual, counts, sums)
     for i in order:
         without = sums[i] + counts[i] * effects.main[i]
-        basis = belief.features[i]
-        columns = belief.columns[i]
-        out_odds[i] = belief.main_odds + evidence(
-            counts[i], without, basis, columns, belief.noise, belief.main_variance, factor, mean
+        basis = prior.features[i]
+        columns = prior.columns[i]
+        out_odds[i] = prior.main_odds + evidence(
+            counts[i], without, basis, columns, prior.noise, prior.main_variance, factor, mean
         )
         was = inside[i]
         inside[i] = rng.random() < chance(out_odds[i])
@@ -92,7 +92,7 @@ def sweep_mains(
 def sweep_pairs(
     rng: np.random.Generator,
     data: Data,
-    belief: Belief,
+    prior: EffectPrior,
     effects: Effects,
     inside: Integers,
     residual: Floats,
@@ -104,7 +104,7 @@ def sweep_pairs(
     `out_evidence` (D, D) are the log Bayes factors, 0 where nothing was seen.
     """
     size, values, actions = effects.main.shape
-    widest = belief.features.shape[2] ** 2
+    widest = prior.features.shape[2] ** 2
     counts = np.empty((size, size, values * values, actions))
     sums = np.empty((size, size, values * values, actions))
     basis = np.empty((values * values, widest))
@@ -115,7 +115,7 @@ def sweep_pairs(
     tally_pairs(data, residual, counts, sums)
     for i in range(size):
         for j in range(i + 1, size):
-            columns = belief.columns[i] * belief.columns[j]
+            columns = prior.columns[i] * prior.columns[j]
             out_evidence[i, j] = 0.0
             count = counts[i, j].sum()
             if columns > MOST_COLUMNS or columns == 0 or count == 0.0:
@@ -127,22 +127,22 @@ def sweep_pairs(
                 without = without + counts[i, j] * own
             for x in range(values):
                 for y in range(values):
-                    for k in range(belief.columns[i]):
-                        for h in range(belief.columns[j]):
-                            basis[x * values + y, k * belief.columns[j] + h] = (
-                                belief.features[i, x, k] * belief.features[j, y, h]
+                    for k in range(prior.columns[i]):
+                        for h in range(prior.columns[j]):
+                            basis[x * values + y, k * prior.columns[j] + h] = (
+                                prior.features[i, x, k] * prior.features[j, y, h]
                             )
             out_evidence[i, j] = evidence(
                 counts[i, j],
                 without,
                 basis,
                 columns,
-                belief.noise,
-                belief.pair_variance,
+                prior.noise,
+                prior.pair_variance,
                 factor,
                 mean,
             )
-            odds = out_evidence[i, j] + belief.pair_odds[inside[i] + inside[j]]
+            odds = out_evidence[i, j] + prior.pair_odds[inside[i] + inside[j]]
             enters = count >= LEAST_COUNT and rng.random() < chance(odds)
             if slot < 0 and enters:
                 for free in range(len(owner)):

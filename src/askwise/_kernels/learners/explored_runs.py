@@ -4,11 +4,11 @@
 the same for cases that are played one by one.
 """
 
-from askwise._kernels.counting.counting import count_reward, count_set
+from askwise._kernels.counting.counting import begin_path, count_reward, count_set, take_look
 from askwise._kernels.jit import bare, inner
 from askwise._kernels.policy import draws as choices
 from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH
-from askwise._kernels.states.lattices import child, contexts_of, start_of
+from askwise._kernels.states.lattices import start_of, state_of_set
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
@@ -93,16 +93,11 @@ def run_exploring_sequential(
 ) -> None:
     """Decide and count one case for each tag."""
     for t in range(len(tags)):
-        state = start_of(layout, values, t)
+        state, _ = begin_path(layout, counters, values, t)
         subset = 0
-        if contexts_of(layout) > 1:
-            counters.visits[state] += 1
         i = look_of(layout, subset, state, tags[t], following, other, probability)
         while i >= 0:
-            union, first, stride, slot = child(layout, subset, state, i)
-            state = first + values[t, i] * stride
-            subset = union
-            counters.transitions[state, slot] += 1
+            subset, state, _ = take_look(layout, counters, values, t, subset, state, i)
             i = look_of(layout, subset, state, tags[t], following, other, probability)
         action = action_of(state, tags[t], actions, other_action, action_probability)
         count_reward(counters, state, action, rewards[t, action], unit)
@@ -131,9 +126,7 @@ def run_exploring_simultaneous(
     for t in range(len(tags)):
         context = start_of(layout, values, t)
         bought = set_of(tags[t], context, sets, len(layout.sizes), other, probability)
-        state = layout.parcels[bought * len(sets) + context]
-        for j in range(layout.sizes[bought]):
-            state += values[t, layout.members[bought, j]] * layout.strides[bought, j]
+        state = state_of_set(layout, values, t, bought, context)
         count_set(layout, counters, bought, state)
         action = action_of(state, tags[t], actions, other_action, action_probability)
         count_reward(counters, state, action, rewards[t, action], unit)

@@ -6,9 +6,15 @@ round is over: `began[state]`, its N_k, and `nu[state]`, its ν_k, both valid wh
 the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here: row = state.
 """
 
-from askwise._kernels.counting.counting import count_reward, count_set
+from askwise._kernels.counting.counting import (
+    begin_path,
+    count_reward,
+    count_set,
+    take_look,
+    times_looked,
+)
 from askwise._kernels.jit import bare, inner
-from askwise._kernels.states.lattices import child, contexts_of, start_of
+from askwise._kernels.states.lattices import start_of, state_of_set
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
@@ -48,21 +54,15 @@ def run_sequential(
     over = False
     t = start
     while t < len(values) and not over:
-        state = start_of(layout, values, t)
+        state, _ = begin_path(layout, counters, values, t)
         subset = 0
-        if contexts_of(layout) > 1:
-            counters.visits[state] += 1
         i = following[state]
         while i >= 0:
-            union, first, stride, slot = child(layout, subset, state, i)
             now = 0
             if stamp[state] != round:
-                for x in range(layout.radices[i]):
-                    now += counters.transitions[first + x * stride, slot]
+                now = times_looked(layout, counters, subset, state, i)
             over |= count_in_round(state, now, round, began, nu, stamp)
-            state = first + values[t, i] * stride
-            subset = union
-            counters.transitions[state, slot] += 1
+            subset, state, _ = take_look(layout, counters, values, t, subset, state, i)
             i = following[state]
         action = actions[state]
         now = counters.action_counts[state, action]
@@ -97,9 +97,7 @@ def run_simultaneous(
     while t < len(values) and not over:
         context = start_of(layout, values, t)
         subset = sets[context]
-        state = layout.parcels[subset * len(sets) + context]
-        for j in range(layout.sizes[subset]):
-            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        state = state_of_set(layout, values, t, subset, context)
         count_set(layout, counters, subset, state)
         action = actions[state]
         now = counters.action_counts[state, action]

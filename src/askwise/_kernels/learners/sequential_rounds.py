@@ -1,6 +1,11 @@
 """Whole runs of Seq-OOS: decide, count, and plan anew whenever a round is over."""
 
-from askwise._kernels.counting.counting import count_reward
+from askwise._kernels.counting.counting import (
+    begin_path,
+    count_reward,
+    take_look,
+    times_looked,
+)
 from askwise._kernels.jit import bare
 from askwise._kernels.learners.runs import count_in_round
 from askwise._kernels.planning.sequential_search import search_plan
@@ -11,8 +16,7 @@ from askwise._kernels.planning.sequential_updates import (
     update_plan,
 )
 from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
-from askwise._kernels.states.lattices import child, contexts_of, start_of
-from askwise._kernels.states.rows import find, has_room, insert
+from askwise._kernels.states.rows import has_room
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
@@ -55,10 +59,9 @@ def run_paths(
     `control` holds the round, the number of cases so far, whether the round is over, and until
     when the tables hold.
     """
-    rows = counters.rows
     m = layout.members.shape[1]
     for t in range(start, len(values)):
-        if not has_room(rows, m + 1):
+        if not has_room(counters.rows, m + 1):
             return t
         if control[2] != 0:
             control[0] += 1
@@ -66,26 +69,18 @@ def run_paths(
             control[3] = plan_paths(layout, counters, tables, setting, control[1] + 1, control[3])
         current = control[0]
         over = False
-        state = start_of(layout, values, t)
+        state, row = begin_path(layout, counters, values, t)
         subset = 0
         level = 0
-        row = insert(rows, state)
-        if contexts_of(layout) > 1:
-            counters.visits[row] += 1
         i = tables.following[row]
         while i >= 0:
-            union, first, stride, slot = child(layout, subset, state, i)
             now = 0
             if stamp[row] != current:
-                for x in range(layout.radices[i]):
-                    now += counters.transitions[find(rows, first + x * stride), slot]
+                now = times_looked(layout, counters, subset, state, i)
                 queue_change(layout, tables, level, row, i)
             over |= count_in_round(row, now, current, began, nu, stamp)
-            state = first + values[t, i] * stride
-            subset = union
+            subset, state, row = take_look(layout, counters, values, t, subset, state, i)
             level += 1
-            row = insert(rows, state)
-            counters.transitions[row, slot] += 1
             i = tables.following[row]
         action = tables.action[row]
         if stamp[row] != current:

@@ -11,7 +11,7 @@ from askwise._kernels.planning.simultaneous_updates import (
     update_sets,
 )
 from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
-from askwise._kernels.states.lattices import start_of
+from askwise._kernels.states.lattices import start_of, state_of_set
 from askwise._kernels.states.rows import has_room
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
@@ -71,9 +71,7 @@ def run_sets(
         if tables.noted[context] != current:
             tables.noted[context] = current
             queue_subsets(layout, tables, subset, context)
-        state = layout.parcels[subset * len(tables.best) + context]
-        for j in range(layout.sizes[subset]):
-            state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+        state = state_of_set(layout, values, t, subset, context)
         row = count_set(layout, counters, subset, state)
         action = tables.action[row]
         if stamp[row] != current:

@@ -2,14 +2,14 @@
 
 A plan changes where counters did, and from there towards the empty state only as far as values
 really change. Two facts keep that short. A state with an action that may still earn 1 is worth β,
-whatever lies below it: only the others, the sober ones, need their looks valued, and each keeps
+whatever lies below it: only the others, the bounded ones, need their looks valued, and each keeps
 Q̂(ψ, i) of every look. And a change in a child touches one Q̂ of each of its at most m parents.
 
 Changes wait in a queue for each level: `row · (D + 1) + i` for a look that was counted or whose
 child changed, `row · (D + 1) + D` for an action that was rewarded.
 
-All tables are by row. A state that has none was never visited: it is worth β, and nobody waits for
-its looks.
+All tables are by row. A state that has none was never visited: it is worth β, and no plan waits
+for its looks.
 """
 
 import math
@@ -40,7 +40,7 @@ class Tables(NamedTuple):
     cache_of: Integers
     """Which line of `cache` is the row's; −1 if none is."""
     cache: Floats
-    """(sober states, D): Q̂(ψ, i); −∞ for what is known already."""
+    """(bounded states, D): Q̂(ψ, i); −∞ for what is known already."""
     cached: Integers
     """How many lines of it are given out, as an array of one."""
     queue: Integers
@@ -101,7 +101,7 @@ def look_value(
     subset: int,
     i: int,
 ) -> float:
-    """Q̂(ψ, i)."""
+    """Q̂(ψ, i): what looking at i in a state is worth, from the values of its children."""
     _, first, stride, slot = child(layout, subset, state, i)
     outcomes = layout.radices[i]
     for x in range(outcomes):
@@ -155,7 +155,7 @@ def refresh_looks(
     terms: Terms,
     row: int,
 ) -> None:
-    """Every Q̂(ψ, i) of a sober state."""
+    """Every Q̂(ψ, i) of a state in which no action may still earn 1."""
     subset = subset_of(layout, counters, tables, row)
     state = state_of(counters.rows, row)
     if tables.cache_of[row] < 0:
@@ -208,9 +208,9 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
             i = tables.queue[level, entry] % (observations + 1)
             if i == observations:
                 remember_acted(tables, row)
-                was_sober = tables.stop[row] < terms.beta
+                was_bounded = tables.stop[row] < terms.beta
                 refresh_stop(counters, tables, terms, row)
-                if tables.stop[row] < terms.beta and not was_sober and level < m:
+                if tables.stop[row] < terms.beta and not was_bounded and level < m:
                     refresh_looks(layout, counters, tables, terms, row)
             elif tables.stop[row] < terms.beta:
                 subset = subset_of(layout, counters, tables, row)

@@ -60,7 +60,7 @@ def search_set(
         subset = tree[node]
         if subset < 0:
             continue
-        # The winner of a node is the first of its best: if it cannot win, nobody there can.
+        # The winner of a node is the first of its best: if it cannot win, none there can.
         parcel = subset * contexts + context
         bound = tables.value[parcel]
         if bound < best or (bound == best and subset > choice):

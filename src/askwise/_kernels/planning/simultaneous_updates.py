@@ -41,7 +41,7 @@ class SetTables(NamedTuple):
     queued: Integers
     """How many of both there are."""
     is_rewarded: Choices
-    """By parcel: 1 if there may be rewards in states of it that nobody bought at once."""
+    """By parcel: 1 if there may be rewards in states of it that no case bought at once."""
     head: Integers
     """By parcel: the first row of its list; 0 if there is none. Only if rows are sparse."""
     tail: Integers
@@ -203,7 +203,7 @@ def refresh_subset(
 
 @inner
 def better(tables: SetTables, context: int, left: int, right: int) -> int:
-    """The winner of two subsets in a context; −1 is nobody."""
+    """The winner of two subsets in a context; −1 is none."""
     contexts = len(tables.best)
     if right < 0 or (
         left >= 0

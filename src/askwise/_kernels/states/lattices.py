@@ -36,6 +36,15 @@ def start_of(layout: Layout, values: Choices, t: int) -> int:
 
 
 @inner
+def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: int) -> int:
+    """What case t knows after looking at all of a subset at once."""
+    state = layout.parcels[subset * contexts_of(layout) + context]
+    for j in range(layout.sizes[subset]):
+        state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
+    return state
+
+
+@inner
 def context_of(layout: Layout, subset: int, state: int) -> int:
     """The context of a state of that subset."""
     contexts = contexts_of(layout)

@@ -16,8 +16,12 @@ from askwise._support.extras import need
 from askwise._support.numbers import as_price
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError
+from askwise.integrations.sklearn.class_estimates import (
+    ClassEstimates,
+    count_classes,
+    estimate_classes,
+)
 from askwise.integrations.sklearn.pruning import policy_of
-from askwise.integrations.sklearn.shrinkage import Beliefs, believe, count
 from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
 from askwise.policy import START, Policy
 from askwise.problem import Observation, Problem
@@ -53,8 +57,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_observations: the most features bought for one case.
     reward_value: what a right prediction is worth; the higher, the more is bought.
     bins: the most bins of a feature.
-    shrinkage: how many records of a state it takes to believe them as much as the states with one
-    look less (`integrations/sklearn/shrinkage.py`).
+    shrinkage: how many records of a state it takes to trust them as much as the states with one
+    look less (`integrations/sklearn/class_estimates.py`).
     max_states: the most states that are planned for. The features that add most, in themselves and
     for their price, are taken while their lattice is not larger (`integrations/sklearn/table.py`).
 
@@ -119,12 +123,12 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         lattice = Lattice(problem)
         taken = np.array([digits[i] for i in chosen], np.int64).reshape(len(chosen), len(table))
-        counts = count(lattice, taken, places, len(classes))
-        self._beliefs: Beliefs = believe(lattice, counts, float(self.shrinkage))
+        counts = count_classes(lattice, taken, places, len(classes))
+        self._estimates: ClassEstimates = estimate_classes(lattice, counts, float(self.shrinkage))
         self._columns = [cut[i][0] for i in chosen]
         self.classes_ = classes
         self.observations_ = observations
-        self.policy_ = policy_of(lattice, self._beliefs)
+        self.policy_ = policy_of(lattice, self._estimates)
         self.cost_ = float(self._walk(self.policy_, table).spent.mean())
         return self
 
@@ -134,9 +138,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[found.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """What is believed of each class, in the order of `classes_`, by what was bought."""
+        """How likely each class is, in the order of `classes_`, by what was bought."""
         table = self._table(X)
-        found: Floats = self._beliefs.probability[self._walk(self.policy_, table).states]
+        found: Floats = self._estimates.probability[self._walk(self.policy_, table).states]
         return found
 
     def spend(self, X: Any) -> Floats:  # noqa: N803
@@ -164,9 +168,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = []
         for value in reward_values:
             problem = msgspec.structs.replace(self.policy_.problem, reward_value=value)
-            policy = policy_of(Lattice(problem), self._beliefs)
+            policy = policy_of(Lattice(problem), self._estimates)
             walks = self._walk(policy, table)
-            guesses = self.classes_[self._beliefs.probability[walks.states].argmax(axis=1)]
+            guesses = self.classes_[self._estimates.probability[walks.states].argmax(axis=1)]
             rows.append(
                 {
                     "reward_value": float(value),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askwise.estimation.evidence import Chances, Evidence
+from askwise.estimation.evidence import Distribution, Evidence
 from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop, blended_reason, merge
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _Growing:
     def __init__(self, policy: Policy, evidence: Evidence | None) -> None:
         self.policy, self.lattice, self.evidence = policy, policy.lattice, evidence
 
-    def from_given(self, known: dict[int, int], i: int, often: Chances | None) -> Node:
+    def from_given(self, known: dict[int, int], i: int, often: Distribution | None) -> Node:
         """One level for each given observation on which anything depends, then the policy."""
         if i == len(self.lattice.observations):
             start = self.lattice.index_of(known)
@@ -78,18 +78,19 @@ class _Growing:
 
     def _shares_after(self, state: int, i: int, share: float) -> tuple[list[float], float]:
         """The share of the cases that each outcome of a look gets, and how many cases say so."""
-        known = self.evidence is not None and share != 0
-        chances = self.evidence.chances(state, i) if known and self.evidence is not None else None
-        if chances is None:
+        outcomes = None
+        if self.evidence is not None and share != 0:
+            outcomes = self.evidence.outcome_distribution(state, i)
+        if outcomes is None:
             return [0.0] * len(self.lattice.children(state, i)), 0.0
-        return (share * chances.probability).tolist(), chances.cases
+        return (share * outcomes.probability).tolist(), outcomes.cases
 
     def _act(self, state: int, share: float) -> Act:
         action, problem = self.policy.act(state), self.policy.problem
         name = problem.actions[action]
         if self.evidence is None:
             return Act(name)
-        earned, spent = self.evidence.earned(state, action), self.lattice.spent(state)
+        earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state)
         if earned is None:
             return Act(name, Reason(share, spent, None, 0.0))
         beta = problem.reward_value
@@ -118,6 +119,6 @@ class _Growing:
         if not buys:
             return Reason(share, after.spent, gain, variance)
         spent, action = self.lattice.spent(state), self.policy.act(state)
-        earned, problem = self.evidence.earned(state, action), self.policy.problem
+        earned, problem = self.evidence.mean_reward(state, action), self.policy.problem
         stopped = None if earned is None else problem.reward_value * earned.mean - spent
         return Reason(share, spent, gain, variance, Stop(problem.actions[action], stopped))

@@ -1,8 +1,9 @@
 """Many observations, and complete records of them: a table of as many as fit, state by state.
 
 A few hundred records that saw everything say more of many states than of effects in a model of few
-observations. So they are counted in every state of a larger shortlist (`estimation.records`), and
-cases that come later are counted beside them, in the state that they acted in.
+observations. So they are counted in every state of a larger shortlist, each state shrunk to those
+with one look less (`estimation/shrinkage.py`), and cases that come later are counted beside them,
+in the state that they acted in.
 """
 
 from __future__ import annotations
@@ -17,19 +18,18 @@ from askwise.estimation.complete_records import (
     CompleteRecords,
     agreeing,
     count_in_states,
-    lean_on_parents,
-    variance_of_means,
     weigh_states,
 )
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.shortlist import STEPS, Shortlist, SmallWorld, projected
+from askwise.estimation.shortlist import STEPS, DrawnModel, Shortlist, projected
+from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 
 if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.estimation.additive_groups import Data
 
 
 class CountedRecords(NamedTuple):
-    """What complete records say of the few, whatever else there is."""
+    """What complete records say of a shortlist, whatever else there is."""
 
     records: CompleteRecords
     counts: Floats
@@ -38,36 +38,36 @@ class CountedRecords(NamedTuple):
     """Σr(a, ψ) at [ψ, a]."""
 
 
-def counted_records(records: CompleteRecords, few: Shortlist) -> CountedRecords:
-    """Records counted in every state of the few."""
-    own = records.of(few.observations)
-    return CountedRecords(own, *count_in_states(few.lattice, own))
+def counted_records(records: CompleteRecords, shortlist: Shortlist) -> CountedRecords:
+    """Records counted in every state of a shortlist."""
+    own = records.of(shortlist.observations)
+    return CountedRecords(own, *count_in_states(shortlist.lattice, own))
 
 
-class Tabled(NamedTuple):
+class TabularPosterior(NamedTuple):
     """What a sweep left after complete records: a table of all that fits, and what to try."""
 
     data: Data
     """Of all other cases."""
-    few: Shortlist
+    shortlist: Shortlist
     known: CountedRecords
     pairs: Integers
     """(n, 2): pairs to try."""
 
-    def world(self, rng: np.random.Generator, *, spread: float) -> Estimates:
-        """The means, whatever the spread: what is drawn anew for every state is no world."""
-        return self.small_world(rng, spread=spread).estimates
+    def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
+        """The means, whatever the spread: states drawn one by one would not fit together."""
+        return self.draw_model(rng, spread=spread).estimates
 
-    def small_world(self, rng: np.random.Generator, *, spread: float) -> SmallWorld:
+    def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
         """Records and cases, state by state."""
-        lattice = self.few.lattice
-        counts, sums = projected(self.few, self.data)
+        lattice = self.shortlist.lattice
+        counts, sums = projected(self.shortlist, self.data)
         records = self.known.records
         weight = agreeing(lattice, records, counts.sum(axis=1), STEPS)
         counts, sums = counts + self.known.counts[:, None], sums + self.known.sums
-        reward = lean_on_parents(lattice, counts, sums)
+        reward = shrink_to_parents(lattice, counts, sums)
         variance = variance_of_means(reward, counts)
-        return SmallWorld(weigh_states(lattice, records, weight), reward, counts, variance)
+        return DrawnModel(weigh_states(lattice, records, weight), reward, counts, variance)
 
 
 def rows_of(records: CompleteRecords) -> Data:

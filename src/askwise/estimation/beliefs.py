@@ -1,4 +1,4 @@
-"""What to believe of a population after some cases, for those who want reasons.
+"""Beliefs about a population after some cases: what recommendations and explanations rest on.
 
 One joint model of all combinations of values, if there are few enough of them: it needs no case in
 which just this was looked at and done. Else the counters, as far as they go.
@@ -10,11 +10,12 @@ import numpy as np
 
 from askwise._support.typing import AcquisitionName
 from askwise.counting import UNIT, Statistics
-from askwise.estimation.additive import Screened
-from askwise.estimation.complete_records import NO_LOG, Log, lean_on_parents, variance_of_means
-from askwise.estimation.evidence import Beliefs, Counted
+from askwise.estimation.additive import AdditivePosterior
+from askwise.estimation.complete_records import NO_LOG, Log
+from askwise.estimation.evidence import Beliefs, CountedEvidence, PartOf
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
-from askwise.estimation.tabled import Tabled
+from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
+from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.states import Lattice
 
 STEPS = 200
@@ -25,13 +26,13 @@ MOST_DENSE = 5_000_000
 """States of complete records that are each given a number."""
 
 
-def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs | Counted:
+def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs | CountedEvidence:
     """What the counters say; by N(ψ) if cases bought sets, else by the steps they took."""
     if statistics.records and statistics.lattice.size <= MOST_DENSE:
         return complete_beliefs(statistics)
     if not statistics.records and count_cells(statistics.lattice.problem) <= MOST_CELLS:
         return joint_beliefs(statistics)
-    return Counted(statistics, acquisition)
+    return CountedEvidence(statistics, acquisition)
 
 
 def limits_of(statistics: Statistics) -> str:
@@ -51,7 +52,7 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
     """Of complete records that were counted in every state, and of cases beside them."""
     lattice, dense = statistics.lattice, statistics.dense()
     counts = dense.action_counts
-    reward = lean_on_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
+    reward = shrink_to_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
     began = dense.visits[: lattice.contexts].sum()
     return Beliefs(
         lattice,
@@ -89,17 +90,19 @@ def beliefs_of(model: JointModel, statistics: Statistics, log: Log = NO_LOG) -> 
     )
 
 
-def additive_beliefs(lattice: Lattice, screened: Screened | Tabled, cases: int) -> Beliefs:
+def additive_beliefs(
+    lattice: Lattice, screened: AdditivePosterior | TabularPosterior, cases: int
+) -> Beliefs:
     """The means of an additive model for the few observations that matter to it."""
-    mean = screened.small_world(np.random.default_rng(0), spread=0.0)
+    mean = screened.draw_model(np.random.default_rng(0), spread=0.0)
     assert mean.variance is not None
     mean.variance[:, ~mean.counts.any(axis=0)] = UNKNOWN
     return Beliefs(
-        screened.few.lattice,
-        mean.weight / mean.weight[: screened.few.lattice.contexts].sum(),
+        screened.shortlist.lattice,
+        mean.weight / mean.weight[: screened.shortlist.lattice.contexts].sum(),
         mean.reward,
         variance=mean.variance,
         cases=float(max(1, cases)),
-        few=(screened.few.observations, lattice),
-        averages_out=not isinstance(screened, Tabled),
+        part_of=PartOf(screened.shortlist.observations, lattice),
+        averages_out=not isinstance(screened, TabularPosterior),
     )
