@@ -62,7 +62,9 @@ def policy_of(kind, lattice, rng):
         plain = aw.policy.SequentialPolicy(lattice, following, actions, values)
     else:
         favourite = rng.integers(lattice.subsets, size=places)
-        plain = aw.policy.SimultaneousPolicy(lattice, sets, actions, np.zeros(lattice.parcels))
+        plain = aw.policy.SimultaneousPolicy(
+            lattice, sets, actions, np.zeros(lattice.context_subsets)
+        )
     daring = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
     return with_tries(plain, Tries(favourite, chance, daring, rng.uniform(0.1, 0.9, lattice.size)))
 

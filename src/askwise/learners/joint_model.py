@@ -215,7 +215,9 @@ class JointMind:
         if careful.value > self._blind_gain():
             return careful
         if self.way.name == "simultaneous":
-            return SimultaneousPolicy(self.lattice, 0, near.action, np.zeros(self.lattice.parcels))
+            return SimultaneousPolicy(
+                self.lattice, 0, near.action, np.zeros(self.lattice.context_subsets)
+            )
         nothing = np.full(self.lattice.size, -1, np.int16)
         return SequentialPolicy(self.lattice, nothing, near.action, np.zeros(self.lattice.size))
 

@@ -153,7 +153,7 @@ def _rebuild_plain(
     if saved.kind == "simultaneous":
         sets = load_array(archive, f"{prefix}.sets", (lattice.contexts,), np.int64)
         _check_choices("sets", sets, 0, lattice.subsets)
-        values = load_array(archive, f"{prefix}.values", (lattice.parcels,), np.float64)
+        values = load_array(archive, f"{prefix}.values", (lattice.context_subsets,), np.float64)
         simultaneous = RandomPolicy if saved.drawn else SimultaneousPolicy
         return simultaneous(lattice, sets, actions, values, row_of, frequency)
     if saved.kind == "sequential":

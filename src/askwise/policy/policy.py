@@ -341,7 +341,7 @@ class SimultaneousPolicy(Policy):
 
     def value_from(self, context: int) -> float:
         """V̂(Î)."""
-        return float(self.values[self.lattice.parcel(int(self.sets[context]), context)])
+        return float(self.values[self.lattice.context_subset(int(self.sets[context]), context)])
 
     def copy(self) -> SimultaneousPolicy:
         """The same policy with tables of its own."""

@@ -68,7 +68,7 @@ class FixedSet(BaseLearner):
         """The set, with the actions of the highest index."""
         actions, _ = ucb_actions(self.statistics, self.exploration)
         return SimultaneousPolicy(
-            self.lattice, self.subset, actions, np.full(self.lattice.parcels, math.nan)
+            self.lattice, self.subset, actions, np.full(self.lattice.context_subsets, math.nan)
         )
 
 

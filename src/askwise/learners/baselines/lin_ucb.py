@@ -65,7 +65,7 @@ class LinUCB(FixedSet):
         actions = np.zeros(self.lattice.size, np.int16)
         actions[block] = index.argmax(axis=1)
         return SimultaneousPolicy(
-            self.lattice, self.subset, actions, np.full(self.lattice.parcels, np.nan)
+            self.lattice, self.subset, actions, np.full(self.lattice.context_subsets, np.nan)
         )
 
     def _one_hot(self) -> Floats:

@@ -88,7 +88,7 @@ that can be tried one by one
         states = self.lattice.states(subset)
         actions[states.start : states.stop] = chosen
         return SimultaneousPolicy(
-            self.lattice, subset, actions, np.full(self.lattice.parcels, np.nan)
+            self.lattice, subset, actions, np.full(self.lattice.context_subsets, np.nan)
         )
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:

@@ -59,4 +59,4 @@ def random_policy(lattice: Lattice, rng: np.random.Generator) -> RandomPolicy:
     states = lattice.states(subset)
     chosen = rng.integers(len(lattice.problem.actions), size=len(states))
     actions[states.start : states.stop] = chosen
-    return RandomPolicy(lattice, subset, actions, np.full(lattice.parcels, math.nan))
+    return RandomPolicy(lattice, subset, actions, np.full(lattice.context_subsets, math.nan))

@@ -96,5 +96,5 @@ class UCRL2(BaseLearner):
             )
             actions[states] = chosen
         return SimultaneousPolicy(
-            self.lattice, sets, actions, np.full(self.lattice.parcels, math.nan)
+            self.lattice, sets, actions, np.full(self.lattice.context_subsets, math.nan)
         )
