@@ -309,19 +309,19 @@ def readable_states(problem):
 def plan_sets(problem, reward, weight, radii):
     """V̂ of every (context, set) by linear programming; reward and weight by state."""
     given = {o.name for o in problem.observations if o.given}
-    parcels = defaultdict(list)
+    context_subsets = defaultdict(list)
     for s in readable_states(problem):
         context = State(pair for pair in s if pair[0] in given)
-        parcels[context, State(name for name, _ in s if name not in given)].append(s)
+        context_subsets[context, State(name for name, _ in s if name not in given)].append(s)
     programs = []
-    for states in parcels.values():
+    for states in context_subsets.values():
         weights = [weight[s] for s in states]
         width = radii.outcomes + radii.per_outcome * len(states)
         values = np.array(
             [problem.reward_value * reward[s] - spent(problem, dict(s)) for s in states]
         )
         programs.append((values, proportions(weights), radius(width, sum(weights))))
-    return dict(zip(parcels, l1_programs(programs).tolist(), strict=True))
+    return dict(zip(context_subsets, l1_programs(programs).tolist(), strict=True))
 
 
 def plan_paths(problem, reward, weight, radii):

@@ -157,7 +157,9 @@ def counted_by_hand(problem, rows):
                 state = lattice.index(seen)
                 statistics.visits[state] += 1
                 subset = lattice.subset_of(state)
-                statistics.subset_visits[lattice.parcel(subset, lattice.context(state))] += 1
+                statistics.subset_visits[
+                    lattice.context_subset(subset, lattice.context(state))
+                ] += 1
                 statistics.transitions[state, :size] += 1
                 for a, action in enumerate(problem.actions):
                     statistics.count_reward(state, a, rows[action][k])

@@ -45,7 +45,7 @@ def policy_at_random(rng, problem, *, is_sequential):
     actions = rng.integers(len(problem.actions), size=lattice.size).astype(np.int16)
     if not is_sequential:
         sets = rng.integers(lattice.subsets, size=lattice.contexts)
-        return set_policy(lattice, sets, actions, np.zeros(lattice.parcels))
+        return set_policy(lattice, sets, actions, np.zeros(lattice.context_subsets))
     following = np.full(lattice.size, -1, np.int16)
     for state in range(lattice.size):
         known = lattice.domain(state)

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from askwise import Observation, Problem
 from askwise._kernels.planning.optimism import FEW
 from askwise._kernels.radii import Radii
 from askwise.estimation.estimates import Estimates
 from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning.trees import without_idle_looks
 from askwise.states import Lattice
 from askwise.testing import random_model
 
@@ -220,3 +222,25 @@ def test_looks_side_by_side_give_the_bits_of_one_look(kernels):
             value, weight.astype(float), outcomes, lanes, width, best, total, kept, out
         )
         assert out.tolist() == expected
+
+
+def test_looks_that_change_nothing_are_taken_out_from_the_last_ones_up():
+    problem = Problem(
+        observations=[Observation(n, values=[0, 1], cost=1) for n in "xy"], actions=["a", "b"]
+    )
+    lattice = Lattice(problem)
+    following = np.full(lattice.size, -1, np.int16)
+    action = np.zeros(lattice.size, np.int16)
+    following[0] = 0  # x, and then y, after which the same is done where x is 0
+    for x in (0, 1):
+        following[lattice.index({"x": x})] = 1
+    action[[lattice.index({"x": 0, "y": y}) for y in (0, 1)]] = 1
+    action[lattice.index({"x": 1, "y": 1})] = 1
+    pruned, acts = without_idle_looks(lattice, following, action)
+    idle, useful = lattice.index({"x": 0}), lattice.index({"x": 1})
+    assert (pruned[0], pruned[idle], pruned[useful]) == (0, -1, 1)
+    assert acts[idle] == 1
+    action[lattice.index({"x": 1, "y": 0})] = 1  # now nothing that is seen matters
+    pruned, acts = without_idle_looks(lattice, following, action)
+    assert pruned[0] == -1
+    assert acts[0] == 1

@@ -63,7 +63,7 @@ def policy_of(kind, lattice, rng):
         plain = path_policy(lattice, following, actions, values)
     else:
         favourite = rng.integers(lattice.subsets, size=places)
-        plain = set_policy(lattice, sets, actions, np.zeros(lattice.parcels))
+        plain = set_policy(lattice, sets, actions, np.zeros(lattice.context_subsets))
     daring = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
     explored = PathExploration if one_by_one else SetExploration
     another = rng.uniform(0.1, 0.9, lattice.size)

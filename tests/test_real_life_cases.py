@@ -125,10 +125,10 @@ def counted(statistics, states):
         found["steps"][before, name, after] = int(arrays["transitions"][row, slot])
     for [row] in np.argwhere(arrays["visits"]).tolist():
         found["visits"][states[row_states[row]]] = int(arrays["visits"][row])
-    for [parcel] in np.argwhere(arrays["subset_visits"]).tolist():
-        subset, context = divmod(parcel, lattice.contexts)
+    for [context_subset] in np.argwhere(arrays["subset_visits"]).tolist():
+        subset, context = divmod(context_subset, lattice.contexts)
         names = frozenset(lattice.observations[i].name for i in lattice.members(subset))
-        found["sets"][states[context], names] = int(arrays["subset_visits"][parcel])
+        found["sets"][states[context], names] = int(arrays["subset_visits"][context_subset])
     return {"cases": statistics.cases} | found
 
 
@@ -701,7 +701,7 @@ def random_policies(rng, lattice):
     actions = np.zeros(lattice.size, np.int16)
     yield path_policy(lattice, following, actions, np.zeros(lattice.size))
     sets = rng.integers(0, lattice.subsets, lattice.contexts)
-    yield set_policy(lattice, sets, actions.copy(), np.zeros(lattice.parcels))
+    yield set_policy(lattice, sets, actions.copy(), np.zeros(lattice.context_subsets))
 
 
 @pytest.mark.parametrize("seed", range(6))

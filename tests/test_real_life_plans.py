@@ -206,15 +206,15 @@ def test_optimistic_plans_equal_linear_programming(batch):
 
         plan = plan_simultaneous(lattice, Estimates(reward, action, visits, radii))
         expected = reference.plan_sets(problem, rewards, by_state(lattice, visits), radii)
-        assert len(expected) == lattice.parcels
+        assert len(expected) == lattice.context_subsets
         best = Counter()
         for (context, names), value in expected.items():
             start = states.index(context)
             subset = lattice.subset(tuple(sorted(lattice.position(n) for n in names)))
-            assert abs(plan.values[lattice.parcel(subset, start)] - value) <= 1e-9 * beta
+            assert abs(plan.values[lattice.context_subset(subset, start)] - value) <= 1e-9 * beta
             best[start] = max(best.get(start, value), value)
         for start, value in best.items():
-            chosen = plan.values[lattice.parcel(int(plan.sets[start]), start)]
+            chosen = plan.values[lattice.context_subset(int(plan.sets[start]), start)]
             assert abs(chosen - value) <= 1e-9 * beta
         sets += int((plan.sets > 0).sum())
 

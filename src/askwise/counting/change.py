@@ -42,12 +42,12 @@ def contradict(new: Statistics, old: Statistics, *, chance: float) -> bool:
         old.reward_sums[theirs] * UNIT,
         old.action_counts[theirs],
     )
-    parcels = np.searchsorted(new.lattice.layout.parcels, states, side="right") - 1
+    context_subsets = np.searchsorted(new.lattice.layout.context_offsets, states, side="right") - 1
     seen = Cells(
         new.visits[mine],
-        new.subset_visits[parcels],
+        new.subset_visits[context_subsets],
         old.visits[theirs],
-        old.subset_visits[parcels],
+        old.subset_visits[context_subsets],
     )
     steps = Cells(
         new.transitions[mine],

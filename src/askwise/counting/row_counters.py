@@ -48,7 +48,7 @@ class RowCounters:
         self.is_sparse = sparse
         self.rows = _sparse_rows(n) if sparse else _dense_rows()
         """Which row is whose."""
-        self._subset_visits: Integers = np.zeros(lattice.parcels, np.int64)
+        self._subset_visits: Integers = np.zeros(lattice.context_subsets, np.int64)
         self._visits: Integers = np.zeros(n, np.int64)
         self._waiting: list[int] = []
         """States seen by simultaneous cases that wait to be counted together."""

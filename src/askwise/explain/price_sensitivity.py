@@ -184,15 +184,17 @@ class PriceSensitivity:
         total = 0.0
         for context, part in enumerate(self.evidence.contexts().probability.tolist()):
             if part > 0:
-                worth = {s: best.values.item(lattice.parcel(s, context)) for s in full}
+                worth = {s: best.values.item(lattice.context_subset(s, context)) for s in full}
                 total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
         return total - self._idle_cost
 
     def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
         """What the cases of a context gain that buy a set, in all cases."""
         assert isinstance(self.evidence, Beliefs)
-        parcel = self.lattice.parcel(subset, context)
-        states = np.arange(*self.lattice.layout.parcels[parcel : parcel + 2])
+        context_subset = self.lattice.context_subset(subset, context)
+        states = np.arange(
+            *self.lattice.layout.context_offsets[context_subset : context_subset + 2]
+        )
         earned = self.evidence.reward[states, best.actions[states]]
         gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
         return float(self.evidence.probability[states] @ gain)

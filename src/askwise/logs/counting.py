@@ -109,7 +109,7 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
         statistics.transitions[place] += counts[:, None] * slots
         statistics.action_counts[place] += counts[:, None]
         statistics.reward_sums[place] += units
-        np.add.at(statistics.subset_visits, _parcels(lattice, states), counts)
+        np.add.at(statistics.subset_visits, _context_subsets(lattice, states), counts)
     return statistics
 
 
@@ -143,7 +143,7 @@ def _count_sets(statistics: Statistics, decisions: Decisions, subsets: Integers)
             states = lattice.states_of(part, digits)
             place = _given_rows(statistics, states)  # first: it may replace the arrays
             np.add.at(statistics.visits, place, counts)
-            np.add.at(statistics.subset_visits, _parcels(lattice, states), counts)
+            np.add.at(statistics.subset_visits, _context_subsets(lattice, states), counts)
 
 
 def _count_paths(statistics: Statistics, decisions: Decisions) -> None:
@@ -169,8 +169,8 @@ def _given_rows(statistics: Statistics, states: Integers) -> Integers:
     return statistics.rows_of(states)
 
 
-def _parcels(lattice: Lattice, states: Integers) -> Integers:
-    return np.searchsorted(lattice.layout.parcels, states, side="right") - 1
+def _context_subsets(lattice: Lattice, states: Integers) -> Integers:
+    return np.searchsorted(lattice.layout.context_offsets, states, side="right") - 1
 
 
 def _statistics(lattice: Lattice, visited: int) -> Statistics:

@@ -23,9 +23,9 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
     states = statistics.states[rows]
     if lattice.tariff.has_refunds:
         worth[rows] += lattice.subset_costs[cautious.subsets[rows]] - lattice.costs_of(states)
-    parcels = np.searchsorted(lattice.layout.parcels, states, side="right") - 1
+    context_subsets = np.searchsorted(lattice.layout.context_offsets, states, side="right") - 1
     bought = statistics.subset_visits
-    total = np.bincount(parcels, (worth * visits)[rows], minlength=len(bought))
+    total = np.bincount(context_subsets, (worth * visits)[rows], minlength=len(bought))
     values = total / np.maximum(1, bought) - np.repeat(lattice.subset_costs, lattice.contexts)
     values[(bought == 0) & (np.arange(len(bought)) >= lattice.contexts)] = -np.inf
     return SimultaneousPlan(values, np.argmax(values.reshape(-1, lattice.contexts), axis=0))

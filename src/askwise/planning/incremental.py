@@ -230,10 +230,13 @@ class SimultaneousPlanner(IncrementalPlanner):
     def changed(self, state: int, choice: int) -> None:
         """The state's best action may be another now, and so the value of its subset."""
         self._grow()
-        parcel = int(self.statistics.lattice.layout.parcels.searchsorted(state, side="right")) - 1
-        self.tables.is_rewarded[parcel] = 1
+        context_subset = (
+            int(self.statistics.lattice.layout.context_offsets.searchsorted(state, side="right"))
+            - 1
+        )
+        self.tables.is_rewarded[context_subset] = 1
         self._queue(0, self.tables.rewarded, self.statistics.row(state))
-        self._queue(1, self.tables.parcels, parcel)
+        self._queue(1, self.tables.context_subsets, context_subset)
 
     def bought(self, subset: int, context: int) -> None:
         """Every part of it was counted."""
@@ -242,7 +245,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         if change not in self._queued:
             self._queued.add(change)
             for part in lattice.parts(subset):
-                self._queue(1, self.tables.parcels, lattice.parcel(part, context))
+                self._queue(1, self.tables.context_subsets, lattice.context_subset(part, context))
 
     def _queue(self, which: int, queue: Integers, entry: int) -> None:
         if self._is_new(2 * entry + which):
@@ -253,19 +256,27 @@ class SimultaneousPlanner(IncrementalPlanner):
         from askwise._kernels.planning.simultaneous_updates import SetTables
 
         statistics, lattice = self.statistics, self.statistics.lattice
-        n, parcels, contexts = statistics.capacity, lattice.parcels, lattice.contexts
+        n, context_subsets, contexts = (
+            statistics.capacity,
+            lattice.context_subsets,
+            lattice.contexts,
+        )
         leaves = 1 << (lattice.subsets - 1).bit_length()
-        most = n + 1 if statistics.is_sparse else int(np.diff(lattice.layout.parcels).max()) + 1
+        most = (
+            n + 1
+            if statistics.is_sparse
+            else int(np.diff(lattice.layout.context_offsets).max()) + 1
+        )
         self.tables = SetTables(
             stop=np.full(n, lattice.problem.reward_value),
             action=np.zeros(n, np.int16),
-            value=np.zeros(parcels),
+            value=np.zeros(context_subsets),
             tree=np.zeros((contexts, 2 * leaves), np.int64),
             rewarded=np.empty(2 * n, np.int64),
-            parcels=np.empty(3 * parcels, np.int64),
+            context_subsets=np.empty(3 * context_subsets, np.int64),
             queued=np.zeros(2, np.int64),
-            is_rewarded=np.zeros(parcels, np.int16),
-            head=np.zeros(parcels if statistics.is_sparse else 0, np.int64),
+            is_rewarded=np.zeros(context_subsets, np.int16),
+            head=np.zeros(context_subsets if statistics.is_sparse else 0, np.int64),
             tail=np.zeros(n if statistics.is_sparse else 0, np.int64),
             listed=np.ones(1, np.int64),
             rows=np.empty(most, np.int64),
@@ -275,10 +286,12 @@ class SimultaneousPlanner(IncrementalPlanner):
             noted=np.zeros(contexts, np.int64),
             refund=self._refunds(),
             waiting=np.empty(2 * leaves.bit_length(), np.int64),
-            found=np.zeros(parcels if self.is_exact else 1),
+            found=np.zeros(context_subsets if self.is_exact else 1),
         )
         used = statistics.action_counts[: statistics.visited].any(axis=1)
-        rewarded = np.searchsorted(lattice.layout.parcels, statistics.states[used], side="right")
+        rewarded = np.searchsorted(
+            lattice.layout.context_offsets, statistics.states[used], side="right"
+        )
         self.tables.is_rewarded[rewarded - 1] = 1
 
     def _grow(self) -> None:

@@ -24,7 +24,7 @@ class SimultaneousPlan(NamedTuple):
     """The optimistic gain of every subset, and the best one."""
 
     values: Floats
-    """V̂(I), indexed by parcel: a subset in a context."""
+    """V̂(I), indexed by subset and context."""
     sets: Integers
     """Î in each context: the first of the best, so the fewest observations among equals."""
 
@@ -62,13 +62,13 @@ def plan_simultaneous(
     """V̂(I) for every subset and Î. A subset is better only if it is so by more than `margin`."""
     from askwise._kernels.planning.plans import simultaneous
 
-    values = np.empty(lattice.parcels)
+    values = np.empty(lattice.context_subsets)
     sets = np.empty(lattice.contexts, np.int64)
     worth = lattice.problem.reward_value * estimates.reward
     if lattice.tariff.has_refunds:
         worth += lattice.refunds
     simultaneous(
-        lattice.layout.parcels,
+        lattice.layout.context_offsets,
         worth,
         estimates.weight,
         lattice.subset_costs,

@@ -135,7 +135,7 @@ def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
     for context, subset in enumerate(sets.tolist()):
         members = lattice.members(subset)
         for k in range(len(members)):
-            parcel = lattice.parcel(lattice.subset(members[:k]), context)
-            first, end = lattice.layout.parcels[parcel : parcel + 2]
+            context_subset = lattice.context_subset(lattice.subset(members[:k]), context)
+            first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
             following[first:end] = members[k]
     return following

@@ -193,7 +193,7 @@ class Simultaneous:
 
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
         """It buys the empty set."""
-        return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.parcels)))
+        return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.context_subsets)))
 
     def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
         """The members of the best set in order, whatever they show."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Floats
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -71,20 +71,11 @@ def _after(
 ) -> Floats:
     """What is gained, in each state of a subset, by looking at i."""
     states = lattice.states(subset)
-    here, below = slice(states.start, states.stop), children_of_states(lattice, subset, i)
+    here, below = slice(states.start, states.stop), lattice.children_of_subset(subset, i)
     part = probability[below] / np.maximum(probability[here], 1e-300)[:, None]
     cost = spent[below] - spent[here][:, None]
     gained: Floats = (part * (worth[below] - cost)).sum(axis=1)
     return gained
-
-
-def children_of_states(lattice: Lattice, subset: int, i: int) -> Integers:
-    """(states of the subset, outcomes of i): what looking at i leads to."""
-    _, _, stride, radix, _, above = lattice.steps[subset, i]
-    place = np.arange(len(lattice.states(subset)))
-    first = above + place + place // stride * stride * (radix - 1)
-    below: Integers = first[:, None] + stride * np.arange(radix)
-    return below
 
 
 def _by_sets(

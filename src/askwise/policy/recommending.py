@@ -68,8 +68,8 @@ def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTab
 
     if isinstance(evidence, Beliefs):
         for context, subset in enumerate(sets.tolist()):
-            parcel = lattice.parcel(subset, context)
-            first, end = lattice.layout.parcels[parcel : parcel + 2]
+            context_subset = lattice.context_subset(subset, context)
+            first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
             if len(np.unique(table.actions[first:end])) == 1:
                 sets[context] = 0
     sets[_where_nothing_is_better(Policy(now()), evidence)] = 0

@@ -143,7 +143,7 @@ class SetTable(_ByState):
 
     def value_from(self, context: int) -> float:
         """V̂(Î), what the set of that context was planned to gain."""
-        return float(self.values[self.lattice.parcel(int(self.sets[context]), context)])
+        return float(self.values[self.lattice.context_subset(int(self.sets[context]), context)])
 
     def looks(self, state: int) -> tuple[int, ...]:
         """What of the set is not known yet, as far as m allows."""
@@ -183,7 +183,9 @@ class SetTable(_ByState):
         check_choices("actions", actions, 0, len(lattice.problem.actions))
         sets = read("sets", (lattice.contexts,), np.int64)
         check_choices("sets", sets, 0, lattice.subsets)
-        return cls(lattice, sets, actions, read("values", (lattice.parcels,), np.float64), row_of)
+        return cls(
+            lattice, sets, actions, read("values", (lattice.context_subsets,), np.float64), row_of
+        )
 
 
 class PathTable(_ByState):

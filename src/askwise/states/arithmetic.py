@@ -76,12 +76,12 @@ class States:
         return len(self.layout.sizes)
 
     @property
-    def parcels(self) -> int:
+    def context_subsets(self) -> int:
         """The number of subsets in all contexts."""
-        return len(self.layout.parcels) - 1
+        return len(self.layout.context_offsets) - 1
 
-    def parcel(self, subset: int, context: int) -> int:
-        """A subset in a context, as its place in `layout.parcels`."""
+    def context_subset(self, subset: int, context: int) -> int:
+        """A subset in a context, as its place in `layout.context_offsets`."""
         return subset * self.contexts + context
 
     def context(self, index: int) -> int:
@@ -188,8 +188,8 @@ class States:
 
     def states_in(self, context: int) -> tuple[Integers, Integers]:
         """The states of a context, subset by subset, and where each subset begins among them."""
-        firsts = self.layout.parcels[context : -1 : self.contexts]
-        ends = self.layout.parcels[context + 1 :: self.contexts]
+        firsts = self.layout.context_offsets[context : -1 : self.contexts]
+        ends = self.layout.context_offsets[context + 1 :: self.contexts]
         states = np.concatenate([np.arange(a, b) for a, b in zip(firsts, ends, strict=True)])
         return states, np.concatenate([[0], np.cumsum(ends - firsts)])
 

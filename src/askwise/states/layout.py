@@ -33,7 +33,7 @@ class Layout(NamedTuple):
     """(D + 1, m + 1): n choose k, for ranking a subset."""
     given: Integers
     """How far apart two values of each given observation are among the contexts."""
-    parcels: Integers
+    context_offsets: Integers
     """(subsets · contexts + 1): where the states of each subset in each context begin."""
 
 
@@ -150,7 +150,9 @@ def build_layout(radices: Integers, m: int, outcomes_given: Integers) -> Layout:
     states = values.prod(axis=1)
     offsets = np.concatenate([[0], np.cumsum(contexts * states)])
     levels = np.concatenate([[0], np.cumsum([len(b) for b in blocks])])
-    parcels = offsets
+    context_offsets = offsets
     if contexts > 1:
-        parcels = np.concatenate([[0], np.cumsum(np.repeat(states, contexts))])
-    return Layout(radices, members, sizes, strides, offsets, levels, binomials, given, parcels)
+        context_offsets = np.concatenate([[0], np.cumsum(np.repeat(states, contexts))])
+    return Layout(
+        radices, members, sizes, strides, offsets, levels, binomials, given, context_offsets
+    )

@@ -52,8 +52,8 @@ def count_substates(
             if chosen >> j & 1:
                 part -= layout.binomials[last - layout.members[subset, j], behind]
                 behind -= 1
-        substate = layout.parcels[part * contexts + context]
-        rest = state - layout.parcels[subset * contexts + context]
+        substate = layout.context_offsets[part * contexts + context]
+        rest = state - layout.context_offsets[subset * contexts + context]
         place = 0
         for j in range(size):
             digit = rest // layout.strides[subset, j]

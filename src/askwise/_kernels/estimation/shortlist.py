@@ -66,7 +66,7 @@ def free_cells(layout: Layout, strides: Integers, subset: int, out: Integers) ->
 def base_cell(layout: Layout, strides: Integers, subset: int, state: int) -> int:
     """The first cell that agrees with a state."""
     context = context_of(layout, subset, state)
-    rest = state - layout.parcels[subset * contexts_of(layout) + context]
+    rest = state - layout.context_offsets[subset * contexts_of(layout) + context]
     cell = context
     for i in range(len(layout.radices)):
         cell *= layout.radices[i]

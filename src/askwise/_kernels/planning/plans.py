@@ -16,7 +16,7 @@ LANES = 64
 
 @jit
 def simultaneous(
-    parcels: Integers,
+    context_offsets: Integers,
     stop: Floats,
     weight: Weights,
     cost: Floats,
@@ -29,11 +29,11 @@ def simultaneous(
     """V̂(I) of every subset in every context, and the first of the best in each context."""
     contexts = len(out_set)
     out_set[:] = 0
-    for parcel in range(len(out_value)):
-        first = parcels[parcel]
-        outcomes = parcels[parcel + 1] - first
-        subset = parcel // contexts
-        context = parcel % contexts
+    for context_subset in range(len(out_value)):
+        first = context_offsets[context_subset]
+        outcomes = context_offsets[context_subset + 1] - first
+        subset = context_subset // contexts
+        context = context_subset % contexts
         mean = optimistic_mean(
             stop,
             weight,
@@ -45,8 +45,8 @@ def simultaneous(
             width + width_per_outcome * outcomes,
             outcomes <= FEW,
         )
-        out_value[parcel] = mean - cost[subset]
-        if out_value[parcel] > out_value[out_set[context] * contexts + context] + margin:
+        out_value[context_subset] = mean - cost[subset]
+        if out_value[context_subset] > out_value[out_set[context] * contexts + context] + margin:
             out_set[context] = subset
 
 

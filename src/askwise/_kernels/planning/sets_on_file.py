@@ -30,8 +30,11 @@ def best_set_from(
     show: `weight[ψ', slot]` is how often the look in that slot led to ψ'. −∞ for other sets.
     """
     most = 1
-    for parcel in range(len(layout.parcels) - 1):
-        most = max(most, layout.parcels[parcel + 1] - layout.parcels[parcel])
+    for context_subset in range(len(layout.context_offsets) - 1):
+        most = max(
+            most,
+            layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset],
+        )
     values = np.empty(most)
     weights = np.empty(max(1, layout.radices.max()), weight.dtype)
     added = np.empty(layout.members.shape[1], np.int64)

@@ -18,10 +18,10 @@ from askwise.states.rows import Counters
 
 @inner
 def exact_value(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context_subset: int
 ) -> float:
     """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
-    seen = collect_rows(layout.parcels, counters, tables, parcel)
+    seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
@@ -31,7 +31,7 @@ def exact_value(
         if len(tables.refund) > 0:
             tables.values[entry] += tables.refund[row]
         tables.action[row] = action
-    return mean_of_rows(layout, counters, tables, terms, parcel, seen)
+    return mean_of_rows(layout, counters, tables, terms, context_subset, seen)
 
 
 @inner
@@ -61,13 +61,13 @@ def search_set(
         if subset < 0:
             continue
         # The winner of a node is the first of its best: if it cannot win, none there can.
-        parcel = subset * contexts + context
-        bound = tables.value[parcel]
+        context_subset = subset * contexts + context
+        bound = tables.value[context_subset]
         if bound < best or (bound == best and subset > choice):
             continue
         if node >= leaves:
-            value = exact_value(layout, counters, tables, terms, parcel)
-            tables.found[parcel] = value
+            value = exact_value(layout, counters, tables, terms, context_subset)
+            tables.found[context_subset] = value
             if value > best or (value == best and subset < choice):
                 best = value
                 choice = subset

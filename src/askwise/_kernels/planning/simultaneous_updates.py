@@ -3,7 +3,7 @@
 A case that bought I changes N(ψ) in the subsets of I, and one reward. So V̂ is worked out again for
 those subsets, and the best of all is kept in a tournament tree, in which the left of two equals
 wins: the one with fewer observations, then the one declared first. Where something is given, a
-subset has a value, and the tree a twin, for each context: a subset in a context is a parcel.
+subset has a value, and the tree a twin, for each context.
 
 V̂(I) is a mean over the states of I. If rows are sparse, those that were visited hang in a list, in
 the order of their states, so that the sum has the same bits; all others are worth β.
@@ -30,26 +30,26 @@ class SetTables(NamedTuple):
     action: Choices
     """ĥ(ψ), by row."""
     value: Floats
-    """V̂(I), by parcel."""
+    """V̂(I), by subset and context."""
     tree: Integers
     """A tournament for each context: tree[1] is the best subset, tree[k] the better of tree[2k] and
     tree[2k+1]."""
     rewarded: Integers
     """The rows whose rewards have changed."""
-    parcels: Integers
-    """The parcels whose value has."""
+    context_subsets: Integers
+    """The subsets in contexts whose value has."""
     queued: Integers
     """How many of both there are."""
     is_rewarded: Choices
-    """By parcel: 1 if there may be rewards in states of it that no case bought at once."""
+    """By subset and context: 1 if states that no case bought at once may have rewards."""
     head: Integers
-    """By parcel: the first row of its list; 0 if there is none. Only if rows are sparse."""
+    """By subset and context: the first row of its list, or 0. Only if rows are sparse."""
     tail: Integers
     """By row: the row after it in its list."""
     listed: Integers
     """How many rows are in lists, as an array of one."""
     rows: Integers
-    """Room to collect the rows of a parcel in, and what they are worth, and one more."""
+    """Room for the rows of a subset in a context, for what they are worth, and for one more."""
     values: Floats
     weights: Integers
     best: Integers
@@ -78,15 +78,15 @@ def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int
 
 @inner
 def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
-    """Put every row that was given out since the last time into the list of its parcel."""
+    """Put every row given out since the last time into the list of its subset and context."""
     if not is_sparse(counters.rows):
         return
     states = counters.rows.states
     for row in range(tables.listed[0], counters.rows.used[0]):
         subset = subset_at(layout, states[row])
-        parcel = subset * len(tables.best) + context_of(layout, subset, states[row])
+        context_subset = subset * len(tables.best) + context_of(layout, subset, states[row])
         before = 0
-        after = tables.head[parcel]
+        after = tables.head[context_subset]
         while after != 0 and states[after] < states[row]:
             before = after
             after = tables.tail[after]
@@ -95,7 +95,7 @@ def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: 
             tables.stop[row] = terms.beta + tables.refund[row]
         tables.tail[row] = after
         if before == 0:
-            tables.head[parcel] = row
+            tables.head[context_subset] = row
         else:
             tables.tail[before] = row
     tables.listed[0] = counters.rows.used[0]
@@ -109,19 +109,24 @@ def refund_in(layout: Layout, terms: Terms, subset: int, state: int) -> float:
 
 @inner
 def most_refund_unseen(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int, seen: int
+    layout: Layout,
+    counters: Counters,
+    tables: SetTables,
+    terms: Terms,
+    context_subset: int,
+    seen: int,
 ) -> float:
-    """The most that is given back in a state of the parcel that is not among its `rows`.
+    """The most that is given back in a state of a subset and context that is not in `rows`.
 
     States in which the same members failed and were refunded get the same back: one set of failures
     after the other, it is asked whether all of its states were seen.
     """
-    subset = parcel // len(tables.best)
+    subset = context_subset // len(tables.best)
     size = layout.sizes[subset]
     most = 0.0
     for failed in range(1 << size):
         states = 1
-        example = layout.parcels[parcel]
+        example = layout.context_offsets[context_subset]
         for j in range(size):
             i = layout.members[subset, j]
             refunded = terms.tariff.refunded[i]
@@ -147,17 +152,19 @@ def most_refund_unseen(
 
 
 @inner
-def collect_rows(parcels: Integers, counters: Counters, tables: SetTables, parcel: int) -> int:
-    """Put the rows of a parcel into `rows`; returns how many there are."""
+def collect_rows(
+    context_offsets: Integers, counters: Counters, tables: SetTables, context_subset: int
+) -> int:
+    """Put the rows of a subset in a context into `rows`; returns how many there are."""
     seen = 0
     if is_sparse(counters.rows):
-        row = tables.head[parcel]
+        row = tables.head[context_subset]
         while row != 0:
             tables.rows[seen] = row
             seen += 1
             row = tables.tail[row]
     else:
-        for row in range(parcels[parcel], parcels[parcel + 1]):
+        for row in range(context_offsets[context_subset], context_offsets[context_subset + 1]):
             tables.rows[seen] = row
             seen += 1
     return seen
@@ -169,19 +176,21 @@ def mean_of_rows(
     counters: Counters,
     tables: SetTables,
     terms: Terms,
-    parcel: int,
+    context_subset: int,
     seen: int,
 ) -> float:
     """V̂(I), from the first so many `rows` and their `values`."""
-    outcomes = layout.parcels[parcel + 1] - layout.parcels[parcel]
-    cost = terms.cost[parcel // len(tables.best)]
+    outcomes = layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset]
+    cost = terms.cost[context_subset // len(tables.best)]
     width = terms.width + terms.width_per_outcome * outcomes
     for entry in range(seen):
         tables.weights[entry] = counters.visits[tables.rows[entry]]
     if seen < outcomes:  # one stands for all that were never seen
         tables.values[seen] = terms.beta
         if len(tables.refund) > 0:
-            tables.values[seen] += most_refund_unseen(layout, counters, tables, terms, parcel, seen)
+            tables.values[seen] += most_refund_unseen(
+                layout, counters, tables, terms, context_subset, seen
+            )
         tables.weights[seen] = 0
         seen += 1
     few = outcomes <= FEW
@@ -192,13 +201,15 @@ def mean_of_rows(
 
 @inner
 def refresh_subset(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, parcel: int
+    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context_subset: int
 ) -> None:
     """V̂(I), from the values in `stop`."""
-    seen = collect_rows(layout.parcels, counters, tables, parcel)
+    seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     for entry in range(seen):
         tables.values[entry] = tables.stop[tables.rows[entry]]
-    tables.value[parcel] = mean_of_rows(layout, counters, tables, terms, parcel, seen)
+    tables.value[context_subset] = mean_of_rows(
+        layout, counters, tables, terms, context_subset, seen
+    )
 
 
 @inner
@@ -221,10 +232,10 @@ def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Te
         refresh_reward(counters, tables, terms, tables.rewarded[entry])
     leaves = tables.tree.shape[1] // 2
     for entry in range(tables.queued[1]):
-        parcel = tables.parcels[entry]
-        subset = parcel // len(tables.best)
-        context = parcel % len(tables.best)
-        refresh_subset(layout, counters, tables, terms, parcel)
+        context_subset = tables.context_subsets[entry]
+        subset = context_subset // len(tables.best)
+        context = context_subset % len(tables.best)
+        refresh_subset(layout, counters, tables, terms, context_subset)
         tree = tables.tree[context]
         node = (leaves + subset) // 2
         concerned = True
@@ -242,18 +253,18 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: T
     """Work the whole plan out again, for other radii."""
     list_new_rows(layout, counters, tables, terms)
     contexts = len(tables.best)
-    for parcel in range(len(tables.value)):
+    for context_subset in range(len(tables.value)):
         if (
             len(tables.refund) == 0
-            and counters.subset_visits[parcel] == 0
-            and tables.is_rewarded[parcel] == 0
+            and counters.subset_visits[context_subset] == 0
+            and tables.is_rewarded[context_subset] == 0
         ):
             # nothing is known of it: worth β
-            tables.value[parcel] = terms.beta - terms.cost[parcel // contexts]
+            tables.value[context_subset] = terms.beta - terms.cost[context_subset // contexts]
             continue
-        for entry in range(collect_rows(layout.parcels, counters, tables, parcel)):
+        for entry in range(collect_rows(layout.context_offsets, counters, tables, context_subset)):
             refresh_reward(counters, tables, terms, tables.rows[entry])
-        refresh_subset(layout, counters, tables, terms, parcel)
+        refresh_subset(layout, counters, tables, terms, context_subset)
     leaves = tables.tree.shape[1] // 2
     for context in range(contexts):
         tree = tables.tree[context]
@@ -278,5 +289,5 @@ def queue_subsets(layout: Layout, tables: SetTables, subset: int, context: int) 
             if chosen >> j & 1:
                 part -= layout.binomials[last - layout.members[subset, j], kept]
                 kept -= 1
-        tables.parcels[tables.queued[1]] = part * len(tables.best) + context
+        tables.context_subsets[tables.queued[1]] = part * len(tables.best) + context
         tables.queued[1] += 1

@@ -22,7 +22,7 @@ def subset_at(layout: Layout, state: int) -> int:
 @inner
 def contexts_of(layout: Layout) -> int:
     """In how many states a case can begin."""
-    return (len(layout.parcels) - 1) // len(layout.sizes)
+    return (len(layout.context_offsets) - 1) // len(layout.sizes)
 
 
 @inner
@@ -38,7 +38,7 @@ def start_of(layout: Layout, values: Choices, t: int) -> int:
 @inner
 def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: int) -> int:
     """What case t knows after looking at all of a subset at once."""
-    state = layout.parcels[subset * contexts_of(layout) + context]
+    state = layout.context_offsets[subset * contexts_of(layout) + context]
     for j in range(layout.sizes[subset]):
         state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
     return state
@@ -50,8 +50,8 @@ def context_of(layout: Layout, subset: int, state: int) -> int:
     contexts = contexts_of(layout)
     if contexts == 1:
         return 0
-    parcel = subset * contexts
-    states = layout.parcels[parcel + 1] - layout.parcels[parcel]
+    context_subset = subset * contexts
+    states = layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset]
     return (state - layout.offsets[subset]) // states
 
 
@@ -124,7 +124,7 @@ def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Inte
     for row in range(len(states)):
         subset = subset_at(layout, states[row])
         context = context_of(layout, subset, states[row])
-        rest = states[row] - layout.parcels[subset * contexts + context]
+        rest = states[row] - layout.context_offsets[subset * contexts + context]
         size = layout.sizes[subset]
         for j in range(size):
             out_seen[row, j] = layout.members[subset, j]

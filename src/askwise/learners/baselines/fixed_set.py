@@ -30,7 +30,7 @@ class UCB1(Strategy):
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The set, with the actions of the highest index."""
         actions, _ = ucb_actions(now.statistics, self.exploration)
-        nothing_known = np.full(lattice.parcels, math.nan)
+        nothing_known = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, nothing_known))
 
 

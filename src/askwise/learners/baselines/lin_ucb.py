@@ -43,7 +43,9 @@ class LinearUCB(Strategy):
             index[:, action] = x @ theta + self.exploration * spread
         actions = np.zeros(lattice.size, np.int16)
         actions[block] = index.argmax(axis=1)
-        return Policy(SetTable(lattice, self.subset, actions, np.full(lattice.parcels, np.nan)))
+        return Policy(
+            SetTable(lattice, self.subset, actions, np.full(lattice.context_subsets, np.nan))
+        )
 
 
 class LinUCB(BaseLearner):

@@ -73,7 +73,7 @@ class Arms(Strategy):
         actions = np.zeros(lattice.size, np.int16)
         states = lattice.states(subset)
         actions[states.start : states.stop] = chosen
-        return Policy(SetTable(lattice, subset, actions, np.full(lattice.parcels, np.nan)))
+        return Policy(SetTable(lattice, subset, actions, np.full(lattice.context_subsets, np.nan)))
 
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
         """The policy that the case followed gained so much."""

@@ -55,5 +55,5 @@ def random_policy(lattice: Lattice, rng: np.random.Generator) -> Policy:
     states = lattice.states(subset)
     chosen = rng.integers(len(lattice.problem.actions), size=len(states))
     actions[states.start : states.stop] = chosen
-    table = SetTable(lattice, subset, actions, np.full(lattice.parcels, math.nan))
+    table = SetTable(lattice, subset, actions, np.full(lattice.context_subsets, math.nan))
     return Policy(table, UniformDraw())

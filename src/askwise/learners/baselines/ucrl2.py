@@ -60,7 +60,7 @@ class ExtendedValueIteration(Strategy):
                 chosen,
             )
             actions[states] = chosen
-        return Policy(SetTable(lattice, sets, actions, np.full(lattice.parcels, math.nan)))
+        return Policy(SetTable(lattice, sets, actions, np.full(lattice.context_subsets, math.nan)))
 
 
 class UCRL2(BaseLearner):
