@@ -1,4 +1,5 @@
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -45,6 +46,17 @@ LONG = ("test_service_machine.py", "test_service_schema.py", "test_chaos.py", "t
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in LONG)
+
+
+@pytest.fixture(scope="session")
+def postgres_of_all_tests():
+    """The address of a PostgreSQL that all workers of a run of the tests share."""
+    from chaos.databases import shared_postgres
+
+    with shared_postgres(
+        os.environ.get("PYTEST_XDIST_TESTRUNUID", f"alone-{os.getpid()}")
+    ) as address:
+        yield address
 
 
 @pytest.fixture(params=["compiled", "plain"])
