@@ -34,13 +34,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 import askwise as aw
-from askwise.service.decisions.transactions import Job, Operation
+from askwise.service.api.messages import CaseAnswer, Observing, Opening, Rewarding
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.commit_groups import Job, Operation
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import CaseAnswer, Observing, Opening, Rewarding
-from askwise.service.http.problems import Refusal
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from service_beside import GROWS, beside_hostile
 from service_server import PROJECT, postgres, serving
 from service_turns import by_turns
@@ -66,7 +66,7 @@ PLANS_WITHOUT_PAUSE = """
 import sys
 from askwise.service.replanning import replanner
 from askwise.service.ledger import open_ledger
-replanner.AT_LATEST, replanner.LOOKS_EVERY = 0, 0.01
+replanner.LATEST, replanner.CHECKED_EVERY = 0, 0.01
 planner = replanner.Replanner(open_ledger(sys.argv[1]))
 planner._holder = "benchmark"
 planner.run()
@@ -105,7 +105,7 @@ def commits(db: str, count: int) -> float:
     ledger = open_ledger(db)
     began = time.perf_counter()
     for _ in range(count):
-        ledger.prove()
+        ledger.probe()
     rate = count / (time.perf_counter() - began)
     ledger.close()
     return rate
@@ -216,7 +216,7 @@ def _middle(turns: list[dict[str, Any]]) -> dict[str, Any]:
 def restarting(name: str, db: str, token: str, sizes: Sizes) -> None:
     """From the start of the process to the first case that is opened, with many events."""
     ledger = open_ledger(db)
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     began = time.perf_counter()
     made = make_events(writer, sizes.events)
     took = time.perf_counter() - began

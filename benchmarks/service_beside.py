@@ -24,8 +24,8 @@ import numpy as np
 import uvloop
 
 import service_load
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
-from askwise.service.replanning.replay import verify
 from service_server import HERE, PROJECT, Server, Values, serving
 
 CONNECTIONS = 32
@@ -155,7 +155,7 @@ def beside_hostile(db: str, token: str, values: Values, seconds: float, folder: 
 
 
 def _load(server: Server, values: Values, seconds: float, file: Path) -> dict[str, Any]:
-    server.rehearsed()
+    server.warmed_up()
     command = [sys.executable, str(HERE / "service_beside.py"), str(server.port), server.token]
     command += [PROJECT, str(file), "--values", msgspec.json.encode(values).decode()]
     command += ["--seconds", str(seconds), "--connections", str(CONNECTIONS)]

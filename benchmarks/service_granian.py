@@ -2,7 +2,7 @@
 
     python benchmarks/service_granian.py DB
 
-Prints its address and an admin token like `askwise serve`. It has no replanner and no rehearsal
+Prints its address and an admin token like `askwise serve`. It has no replanner and no warm-up
 beside it, which is to its advantage.
 """
 
@@ -15,11 +15,11 @@ from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
+from askwise.service.backend.backend import Backend
 from askwise.service.http.app import App
 from askwise.service.http.asgi import Asgi
-from askwise.service.operations.processes import _be_quick, first_token
-from askwise.service.operations.project_store import House
-from askwise.service.operations.settings import Settings
+from askwise.service.operations.processes import first_token, tune_interpreter
+from askwise.service.settings import Settings
 
 
 async def main(db: str) -> None:
@@ -27,10 +27,10 @@ async def main(db: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings = Settings(db=db, port=port)
-    house = House(settings)
-    house.start()
+    backend = Backend(settings)
+    backend.start()
     server = Server(
-        Asgi(App(house), settings),
+        Asgi(App(backend), settings),
         address="127.0.0.1",
         port=port,
         interface=Interfaces.ASGI,
@@ -47,6 +47,6 @@ async def main(db: str) -> None:
 
 
 if __name__ == "__main__":
-    _be_quick()
+    tune_interpreter()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main(sys.argv[1]))

@@ -65,22 +65,22 @@ class Server:
     def memory(self) -> int:
         """Bytes of memory that its processes have together, but for the one that compiles."""
         total = 0
-        for pid in {self.process.pid, *self.others("")} - set(self.others("rehearsal")):
+        for pid in {self.process.pid, *self.others("")} - set(self.others("warm-up")):
             with contextlib.suppress(OSError):  # it has just ended
                 pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
                 total += pages * os.sysconf("SC_PAGE_SIZE")
         return total
 
-    def rehearsed(self) -> None:
+    def warmed_up(self) -> None:
         """Wait until it has done what it does after a start."""
-        while self.others("rehearsal"):
+        while self.others("warm-up"):
             time.sleep(0.1)
 
     def load(
         self, values: Values, seconds: float, *, batch: int = 0, connections: int = 64
     ) -> dict[str, Any]:
         """What the load generator measured, once the server has done what it does after a start."""
-        self.rehearsed()
+        self.warmed_up()
         command = [sys.executable, str(HERE / "service_load.py"), str(self.port), self.token]
         command += [PROJECT, "--values", msgspec.json.encode(values).decode()]
         command += ["--seconds", str(seconds), "--batch", str(batch)]

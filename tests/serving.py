@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 import askwise as aw
-from askwise.service.decisions.creating import creation_of
-from askwise.service.decisions.transactions import Operation
-from askwise.service.http.messages import ChosenLearner, NewProject
+from askwise.service.api.messages import ChosenLearner, NewProject
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.creation import project_creation
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.settings import Settings
-from askwise.service.operations.tokens import new_token
+from askwise.service.operations.warm_up import warm_up
 from askwise.service.operations.worker import listen, run, work
-from askwise.service.replanning.warm_up import rehearse
+from askwise.service.settings import Settings
+from askwise.service.tokens import new_token
 
 PROBLEM = aw.Problem(
     observations=[
@@ -61,7 +61,7 @@ def ledger_fixture(database):
 def create(writer, name="clinic", problem=PROBLEM, learner="learner", **options):
     """A project, written."""
     body = NewProject(name, problem, ChosenLearner(learner, options))
-    (result,) = writer.commit([creation_of(secrets.token_hex(8), body)[1]])
+    (result,) = writer.commit([project_creation(secrets.token_hex(8), body)[1]])
     return result
 
 
@@ -75,15 +75,15 @@ def decoded(result):
     return msgspec.json.decode(result.body)
 
 
-rehearse_once = functools.cache(rehearse)
-"""A server in a thread has no rehearsal beside it, and requests in tests do not wait for ever."""
+warm_up_once = functools.cache(warm_up)
+"""A server in a thread has no warm-up beside it, and requests in tests do not wait for ever."""
 
 
 class Served:
     """A server in a thread of this process."""
 
     def __init__(self, db, **settings):
-        rehearse_once()
+        warm_up_once()
         ledger = open_ledger(db)
         self.token, kept = new_token("admin")
         ledger.add_token(kept)

@@ -18,13 +18,13 @@ from askwise.errors import (
     StatisticsError,
 )
 from askwise.problem.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_REWARD_VALUE
+from askwise.service.api.messages import Observing, Opening
 from askwise.service.dashboard.summaries import summary
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Observing, Opening
 from askwise.service.ledger import open_ledger
-from askwise.service.ledger.contract import Head, Increment
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.ledger.rows import Head, Increment
+from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.simulation.environments import random_model
 from serving import (  # noqa: F401 (fixtures)
     ask,
@@ -194,14 +194,14 @@ DEAR = aw.Problem(
 
 def test_no_sum_of_what_was_spent_is_too_large_for_a_counter(ledger):
     """A counter of 2⁻²⁰ in 63 bits is full at 8.8e12; these cases spend 1e13 in a day."""
-    writer, cases = Writer(ledger, Versions(ledger)), 50
+    writer, cases = Writer(ledger, PolicyCache(ledger)), 50
     create(writer, problem=DEAR, learner="fixed-set", observations=["mri"])
     cost = LARGEST_AMOUNT + sum(panel.fee for panel in DEAR.panels)
     for _ in range(cases):
         number = decoded(ask(writer, Opening()))["case"]
         assert decoded(ask(writer, Observing({"mri": "neg"}), number))["cost"] == cost
     assert cases * cost > 2**63 * PAID_UNIT
-    found = summary(ledger, writer._desk("clinic"))
+    found = summary(ledger, writer._decider("clinic"))
     assert found.spend == cases * cost  # to the unit: all of it are whole numbers
     assert sum(block.spend for block in found.blocks) == cases * cost
     counters = ledger.snapshot(ledger.project("clinic").id).counters
@@ -210,29 +210,29 @@ def test_no_sum_of_what_was_spent_is_too_large_for_a_counter(ledger):
 
 
 def test_a_counter_that_is_full_is_refused_and_never_a_float(ledger):
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     project = ledger.project("clinic")
     largest = 2**63 - 1
 
     def add(amount):
-        with ledger.writing() as writing:
-            writing.append(project.id, Head(0, 0, 1), [], [], [Increment("day", 0, 4, amount)])
+        with ledger.transaction() as transaction:
+            transaction.append(project.id, Head(0, 0, 1), [], [], [Increment("day", 0, 4, amount)])
 
     add(largest)
     with pytest.raises(LedgerError):
         add(1)
-    assert ledger.amounts(project.id, "day") == {(0, 4): largest}
+    assert ledger.counter_values(project.id, "day") == {(0, 4): largest}
     add(-largest)
-    assert ledger.amounts(project.id, "day") == {(0, 4): 0}
+    assert ledger.counter_values(project.id, "day") == {(0, 4): 0}
 
 
 def test_verify_sees_a_counter_that_is_a_float(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
-    with ledger.changing() as session:  # a column without a type keeps a float as one
+    with ledger.write_session() as session:  # a column without a type keeps a float as one
         session.all("CREATE TABLE loose (project, kind, cell, place, amount)")
         session.all("INSERT INTO loose SELECT * FROM counters")
         session.all("UPDATE loose SET amount = amount * 1.0 WHERE kind = 'status'")

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from askwise.service.http.messages import EventLine
+from askwise.service.api.messages import EventLine
 from chaos.audit import Sums, compare, compare_summary
 from chaos.databases import Postgres, Sqlite
 from chaos.record import Order, Record

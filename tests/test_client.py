@@ -7,11 +7,11 @@ import httpx
 import pytest
 
 from askwise.errors import ServiceError
+from askwise.service.api.messages import BatchItem, Opening, Rewarding
 from askwise.service.client import AsyncClient, Client
-from askwise.service.client.calls import wait_before
-from askwise.service.http.messages import BatchItem, Opening, Rewarding
+from askwise.service.client.requests import wait_before
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
-from askwise.service.replanning.replay import verify
 from serving import PROBLEM, served
 
 BOTH = {"learner": "fixed-set", "options": {"observations": ["mammogram", "mri"]}}

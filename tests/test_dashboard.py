@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.tokens import new_token
 from askwise.service.replanning.replanner import Replanner
+from askwise.service.tokens import new_token
 from serving import PROBLEM, served
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -115,7 +115,7 @@ def create(ask, name):
 
 
 def decide(ask, project, cases):
-    """Patients whose mammogram says all: high are treated well, low should wait."""
+    """SimulatedPatients whose mammogram says all: high are treated well, low should wait."""
     for k in range(cases):
         shown = "high" if k % 2 else "low"
         case = ask(f"/projects/{project}/cases", {})
@@ -356,7 +356,7 @@ def test_by_day_there_is_a_point_for_every_day(open_page, server, ask, monkeypat
         now = time.time_ns() - ago * 86_400 * 10**9
         days.append(time.strftime("%Y-%m-%d", time.gmtime(now // 10**9)))
         monkeypatch.setattr(
-            "askwise.service.decisions.transactions.time", SimpleNamespace(time_ns=lambda t=now: t)
+            "askwise.service.decisions.commit_groups.time", SimpleNamespace(time_ns=lambda t=now: t)
         )
         decide(ask, "days", 6)
     monkeypatch.undo()

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import askwise as aw
+from askwise.service.api.messages import Opening
+from askwise.service.api.refusals import LONGEST, Refusal
 from askwise.service.decisions.writer import Writer
 from askwise.service.http.bodies import check_depth
-from askwise.service.http.messages import Opening
-from askwise.service.http.problems import LONGEST, Refusal
 from askwise.service.ledger import open_ledger
-from askwise.service.replanning import versions as policies
+from askwise.service.replanning import policy_versions as policies
+from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.versions import Versions
 from serving import PROBLEM, ask, create, served
 from test_service import as_json, get, post, send
 
@@ -74,23 +74,23 @@ def test_a_body_that_is_packed_is_refused(server):
 
 def test_versions_at_hand_are_bounded_by_their_bytes(tmp_path, monkeypatch):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer, replanner = Writer(ledger, Versions(ledger)), Replanner(ledger)
+    writer, replanner = Writer(ledger, PolicyCache(ledger)), Replanner(ledger)
     create(writer)
     for _ in range(12):
         ask(writer, Opening())
         replanner.step()
     newest = ledger.project("clinic").version
     assert newest > 5
-    versions = Versions(ledger)
-    versions.prepare(1, newest)
-    largest = max(versions._sizes.values())
+    policy_cache = PolicyCache(ledger)
+    policy_cache.prepare(1, newest)
+    largest = max(policy_cache._sizes.values())
     monkeypatch.setattr(policies, "MOST_BYTES", 3 * largest)
     for _ in range(2):
         for version in range(1, newest + 1):
-            assert versions.version(1, version).version == version
-    assert len(versions._held) <= 5
-    assert (1, newest) in versions._held
-    assert versions._sizes.keys() == versions._held.keys()
+            assert policy_cache.version(1, version).version == version
+    assert len(policy_cache._kept) <= 5
+    assert (1, newest) in policy_cache._kept
+    assert policy_cache._sizes.keys() == policy_cache._kept.keys()
     ledger.close()
 
 

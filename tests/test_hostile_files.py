@@ -14,12 +14,12 @@ import pytest
 
 import askwise as aw
 from askwise.errors import AskwiseError, FileError, LedgerError, TooLargeError
-from askwise.service.decisions.creating import load_learner
+from askwise.service.api.messages import Observing, Opening, Rewarding
+from askwise.service.decisions.creation import load_learner
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
 from askwise.service.operations.export import export_project, import_file, import_project
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from serving import ask, create, decoded
 
 
@@ -162,7 +162,7 @@ BOMB = 1500
 LIMITED = """
 import resource, sys
 import askwise as aw
-from askwise.service.decisions.creating import load_learner
+from askwise.service.decisions.creation import load_learner
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     {load}(sys.argv[1])
@@ -246,7 +246,7 @@ LARGE = json.dumps(
 def lines_fixture(tmp_path_factory):
     """A project as it is exported."""
     ledger = open_ledger(str(tmp_path_factory.mktemp("export") / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     for _ in range(3):
         answer = decoded(ask(writer, Opening()))

@@ -64,28 +64,28 @@ def test_a_served_policy_is_followed_without_numba(tmp_path):
     """A worker answers at once after it was started: nothing is compiled or loaded from a cache."""
     code = """
 import sys
-from askwise.service.operations.project_store import House
-from askwise.service.operations.settings import Settings
+from askwise.service.backend.backend import Backend
+from askwise.service.settings import Settings
 from serving import ask, create, decoded
-from askwise.service.http.messages import Observing, Opening, Rewarding
+from askwise.service.api.messages import Observing, Opening, Rewarding
 
-def play(house):
-    case = decoded(ask(house.writer, Opening()))
+def play(backend):
+    case = decoded(ask(backend.writer, Opening()))
     while case["wanted"]:
         seen = {name: "low" if name == "mammogram" else "neg" for name in case["wanted"]}
-        case = decoded(ask(house.writer, Observing(seen), case["case"]))
-    ask(house.writer, Rewarding(1.0), case["case"])
+        case = decoded(ask(backend.writer, Observing(seen), case["case"]))
+    ask(backend.writer, Rewarding(1.0), case["case"])
 
-house = House(Settings(db=sys.argv[1]))
+backend = Backend(Settings(db=sys.argv[1]))
 if sys.argv[2] == "first":
-    create(house.writer)  # plans, which needs Numba
+    create(backend.writer)  # plans, which needs Numba
 else:
-    house.look()
+    backend.refresh()
 for _ in range(20):
-    play(house)
+    play(backend)
 if sys.argv[2] == "again":
     assert "numba" not in sys.modules
-house.ledger.close()
+backend.ledger.close()
 """
     where = str(tmp_path / "ledger.db")
     for time in ("first", "again"):
@@ -94,20 +94,20 @@ house.ledger.close()
         subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path})
 
 
-def test_after_a_rehearsal_no_request_waits_for_the_compiler():
+def test_after_the_warm_up_no_request_waits_for_the_compiler():
     code = """
 from askwise.simulation.environments import breast_cancer
-from askwise.service.decisions.creating import creation_of
-from askwise.service.http.messages import ChosenLearner, NewProject
-from askwise.service.replanning.versions import Planned, from_blob
+from askwise.service.decisions.creation import project_creation
+from askwise.service.api.messages import ChosenLearner, NewProject
+from askwise.service.replanning.policy_versions import PolicyVersion, from_blob
 from askwise.service.dashboard.explanations import policy_tree, worth
 
 additive = ChosenLearner("learner", {"model": "additive"})
 for chosen in (ChosenLearner(), additive, ChosenLearner("seq-oos"), ChosenLearner("sim-oos")):
     body = NewProject("clinic", breast_cancer().problem, chosen)
-    learner = from_blob(creation_of("key", body)[1].plan.blob)
-    planned = Planned(1, learner, learner.policy)
+    learner = from_blob(project_creation("key", body)[1].policy.blob)
+    planned = PolicyVersion(1, learner, learner.policy)
     policy_tree(planned), worth(planned)
 """
-    run("from askwise.service.replanning.warm_up import rehearse; rehearse()")
+    run("from askwise.service.operations.warm_up import warm_up; warm_up()")
     assert run(code).stderr == ""

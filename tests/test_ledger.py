@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 import askwise as aw
 from askwise.errors import LedgerError
+from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
 from askwise.service.operations.export import export_project, import_project
-from askwise.service.replanning.counters import fill
+from askwise.service.replanning.counter_rows import fill_counters
+from askwise.service.replanning.policy_versions import PolicyCache, from_blob, learner_of, next_plan
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions, from_blob, learner_of, next_plan
 from askwise.testing.ledger_entries import append, event, new_project
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
@@ -35,7 +35,7 @@ from serving import (  # noqa: F401 (fixtures)
 def test_events_are_never_changed(ledger, statement):
     project = new_project(ledger)
     append(ledger, project, event(1))
-    with pytest.raises(LedgerError, match="never"), ledger.changing() as session:
+    with pytest.raises(LedgerError, match="never"), ledger.write_session() as session:
         session.all(statement)
     assert ledger.events(project, 0, 5) == [event(1)]
 
@@ -46,7 +46,7 @@ def test_a_schema_of_the_future_is_refused(database):
         with psycopg.connect(database) as connection:
             connection.execute("UPDATE askwise_schema SET version = 99")
     else:
-        with ledger.changing() as session:
+        with ledger.write_session() as session:
             session.all("PRAGMA user_version = 99")
     ledger.close()
     with pytest.raises(LedgerError, match="newer askwise"):
@@ -68,7 +68,7 @@ def values_for(lattice, wanted, rng):
     return {name: outcomes[name][rng.integers(len(outcomes[name]))] for name in wanted}
 
 
-def play(writer, versions, learner, rng, cases):
+def play(writer, policy_cache, learner, rng, cases):
     """Whole cases through the ledger; the same ones recorded by the library alone."""
     alone = aw.Statistics(learner.lattice)
     at_once = learner.way.name == "simultaneous"
@@ -89,10 +89,10 @@ def play(writer, versions, learner, rng, cases):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_path, monkeypatch):
     if rows == "sparse":
-        monkeypatch.setattr("askwise.service.replanning.counters.SMALL", 0)
+        monkeypatch.setattr("askwise.service.decisions.counter_changes.DENSE_UP_TO", 0)
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    versions = Versions(ledger)
-    writer = Writer(ledger, versions)
+    policy_cache = PolicyCache(ledger)
+    writer = Writer(ledger, policy_cache)
     create(writer, learner=name, **LEARNERS[name])
     project = ledger.project("clinic")
     replanner = Replanner(ledger)
@@ -100,15 +100,15 @@ def test_counters_are_those_that_the_library_counts_by_itself(name, rows, tmp_pa
     learner = learner_of(project)
     alone = aw.Statistics(learner.lattice)
     for _ in range(3):
-        alone += play(writer, versions, learner, rng, cases=8)
+        alone += play(writer, policy_cache, learner, rng, cases=8)
         assert replanner.step() == 1
-        versions.prepare(project.id, ledger.project("clinic").version)
+        policy_cache.prepare(project.id, ledger.project("clinic").version)
     counted = ledger.snapshot(project.id).counters
-    fill(learner, counted)
+    fill_counters(learner, counted)
     assert learner.statistics == alone
     assert learner.statistics.cases == 24
     # each version was planned with what was known then
-    last = versions.version(project.id, 4).learner
+    last = policy_cache.version(project.id, 4).learner
     assert last.statistics == alone
     assert verify(ledger, "clinic").differences == []
     ledger.close()
@@ -130,7 +130,7 @@ steps = st.lists(
 @settings(max_examples=25)
 def test_what_events_say_is_what_the_ledger_counts(tmp_path_factory, options, steps):
     ledger = open_ledger(str(tmp_path_factory.mktemp("ledger") / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer, **options)
     asked, opened, given_answers = [], 0, 0
     for kind, which, value in steps:
@@ -166,11 +166,11 @@ def test_what_events_say_is_what_the_ledger_counts(tmp_path_factory, options, st
 
 def test_verify_shows_what_differs(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
     assert verify(ledger, "clinic").differences == []
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.all("UPDATE counters SET amount = amount + 1 WHERE kind = 'status'")
         session.all("UPDATE cases SET status = 4")
     found = verify(ledger, "clinic").differences
@@ -183,10 +183,10 @@ def test_verify_shows_what_differs(tmp_path):
 
 def test_a_project_moves_between_databases(tmp_path, database):
     here, there = open_ledger(str(tmp_path / "here.db")), open_ledger(database)
-    versions = Versions(here)
-    writer = Writer(here, versions)
+    policy_cache = PolicyCache(here)
+    writer = Writer(here, policy_cache)
     create(writer)
-    play(writer, versions, learner_of(here.project("clinic")), np.random.default_rng(0), 10)
+    play(writer, policy_cache, learner_of(here.project("clinic")), np.random.default_rng(0), 10)
     Replanner(here).step()
     lines = list(export_project(here, "clinic"))
     with pytest.raises(LedgerError, match="cut off"):
@@ -204,7 +204,7 @@ def test_a_project_moves_between_databases(tmp_path, database):
     with pytest.raises(LedgerError, match="already"):
         import_project(there, lines)
     # and it goes on there
-    onward = Writer(there, Versions(there))
+    onward = Writer(there, PolicyCache(there))
     assert decoded(ask(onward, Opening()))["case"] == 11
     here.close()
     there.close()
@@ -212,7 +212,7 @@ def test_a_project_moves_between_databases(tmp_path, database):
 
 def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
 
@@ -237,14 +237,14 @@ def test_the_same_problem_is_kept():
 
 def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeypatch):
     where = tmp_path / "ledger.db"
-    monkeypatch.setattr("askwise.service.ledger.sqlite.LONG", 20)
+    monkeypatch.setattr("askwise.service.ledger.sqlite.LONG_LOG", 20)
     ledger = open_ledger(str(where))
     project = new_project(ledger)
     log = where.with_name("ledger.db-wal")
     for seq in range(1, 400):
         append(ledger, project, event(seq))
         if seq % 10 == 0:
-            ledger.tend()
+            ledger.checkpoint()
     assert log.stat().st_size < 150 * 4200  # begun anew again and again
     assert [e.seq for e in ledger.events(project, 0, 1000)] == list(range(1, 400))
     ledger.close()
@@ -252,7 +252,7 @@ def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeyp
 
 def test_whoever_commits_copies_a_log_that_nobody_tends(tmp_path, monkeypatch):
     where = tmp_path / "ledger.db"
-    monkeypatch.setattr("askwise.service.ledger.sqlite.TOO_LONG", 50)
+    monkeypatch.setattr("askwise.service.ledger.sqlite.LONGEST_LOG", 50)
     ledger = open_ledger(str(where))
     project = new_project(ledger)
     for seq in range(1, 200):
@@ -266,7 +266,7 @@ def test_a_replanner_that_may_not_stand_back_plans_all_the_same(tmp_path, monkey
         raise PermissionError(1, "Operation not permitted")
 
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
     monkeypatch.setattr("os.sched_setscheduler", forbidden)
@@ -277,16 +277,16 @@ def test_a_replanner_that_may_not_stand_back_plans_all_the_same(tmp_path, monkey
 
 def test_a_replanner_that_keeps_its_learner_plans_as_one_that_begins_anew(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    versions = Versions(ledger)
-    writer, replanner = Writer(ledger, versions), Replanner(ledger)
+    policy_cache = PolicyCache(ledger)
+    writer, replanner = Writer(ledger, policy_cache), Replanner(ledger)
     create(writer)
     learner, rng = learner_of(ledger.project("clinic")), np.random.default_rng(1)
     for version in range(1, 5):
-        play(writer, versions, learner, rng, 5)
-        anew, first = (from_blob(ledger.plan(1, v).blob) for v in (version, 1))
+        play(writer, policy_cache, learner, rng, 5)
+        anew, first = (from_blob(ledger.policy(1, v).blob) for v in (version, 1))
         next_plan(anew, ledger.snapshot(1), first)
         assert replanner.step() == 1
-        kept = from_blob(ledger.plan(1, version + 1).blob)
+        kept = from_blob(ledger.policy(1, version + 1).blob)
         assert kept.statistics == anew.statistics
         assert kept.rng.bit_generator.state == anew.rng.bit_generator.state
         for name in ("following", "actions", "values"):

@@ -9,12 +9,12 @@ import warnings
 import psycopg
 import pytest
 
+from askwise.service.api.messages import Observing, Opening
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Observing, Opening
 from askwise.service.ledger import open_ledger, postgres, schema, sqlite
 from askwise.service.ledger.schema import NEWEST
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -32,7 +32,7 @@ LATER = (
 
 def fill(database, cases):
     ledger = open_ledger(database)
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     for _ in range(cases):
         case = decoded(ask(writer, Opening()))

@@ -8,7 +8,7 @@ from askwise.learners import LEARNERS
 from askwise.learners.acquisition import Sequential, Simultaneous
 from askwise.learners.recommending import best_by, recommended
 from askwise.service.dashboard.explanations import policy_tree, worth
-from askwise.service.replanning.versions import Planned
+from askwise.service.replanning.policy_versions import PolicyVersion
 from askwise.simulation.environments import Population
 from test_real_life_plans import random_model, random_problem
 from test_warm_starts import Effects, complete_log, decided_log
@@ -40,7 +40,7 @@ def is_one(learner):
     assert str(explained.tree) == str(tree)
     assert tree.outline() in explained.tree.outline()
     assert explained.gain == pytest.approx(policy.value, abs=1e-9 * beta)
-    planned = Planned(1, learner, learner.policy)
+    planned = PolicyVersion(1, learner, learner.policy)
     answer = policy_tree(planned)
     assert answer.recommends.text == str(tree)
     assert answer.recommends.value == pytest.approx(policy.value, abs=1e-9 * beta)

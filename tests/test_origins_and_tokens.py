@@ -9,7 +9,7 @@ import pytest
 
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.sql import SqlLedger
-from askwise.service.operations.tokens import digest_of, new_token
+from askwise.service.tokens import digest_of, new_token
 from serving import served
 from test_service import CASES, PROBLEM, as_json, get, post, send
 

@@ -13,11 +13,11 @@ import time
 import pytest
 
 from askwise.service.client import Client
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.operations import processes
-from askwise.service.operations.processes import Others, listen_all
-from askwise.service.operations.settings import Settings
-from askwise.service.replanning.replay import verify
+from askwise.service.operations.processes import ChildProcesses, listen_all
+from askwise.service.settings import Settings
 from serving import PROBLEM
 from test_serve import children_of, serving, until
 
@@ -118,7 +118,7 @@ def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch, capfd):
 
     monkeypatch.setattr(processes, "AGAIN", 0.01)
     monkeypatch.setattr(subprocess, "Popen", popen)
-    others = Others(Settings(), ["replanner"], {})
+    others = ChildProcesses(Settings(), ["replanner"], {})
     others.start()
     try:
         until(lambda: len(started) >= 5)

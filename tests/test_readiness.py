@@ -5,13 +5,13 @@ import time
 import psycopg
 import pytest
 
+from askwise.service.api.messages import Opening
+from askwise.service.backend.backend import Backend
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Opening
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.project_store import House
-from askwise.service.operations.settings import Settings
+from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.versions import Versions
+from askwise.service.settings import Settings
 from chaos.databases import clean_up, start_postgres
 from serving import (  # noqa: F401 (fixtures)
     ask,
@@ -54,7 +54,7 @@ def test_a_disk_that_takes_nothing_is_said_until_it_does(tmp_path, disk, fault):
 
 
 def test_a_full_disk_is_noticed_though_nobody_writes(tmp_path, disk, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("askwise.service.operations.readiness.PROVES_EVERY", 0.3)
+    monkeypatch.setattr("askwise.service.backend.readiness.PROBED_EVERY", 0.3)
     with served(str(tmp_path / "ledger.db")) as server, client(server) as http:
         until(http, 200)
         disk.fails_after[FULL] = 0
@@ -75,7 +75,7 @@ def test_asking_writes_nothing(tmp_path):
 
 
 def test_a_server_that_lets_nobody_write_is_said(monkeypatch):
-    monkeypatch.setattr("askwise.service.operations.readiness.DOUBTS_EVERY", 0.1)
+    monkeypatch.setattr("askwise.service.backend.readiness.PROBED_IN_DOUBT_EVERY", 0.1)
     postgres = start_postgres()
     try:
         address = postgres.get_uri()
@@ -108,7 +108,7 @@ def read_only(address, value):
 
 
 def test_it_says_when_nobody_plans(database, monkeypatch):
-    monkeypatch.setattr("askwise.service.operations.readiness.LATE", 0.5)
+    monkeypatch.setattr("askwise.service.backend.readiness.LATE", 0.5)
     with served(database) as server, client(server) as http:  # in a thread: nobody plans there
         assert post(http, "", NEW, "project").status_code == 201
         assert until(http, 200) == {"status": "ready"}
@@ -137,7 +137,7 @@ def warns(http, expected):
 
 
 def damage(ledger, project, versions):
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         for version in versions:
             session.change(
                 "UPDATE policies SET blob = ? WHERE project = ? AND version = ?",
@@ -149,7 +149,7 @@ def damage(ledger, project, versions):
 def three_fixture(database):
     """A ledger with three projects, each with a second policy."""
     ledger = open_ledger(database)
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     for name in ("alpha", "clinic", "omega"):
         create(writer, name)
         ask(writer, Opening(), project=name)
@@ -191,28 +191,28 @@ def test_a_policy_that_cannot_be_read_stops_nobody_else(three, database):
 
 def test_without_any_policy_a_project_is_refused_by_itself(three, database):
     damage(three, 1, [1, 2])
-    house = House(Settings(db=database))
-    house.look()
-    assert list(house.projects) == ["alpha", "clinic", "omega"]
-    assert list(house.readiness.unreadable) == ["alpha"]
-    assert house.readiness.reasons() == []
-    before = house.writer.groups
+    backend = Backend(Settings(db=database))
+    backend.refresh()
+    assert list(backend.projects) == ["alpha", "clinic", "omega"]
+    assert list(backend.readiness.unreadable) == ["alpha"]
+    assert backend.readiness.obstacles() == []
+    before = backend.writer.groups
     refused, *written = [
-        ask(house.writer, Opening(), project=name) for name in ("alpha", "clinic", "omega")
+        ask(backend.writer, Opening(), project=name) for name in ("alpha", "clinic", "omega")
     ]
     assert refused.status == 503
     assert refused.detail == "the policy of version 2 cannot be read; nothing was written"
     assert [decoded(w)["policy_version"] for w in written] == [2, 2]
-    assert house.writer.groups - before == 3  # nobody had to be tried again
+    assert backend.writer.groups - before == 3  # nobody had to be tried again
     assert Replanner(three).step() == 2  # the others'
-    house.ledger.close()
+    backend.ledger.close()
 
 
 def test_a_project_whose_row_is_damaged_stops_nobody_else(three, database):
-    with three.changing() as session:
+    with three.write_session() as session:
         session.change("UPDATE projects SET problem = 'damaged' WHERE id = 1")
-    house = House(Settings(db=database))
-    house.look()
-    assert list(house.projects) == ["alpha", "clinic", "omega"]
-    assert list(house.readiness.unreadable) == ["alpha"]
-    house.ledger.close()
+    backend = Backend(Settings(db=database))
+    backend.refresh()
+    assert list(backend.projects) == ["alpha", "clinic", "omega"]
+    assert list(backend.readiness.unreadable) == ["alpha"]
+    backend.ledger.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from askwise.service.api.messages import Opening
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Opening
+from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.versions import Versions
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -26,7 +26,7 @@ MINE = " WHERE name = 'replanner'"
 @pytest.fixture(name="writer")
 def writer_fixture(ledger):
     """A project with something to plan."""
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     ask(writer, Opening())
     return writer
@@ -34,14 +34,14 @@ def writer_fixture(ledger):
 
 def set_lease(ledger, expires):
     """Somebody holds it until then, microseconds since 1970."""
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.change(
             f"UPDATE leases SET holder = 'elsewhere', fence = 7, expires = ?{MINE}", expires
         )
 
 
 def lease_row(ledger):
-    with ledger.reading() as session:
+    with ledger.read_session() as session:
         return session.all(f"SELECT holder, fence, expires FROM leases{MINE}")[0]
 
 
@@ -88,7 +88,9 @@ def test_a_lease_goes_by_the_clock_of_the_database(ledger, writer, monkeypatch, 
 
 
 def test_a_clock_that_was_set_back_does_not_put_plans_off(ledger, writer, monkeypatch):
-    with ledger.changing() as session:  # a plan of the future, which one new event does not outdate
+    with (
+        ledger.write_session() as session
+    ):  # a plan of the future, which one new event does not outdate
         session.change(
             "UPDATE projects SET planned = ?, seq = 1001, watermark = 1000 WHERE id = 1",
             now() + HOUR,
@@ -100,9 +102,9 @@ def test_a_clock_that_was_set_back_does_not_put_plans_off(ledger, writer, monkey
 
 
 def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
-    monkeypatch.setattr("askwise.service.replanning.replanner.LOOKS_EVERY", 0.005)
+    monkeypatch.setattr("askwise.service.replanning.replanner.CHECKED_EVERY", 0.005)
     monkeypatch.setattr("askwise.service.replanning.replanner.LEASE", 30_000)
-    create(Writer(ledger, Versions(ledger)))
+    create(Writer(ledger, PolicyCache(ledger)))
     log = Path(f"{database}-wal")
     before = lease_row(ledger), log.stat() if log.exists() else None
     looked = threading.Event()
@@ -140,7 +142,7 @@ def test_a_lease_is_renewed_when_little_of_it_is_left(ledger, writer, monkeypatc
         ask(writer, Opening())
         assert replanner.step() == 1
     assert len(taken) == 1
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.change(f"UPDATE leases SET expires = ?{MINE}", now() + 4_000_000)
     ask(writer, Opening())
     assert replanner.step() == 1

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 from askwise.cli import app
 from askwise.errors import LedgerError, ServiceError
 from askwise.service.client import Client
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.tokens import new_token
-from askwise.service.replanning.replay import verify
+from askwise.service.tokens import new_token
 from serving import PROBLEM
 
 SOURCE = os.pathsep.join(sys.path)
@@ -91,7 +91,7 @@ def test_serve_needs_nothing_and_leaves_one_file(folder):
             until(lambda: client.project("clinic").policy_version > 1)  # the replanner works
         assert {p.name.removeprefix("askwise.db") for p in folder.iterdir()} <= {"", "-wal", "-shm"}
         replanner = children_of(process)["replanner"]
-        until(lambda: "rehearsal" not in children_of(process), seconds=300)
+        until(lambda: "warm-up" not in children_of(process), seconds=300)
     assert process.returncode == 0
     logged = (folder.parent / "work.log").read_text().splitlines()
     assert all("what" in json.loads(line) for line in logged)

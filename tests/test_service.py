@@ -12,12 +12,12 @@ import pytest
 
 import askwise as aw
 from askwise.errors import LedgerError, OptionError
+from askwise.service.api.refusals import Refusal
 from askwise.service.decisions import writer as writer_module
-from askwise.service.http.problems import Refusal
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.settings import Settings
-from askwise.service.operations.tokens import TokenBook, check_scope, digest_of, new_token
-from askwise.service.replanning.replay import verify
+from askwise.service.settings import Settings
+from askwise.service.tokens import TokenCache, check_scope, digest_of, new_token
 from serving import PROBLEM, served
 
 CASES = "/v1/projects/clinic/cases"
@@ -454,7 +454,7 @@ def test_no_secret_is_logged_or_kept(tmp_path, capfd):
 
 def test_tokens_are_revoked_and_scoped(tmp_path):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    book = TokenBook(ledger)
+    book = TokenCache(ledger)
     shown, kept = new_token("decide", "clinic")
     header = f"Bearer {shown}".encode()
     ledger.add_token(kept)
@@ -468,7 +468,7 @@ def test_tokens_are_revoked_and_scoped(tmp_path):
             check_scope(kept, scope, project)
         assert refused.value.status == 403
     ledger.revoke_token(kept.id, 1)
-    book.renew()
+    book.refresh()
     assert book.find(header) is None
     assert len({new_token("read")[0] for _ in range(50)}) == 50
     with pytest.raises(OptionError, match="unknown scope"):
@@ -507,7 +507,7 @@ def test_a_full_queue_says_come_again_and_loses_nothing(tmp_path, monkeypatch):
         holds, done = threading.Event(), threading.Event()
 
         def hold():
-            with ledger.writing():
+            with ledger.transaction():
                 holds.set()
                 done.wait(1.0)
 
@@ -529,13 +529,13 @@ def test_a_ledger_that_fails_is_a_503_and_the_server_recovers(tmp_path, monkeypa
     path = str(tmp_path / "ledger.db")
     with served(path) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
-        from askwise.service.ledger.sql import SqlWriting
+        from askwise.service.ledger.sql import SqlTransaction
 
         def full(*_):
             raise LedgerError("database or disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(SqlWriting, "append", full)
+            patch.setattr(SqlTransaction, "append", full)
             answer = post(server, CASES, {}, "retried")
             assert answer.status_code == 503
             assert "same key" in answer.json()["detail"]
@@ -547,9 +547,9 @@ def test_a_request_that_nobody_foresaw_fails_alone(tmp_path, monkeypatch):
     path = str(tmp_path / "ledger.db")
     with served(path) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
-        from askwise.service.decisions.deciding import Desk
+        from askwise.service.decisions.case_decider import CaseDecider
 
-        real = Desk.open
+        real = CaseDecider.open
 
         def breaks(self, number, planned, body, at):
             step = real(self, number, planned, body, at)  # counted, and then
@@ -557,7 +557,7 @@ def test_a_request_that_nobody_foresaw_fails_alone(tmp_path, monkeypatch):
                 raise ZeroDivisionError("unforeseen")
             return step
 
-        monkeypatch.setattr(Desk, "open", breaks)
+        monkeypatch.setattr(CaseDecider, "open", breaks)
         items = [
             {"key": f"k{k}", "open": {"known": {"mri": "neg"}} if k == 2 else {}} for k in range(5)
         ]
@@ -579,7 +579,7 @@ def test_a_server_that_stops_answers_what_it_has_accepted(tmp_path):
         answers, holds = [], threading.Event()
 
         def hold():
-            with ledger.writing():
+            with ledger.transaction():
                 holds.set()
                 time.sleep(0.5)
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from askwise.service.decisions.transactions import Operation
+from askwise.service.api.messages import Opening
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Opening
-from askwise.service.http.problems import Refusal
 from askwise.service.ledger import open_ledger
 from askwise.service.operations.export import export_project
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from chaos.databases import Postgres, clean_up, start_postgres
 from serving import PROBLEM, create, database_fixture, postgres_fixture, served  # noqa: F401
 
@@ -128,7 +128,7 @@ def test_whichever_write_fails_nothing_acknowledged_is_lost(
 ):
     db = str(tmp_path_factory.mktemp("ledger") / "ledger.db")
     ledger = open_ledger(db)
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer)
     groups = [[secrets.token_hex(8) for _ in range(size)] for size in sizes]
     answers = {}
@@ -218,7 +218,7 @@ def test_what_is_held_goes_on_after_a_restart_of_the_database():
     """Every thread that reads, and the one that writes, has a connection of its own."""
     with restartable() as (address, restart):
         ledger = open_ledger(address)
-        create(Writer(ledger, Versions(ledger)))
+        create(Writer(ledger, PolicyCache(ledger)))
         together = threading.Barrier(4)
 
         def read(_):
@@ -228,8 +228,8 @@ def test_what_is_held_goes_on_after_a_restart_of_the_database():
         with ThreadPoolExecutor(4) as readers:
             for _ in range(3):
                 assert list(readers.map(read, range(4))) == ["clinic"] * 4
-                with ledger.writing() as writing:
-                    assert writing.lock([1])
+                with ledger.transaction() as transaction:
+                    assert transaction.lock([1])
                 restart()
         ledger.close()
 
@@ -266,7 +266,7 @@ def test_a_process_on_a_full_disk_answers_and_goes_on_when_there_is_room(tmp_pat
     """A real process, whose files may not grow; its log is a file, too."""
     db = str(tmp_path / "ledger.db")
     ledger = open_ledger(db)
-    create(Writer(ledger, Versions(ledger)))
+    create(Writer(ledger, PolicyCache(ledger)))
     ledger.close()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

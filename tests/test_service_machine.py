@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import askwise as aw
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.replay import verify
 from serving import served
 
 OUTCOMES = {"ecg": ["good", "bad"], "mri": ["neg", "pos", None], "scan": ["a", "b", "c", None]}

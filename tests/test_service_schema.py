@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 import pytest
 
-from askwise.service.http.messages import EventLine
+from askwise.service.api.messages import EventLine
+from askwise.service.backend.metrics import CONTENT_TYPE
+from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.metrics import KIND
-from askwise.service.replanning.replay import verify
 from serving import PROBLEM, served
 
 SEES = {"mammogram": "low", "mri": "neg"}
@@ -163,7 +163,7 @@ def test_an_answer_is_what_was_asked_for_or_a_refusal(run):
         exports = request.path[1:] == ["events"]
         good = "application/x-ndjson" if exports else "application/json"
         if request.answer.startswith(b"# HELP"):
-            good = KIND
+            good = CONTENT_TYPE
         assert request.kind == (good if request.status < 300 else "application/problem+json")
         if request.status >= 400:
             assert json.loads(request.answer)["status"] == request.status

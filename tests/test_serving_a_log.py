@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 import askwise as aw
 from askwise.cli import app
 from askwise.errors import LedgerError, OptionError
-from askwise.service.decisions.creating import creation_from
+from askwise.service.api.messages import Observing, Opening, Rewarding
+from askwise.service.decisions.creation import creation_from_learner
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Observing, Opening, Rewarding
 from askwise.service.ledger import open_ledger
+from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
 from serving import ask, decoded
 
 PROBLEM = aw.Problem(
@@ -52,9 +52,9 @@ def plan_now(ledger, name):
 def test_what_a_learner_knew_stays_known(ledger):
     learner = aw.fit(log(), PROBLEM, label="best").learner(rng=1)
     before = learner.statistics.cases
-    _, creation = creation_from("key", "clinic", learner)
-    versions = Versions(ledger)
-    writer = Writer(ledger, versions)
+    _, creation = creation_from_learner("key", "clinic", learner)
+    policy_cache = PolicyCache(ledger)
+    writer = Writer(ledger, policy_cache)
     assert writer.commit([creation])[0].status == 201
     for k in range(30):
         answer = decoded(ask(writer, Opening()))
@@ -65,7 +65,7 @@ def test_what_a_learner_knew_stays_known(ledger):
         if k % 10 == 9:
             plan_now(ledger, "clinic")
     project = ledger.project("clinic")
-    planned = versions.version(project.id, project.version)
+    planned = policy_cache.version(project.id, project.version)
     assert project.version == 4
     assert planned.learner.statistics.cases == before + 30
     assert planned.learner.t == before + 31
@@ -92,9 +92,9 @@ def test_many_observations_keep_their_tallies(ledger):
             case.observe({name: int(rng.integers(2)) for name in case.wanted})
         case.reward(float(rng.random()))
     before = {name: array.copy() for name, array in learner.tallies().items()}
-    Writer(ledger, Versions(ledger)).commit([creation_from("k", "many", learner)[1]])
+    Writer(ledger, PolicyCache(ledger)).commit([creation_from_learner("k", "many", learner)[1]])
     plan_now(ledger, "many")
-    again = Versions(ledger).version(ledger.project("many").id, 2).learner
+    again = PolicyCache(ledger).version(ledger.project("many").id, 2).learner
     for name, array in again.tallies().items():
         assert (array == before[name]).all()
     assert again.statistics.cases == 50
@@ -102,9 +102,9 @@ def test_many_observations_keep_their_tallies(ledger):
 
 def test_what_cannot_be_served_is_refused(ledger, tmp_path):
     with pytest.raises(OptionError, match="cannot forget yet"):
-        creation_from("k", "p", aw.Learner(PROBLEM, window=100))
+        creation_from_learner("k", "p", aw.Learner(PROBLEM, window=100))
     with pytest.raises(OptionError, match="project 'a b'"):
-        creation_from("k", "a b", aw.SeqOOS(PROBLEM))
+        creation_from_learner("k", "a b", aw.SeqOOS(PROBLEM))
     assert ledger.projects() == []
 
 

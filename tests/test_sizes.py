@@ -12,11 +12,11 @@ import pytest
 
 import askwise as aw
 from askwise.errors import OptionError, TooLargeError
-from askwise.service.decisions.creating import creation_from, creation_of
-from askwise.service.http.handlers import MOST_MAKING
-from askwise.service.http.messages import ChosenLearner, NewProject
-from askwise.service.http.problems import Refusal
-from askwise.service.operations.sizes import LONGEST, MOST_NUMBERS, check_size, count_numbers
+from askwise.service.api.messages import ChosenLearner, NewProject
+from askwise.service.api.refusals import Refusal
+from askwise.service.api.sizes import LONGEST, MOST_NUMBERS, check_size, count_numbers
+from askwise.service.decisions.creation import creation_from_learner, project_creation
+from askwise.service.http.project_handlers import MOST_CREATING
 from serving import PROBLEM, served
 
 
@@ -35,18 +35,18 @@ def problem(observations, values=2, m=None, actions=2):
 MEASURED = """
 import sys, msgspec
 from pathlib import Path
-from askwise.service.decisions.creating import creation_of
-from askwise.service.http.messages import NewProject
+from askwise.service.decisions.creation import project_creation
+from askwise.service.api.messages import NewProject
 
 def memory(name):
     (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if name in x]
     return 1024 * int(line.split()[1])
 
 small, large = msgspec.json.decode(sys.stdin.buffer.read(), type=list[NewProject])
-creation_of("key", small)  # the kernels are compiled
+project_creation("key", small)  # the kernels are compiled
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
 before = memory("VmRSS")
-creation_of("key", large)
+project_creation("key", large)
 print(memory("VmHWM") - before)
 """
 
@@ -102,7 +102,7 @@ def test_what_is_too_large_is_refused_before_anything_is_built(name, monkeypatch
         "askwise.states.arithmetic.build_layout", lambda *_: pytest.fail("a table was built")
     )
     with pytest.raises(Refusal, match=r"more than the [\d,]+ ") as refused:
-        creation_of("key", NewProject("x", made, ChosenLearner(learner, options)))
+        project_creation("key", NewProject("x", made, ChosenLearner(learner, options)))
     assert (refused.value.status, refused.value.pointer) == (422, "#/problem")
     assert any(remedy in refused.value.detail for remedy in (": lower ", ": leave ", ": give "))
 
@@ -149,9 +149,9 @@ def test_a_value_beyond_64_bits_is_refused():
 
 def test_a_saved_learner_is_as_large_as_any_other():
     with pytest.raises(TooLargeError, match="of a project that is served"):
-        creation_from("key", "x", aw.SeqOOS(problem(18)))
+        creation_from_learner("key", "x", aw.SeqOOS(problem(18)))
     with pytest.raises(OptionError, match="project"):
-        creation_from("key", "x\n", aw.SeqOOS(problem(2)))
+        creation_from_learner("key", "x\n", aw.SeqOOS(problem(2)))
 
 
 def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch):
@@ -160,7 +160,7 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
     def slowly(key, body):
         begun.release()
         assert goes_on.wait(60)
-        return creation_of(key, body)
+        return project_creation(key, body)
 
     with served(str(tmp_path / "ledger.db"), authenticates=False) as server:
 
@@ -171,11 +171,11 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
                 return http.post("/v1/projects", content=json.dumps(body), headers=key)
 
         assert create("first").status_code == 201
-        monkeypatch.setattr("askwise.service.http.handlers.creation_of", slowly)
+        monkeypatch.setattr("askwise.service.http.project_handlers.project_creation", slowly)
         answers = []
         threads = [
             threading.Thread(target=lambda k=k: answers.append(create(f"p{k}").status_code))
-            for k in range(MOST_MAKING + 4)
+            for k in range(MOST_CREATING + 4)
         ]
         try:
             for thread in threads:
@@ -189,4 +189,4 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
             goes_on.set()
             for thread in threads:
                 thread.join(60)
-        assert sorted(answers) == [201] * MOST_MAKING + [503] * 4
+        assert sorted(answers) == [201] * MOST_CREATING + [503] * 4

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 
 from askwise.errors import LedgerError, LedgerUnavailableError
-from askwise.service.decisions.transactions import Answer, Operation
+from askwise.service.api.messages import Opening
+from askwise.service.decisions.commit_groups import Answer, Operation
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.http.messages import Opening
 from askwise.service.ledger import open_ledger
-from askwise.service.replanning.replay import verify
-from askwise.service.replanning.versions import Versions
+from askwise.service.replanning.policy_versions import PolicyCache
 from serving import (  # noqa: F401 (fixtures)
     create,
     database_fixture,
@@ -30,7 +30,7 @@ REFUSES_POISON = {
 
 @pytest.fixture(name="writer")
 def writer_fixture(ledger):
-    writer = Writer(ledger, Versions(ledger))
+    writer = Writer(ledger, PolicyCache(ledger))
     create(writer, "clinic")
     create(writer, "other")
     return writer
@@ -46,7 +46,7 @@ def statuses(results):
 
 def test_what_the_database_cannot_hold_is_refused_alone(ledger, writer):
     """In a group of two projects; those of the same project go on, too."""
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.change(REFUSES_POISON[type(ledger).__name__])
     jobs = [opening(("clinic", "other")[k % 2]) for k in range(400)]
     for place in (7, 250):
@@ -67,11 +67,11 @@ def test_what_the_database_cannot_hold_is_refused_alone(ledger, writer):
 def test_a_counter_that_is_full_refuses_its_own_project_only(ledger, writer):
     assert statuses(writer.commit([opening(), opening("other")])) == [201, 201]
     full = "UPDATE counters SET amount = 9223372036854775807 WHERE project = 1 AND kind = 'status'"
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.change(full)
     assert statuses(writer.commit([opening(), opening("other"), opening()])) == [422, 201, 422]
     assert ledger.project("clinic").seq == 1
-    assert set(ledger.amounts(1, "status").values()) == {9223372036854775807}
+    assert set(ledger.counter_values(1, "status").values()) == {9223372036854775807}
     assert verify(ledger, "other").differences == []
 
 
@@ -81,12 +81,12 @@ def test_a_name_that_no_database_can_look_up_is_unknown(writer):
 
 
 def test_a_case_that_cannot_be_restored_fails_alone(ledger, writer):
-    from askwise.service.http.messages import Rewarding
+    from askwise.service.api.messages import Rewarding
 
     writer.commit([opening(), opening("other")])
-    with ledger.changing() as session:
+    with ledger.write_session() as session:
         session.change("UPDATE cases SET data = 'damaged' WHERE project = 1")
-    fresh = Writer(ledger, Versions(ledger))
+    fresh = Writer(ledger, PolicyCache(ledger))
     jobs = [Operation("clinic", "reward", 1, Rewarding(0.5)), opening(), opening("other")]
     refused, *written = fresh.commit(jobs)
     assert refused.status >= 500
@@ -104,25 +104,25 @@ class Gone:
         return getattr(self._ledger, name)
 
     @contextmanager
-    def writing(self):
+    def transaction(self):
         self.tried += 1
         if self.tried > self._after:
             raise LedgerUnavailableError("gone")
-        with self._ledger.writing() as writing:
-            yield writing
+        with self._ledger.transaction() as transaction:
+            yield transaction
 
 
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_database_that_is_gone_is_not_asked_a_thousand_times(tmp_path, after):
     ledger = open_ledger(str(tmp_path / "ledger.db"))
-    create(Writer(ledger, Versions(ledger)))
-    with ledger.changing() as session:
+    create(Writer(ledger, PolicyCache(ledger)))
+    with ledger.write_session() as session:
         session.change(REFUSES_POISON["SqliteLedger"])
     gone = Gone(ledger, after)
     jobs = [opening() for _ in range(1000)]
     if after:  # it goes while they are tried in halves
         jobs[600] = opening(key=POISON)
-    results = Writer(gone, Versions(gone)).commit(jobs)
+    results = Writer(gone, PolicyCache(gone)).commit(jobs)
     assert gone.tried == after + 1
     written = [r for r in results if isinstance(r, Answer)]
     assert len(written) == ledger.project("clinic").seq
@@ -134,8 +134,8 @@ def test_a_database_that_is_gone_is_not_asked_a_thousand_times(tmp_path, after):
 
 
 def test_what_the_database_says_is_told_apart(ledger, writer):
-    with pytest.raises(LedgerError) as data, ledger.changing() as session:
+    with pytest.raises(LedgerError) as data, ledger.write_session() as session:
         session.change("INSERT INTO leases VALUES ('replanner', '', 0, 0)")
     assert not isinstance(data.value, LedgerUnavailableError)
-    with ledger.changing() as session:  # it goes on
+    with ledger.write_session() as session:  # it goes on
         assert session.all("SELECT 1") == [(1,)]

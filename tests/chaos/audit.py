@@ -12,7 +12,7 @@ from collections import Counter
 import httpx
 import msgspec
 
-from askwise.service.http.messages import EventLine
+from askwise.service.api.messages import EventLine
 from chaos.record import Record, encode
 from chaos.wire import NoAnswerError, Reply, Wire
 

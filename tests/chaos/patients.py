@@ -11,7 +11,7 @@ import random
 import msgspec
 
 import askwise as aw
-from askwise.service.http.messages import CaseAnswer
+from askwise.service.api.messages import CaseAnswer
 from chaos.record import Order, Record, encode
 from chaos.wire import NoAnswerError, Reply, Wire
 

@@ -11,7 +11,7 @@ import msgspec
 
 import askwise as aw
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.tokens import new_token
+from askwise.service.tokens import new_token
 from chaos.audit import audit
 from chaos.databases import Database
 from chaos.patients import PROBLEM, Patient

@@ -34,7 +34,7 @@ _SERVES = """
 import sys
 import msgspec
 from askwise.service.operations.processes import first_token, listen_all, serve
-from askwise.service.operations.settings import Settings
+from askwise.service.settings import Settings
 settings = msgspec.json.decode(sys.argv[1], type=Settings)
 token = first_token(settings.db)
 started = lambda port: print(f"http://127.0.0.1:{port}\\n{token}", flush=True)
@@ -110,7 +110,7 @@ class Edge:
         """Bytes of memory that all its processes have together, but for the one that compiles."""
         total = 0
         for pid, command in self.processes().items():
-            if "rehearsal" in command:
+            if "warm-up" in command:
                 continue
             with contextlib.suppress(OSError):
                 status = Path(f"/proc/{pid}/status").read_text()

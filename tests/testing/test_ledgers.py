@@ -11,9 +11,15 @@ import pytest
 
 from askwise.errors import LedgerDataError
 from askwise.service.ledger.postgres import PostgresLedger
-from askwise.service.ledger.sql import SqlWriting
+from askwise.service.ledger.sql import SqlTransaction
 from askwise.service.ledger.sqlite import SqliteLedger, SqliteSession
-from askwise.testing import LEDGER_CHECKS, check_ledger, ledger_concurrency, ledger_plans, ledgers
+from askwise.testing import (
+    LEDGER_CHECKS,
+    check_ledger,
+    ledger_concurrency,
+    ledger_policies,
+    ledgers,
+)
 from serving import postgres_fixture  # noqa: F401
 
 
@@ -42,7 +48,7 @@ def test_conformance(make, check):
 def test_no_check_is_left_out():
     checks = {
         function
-        for module in (ledgers, ledger_plans, ledger_concurrency)
+        for module in (ledgers, ledger_policies, ledger_concurrency)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if name.startswith("check_") and function is not check_ledger
     }
@@ -55,11 +61,11 @@ def test_no_check_is_left_out():
 class Broken(SqliteLedger):
     """A ledger in SQLite whose transactions are spoilt."""
 
-    spoilt = SqlWriting
+    spoilt = SqlTransaction
 
     @contextmanager
-    def writing(self):
-        with self.changing() as session:
+    def transaction(self):
+        with self.write_session() as session:
             yield self.spoilt(session)
 
 
@@ -68,37 +74,37 @@ class ForgetsKeys(Broken):
 
     def migrate(self):
         super().migrate()
-        with self.changing() as session:
+        with self.write_session() as session:
             session.change("DROP INDEX IF EXISTS events_by_key")
 
 
 class AnswersNoKey(Broken):
     """It does not find the key of what it has written."""
 
-    class spoilt(SqlWriting):
-        def answered(self, project, keys):
+    class spoilt(SqlTransaction):
+        def events_with_keys(self, project, keys):
             return {}
 
 
 class AnswersForOthers(Broken):
     """It finds a key in any project."""
 
-    class spoilt(SqlWriting):
-        def answered(self, project, keys):
-            found = [super(type(self), self).answered(p, keys) for p in (1, 2)]
+    class spoilt(SqlTransaction):
+        def events_with_keys(self, project, keys):
+            found = [super(type(self), self).events_with_keys(p, keys) for p in (1, 2)]
             return found[0] | found[1]
 
 
 class PublishesStaleVersions(Broken):
     """It does not look at which version is current."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def publish(self, project, plan):
             fence = self._session.all("SELECT fence FROM leases WHERE name = 'replanner'")[0][0]
             if fence != plan.fence:
                 return False
             self._session.change("DELETE FROM policies WHERE version = ?", plan.version)
-            self.add_plan(project, plan)
+            self.add_policy(project, plan)
             self._session.change(
                 "UPDATE projects SET version = ?, watermark = ?, planned = ?, failure = '' "
                 "WHERE id = ?",
@@ -110,7 +116,7 @@ class PublishesStaleVersions(Broken):
 class IgnoresFences(Broken):
     """It publishes under any lease."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def publish(self, project, plan):
             fence = self._session.all("SELECT fence FROM leases WHERE name = 'replanner'")[0][0]
             return super().publish(project, plan._replace(fence=fence))
@@ -124,17 +130,28 @@ class GivesTheLeaseAway(Broken):
         return super().take_lease(holder)
 
 
+class TakesTheLeaseInTwoSteps(Broken):
+    """It looks whether the lease is free, and takes it a moment later."""
+
+    def take_lease(self, holder):
+        was_free = not self.lease().is_good
+        time.sleep(0.5)
+        if was_free:
+            self.release_lease(self.lease().holder)
+        return super().take_lease(holder)
+
+
 class LosesTheFailure(Broken):
     """It does not say why no policy came."""
 
-    def plan_failed(self, project, failure):
+    def record_plan_failure(self, project, failure):
         pass
 
 
 class CommitsInParts(Broken):
     """It commits the events before the rest."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def append(self, project, head, events, cases, increments):
             super().append(project, head, events, [], [])
             self._session.connection.execute("COMMIT; BEGIN IMMEDIATE")
@@ -145,23 +162,23 @@ class AcknowledgesEarly(Broken):
     """It writes events a moment after it has said that they are written."""
 
     @contextmanager
-    def writing(self):
-        with super().writing() as writing:
-            writing.append = lambda *what: threading.Timer(1.0, self.write, what).start()
-            yield writing
+    def transaction(self):
+        with super().transaction() as transaction:
+            transaction.append = lambda *what: threading.Timer(1.0, self.write, what).start()
+            yield transaction
 
     def write(self, *what):
-        with super().writing() as writing:
-            writing.append(*what)
+        with super().transaction() as transaction:
+            transaction.append(*what)
 
 
-class ForgetsWhenClosed(Broken):
-    """It keeps tokens only as long as it is open."""
+class ForgetsWhenOpened(Broken):
+    """It keeps tokens only until it is opened again."""
 
-    def close(self):
-        with self.changing() as session:
+    def migrate(self):
+        super().migrate()
+        with self.write_session() as session:
             session.change("DELETE FROM tokens")
-        super().close()
 
 
 class ReadsTwoMoments(Broken):
@@ -177,11 +194,11 @@ class LocksLate(Broken):
     """It holds a project only from the first write on."""
 
     @contextmanager
-    def writing(self):
+    def transaction(self):
         session = SqliteSession(self.path)
         try:
-            with session.connection:  # BEGIN, which waits for nobody
-                yield SqlWriting(session)
+            with session.connection:  # BEGIN, which does not wait
+                yield SqlTransaction(session)
         finally:
             session.connection.close()
 
@@ -189,7 +206,7 @@ class LocksLate(Broken):
 class LetsOthersIn(Broken):
     """It lets go of a project between reading and writing."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def lock(self, projects):
             heads = super().lock(projects)
             self._session.connection.execute("COMMIT")
@@ -198,7 +215,7 @@ class LetsOthersIn(Broken):
             return heads
 
     @contextmanager
-    def changing(self):
+    def write_session(self):
         session = SqliteSession(self.path)
         try:
             session.connection.execute("BEGIN IMMEDIATE")
@@ -216,8 +233,8 @@ class CountsInFloats(Broken):
         self.add = "CAST(CAST(counters.amount AS REAL) + excluded.amount AS INTEGER)"
 
     @contextmanager
-    def changing(self):
-        with super().changing() as session:
+    def write_session(self):
+        with super().write_session() as session:
             session.sum = self.add
             yield session
 
@@ -225,14 +242,14 @@ class CountsInFloats(Broken):
 class MixesProjects(Broken):
     """It shows the counters of all projects in each."""
 
-    def amounts(self, project, kind):
-        return super().amounts(1, kind) | super().amounts(2, kind)
+    def counter_values(self, project, kind):
+        return super().counter_values(1, kind) | super().counter_values(2, kind)
 
 
 class DropsManyRows(Broken):
     """It writes no more than 256 rows of a kind."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def append(self, project, head, events, cases, increments):
             super().append(project, head, events[:256], cases, increments)
 
@@ -240,7 +257,7 @@ class DropsManyRows(Broken):
 class TakesNamesAgain(Broken):
     """It gives a name to a second project."""
 
-    class spoilt(SqlWriting):
+    class spoilt(SqlTransaction):
         def create(self, project, plan):
             self._session.change("UPDATE projects SET name = '' WHERE name = ?", project.name)
             return super().create(project, plan)
@@ -257,7 +274,7 @@ class RevokesTwice(Broken):
 class ProvesByPlanning(Broken):
     """It proves that it can write by taking the lease."""
 
-    def prove(self):
+    def probe(self):
         self.take_lease("proof")
 
 
@@ -266,7 +283,7 @@ class BeginsWithAProject(Broken):
 
     def migrate(self):
         super().migrate()
-        with self.changing() as session:
+        with self.write_session() as session:
             session.insert(
                 "projects",
                 [(1, "demo", b"", "", b"", 0, 0, 0, 0, 1, 0, 0, "")],
@@ -285,11 +302,11 @@ class MigratesWithoutWaiting(Broken):
     """It takes for granted that no other process migrates."""
 
     def migrate(self):
-        with self.reading() as session:
+        with self.read_session() as session:
             is_new = not session.all("SELECT 1 FROM sqlite_master")
         if is_new:
             time.sleep(0.2)
-            with self.changing() as session:
+            with self.write_session() as session:
                 session.change("CREATE TABLE migrated (by TEXT)")
         super().migrate()
 
@@ -316,7 +333,8 @@ FOUND_BY = {
     ],
     IgnoresFences: ["check_only_the_newest_lease_publishes"],
     GivesTheLeaseAway: ["check_a_lease_is_held_by_one"],
-    LosesTheFailure: ["check_a_failure_is_kept_until_the_next_plan"],
+    TakesTheLeaseInTwoSteps: ["check_one_of_many_takes_the_lease"],
+    LosesTheFailure: ["check_a_failure_is_kept_until_the_next_policy"],
     ReadsTwoMoments: ["check_readers_see_one_moment"],
     LocksLate: ["check_a_project_is_held_until_the_commit"],
     LetsOthersIn: [
@@ -324,7 +342,7 @@ FOUND_BY = {
         "check_processes_that_write_at_once_lose_nothing",
     ],
     MigratesWithoutWaiting: ["check_processes_migrate_at_once"],
-    ForgetsWhenClosed: ["check_all_is_there_when_opened_again"],
+    ForgetsWhenOpened: ["check_all_is_there_when_opened_again"],
     AcknowledgesEarly: ["check_a_killed_process_leaves_only_what_it_committed"],
 }
 

@@ -40,7 +40,7 @@ def serve(
     """Serve decisions over HTTP, each recorded before it is answered."""
     from askwise.service.operations.processes import first_token, listen_all
     from askwise.service.operations.processes import serve as run
-    from askwise.service.operations.settings import Settings
+    from askwise.service.settings import Settings
 
     settings = Settings(
         db=db,
@@ -69,10 +69,10 @@ def verify(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Rebuild counters and cases from the events, and compare them with what is recorded."""
+    from askwise.service.decisions.replay import MOST_SHOWN
+    from askwise.service.decisions.replay import verify as compare
     from askwise.service.ledger import open_ledger
     from askwise.service.ledger.address import shown
-    from askwise.service.replanning.replay import MOST_SHOWN
-    from askwise.service.replanning.replay import verify as compare
 
     ledger = open_ledger(_existing(db))
     names = [p.name for p in ledger.projects()] if project is None else [project]
@@ -103,16 +103,16 @@ def create_project(
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a project that begins with what a learner knows, and show its token, once."""
-    from askwise.service.decisions.creating import creation_from, load_learner
+    from askwise.service.api.refusals import Refusal
+    from askwise.service.decisions.creation import creation_from_learner, load_learner
     from askwise.service.decisions.writer import Writer
-    from askwise.service.http.problems import Refusal
     from askwise.service.ledger import open_ledger
-    from askwise.service.replanning.versions import Versions
+    from askwise.service.replanning.policy_versions import PolicyCache
 
-    token, creation = creation_from(secrets.token_hex(16), project, load_learner(learner))
+    token, creation = creation_from_learner(secrets.token_hex(16), project, load_learner(learner))
     ledger = open_ledger(db)
     try:
-        (result,) = Writer(ledger, Versions(ledger)).commit([creation])
+        (result,) = Writer(ledger, PolicyCache(ledger)).commit([creation])
     finally:
         ledger.close()
     if isinstance(result, Refusal):
@@ -162,7 +162,7 @@ def create_token(
 ) -> None:
     """Create a token and show it, once."""
     from askwise.service.ledger import open_ledger
-    from askwise.service.operations.tokens import new_token
+    from askwise.service.tokens import new_token
 
     ledger = open_ledger(_existing(db))
     if project and ledger.project(project) is None:
@@ -179,7 +179,7 @@ def list_tokens(db: Db = DEFAULT_DB) -> None:
     from rich.console import Console
 
     from askwise.service.ledger import open_ledger
-    from askwise.service.operations.logging import timestamp
+    from askwise.service.logging import timestamp
 
     ledger = open_ledger(_existing(db))
     grid = plain_grid()

@@ -22,7 +22,7 @@ from askwise.testing.ledger_entries import (
     new_project,
     opened,
 )
-from askwise.testing.ledger_plans import publish
+from askwise.testing.ledger_policies import publish
 
 WRITERS = 4
 EACH = 15
@@ -33,7 +33,7 @@ def _all_were_written(ledger: Ledger, project: int) -> None:
     events = ledger.events(project, 0, 1000)
     assert [e.seq for e in events] == list(range(1, WRITERS * EACH + 1)), "numbers have gaps"
     assert {e.key for e in events} == {f"{k} {n}" for k in range(WRITERS) for n in range(EACH)}
-    assert ledger.amounts(project, "visits") == {(3, 0): sum(range(1, WRITERS + 1)) * EACH}
+    assert ledger.counter_values(project, "visits") == {(3, 0): sum(range(1, WRITERS + 1)) * EACH}
     assert ledger.snapshot(project)[:2] == (WRITERS * EACH, WRITERS * EACH)
 
 
@@ -114,12 +114,12 @@ def check_a_project_is_held_until_the_commit(make: MakesLedger) -> None:
 
         def follow() -> int:
             entered.set()
-            with second.writing() as writing:
-                return writing.lock([project])[project].seq
+            with second.transaction() as transaction:
+                return transaction.lock([project])[project].seq
 
         with ThreadPoolExecutor(1) as pool:
-            with ledger.writing() as writing:
-                append_to(writing, project, event(1))
+            with ledger.transaction() as transaction:
+                append_to(transaction, project, event(1))
                 following = pool.submit(follow)
                 entered.wait(PATIENCE)
                 time.sleep(0.1)
@@ -142,8 +142,26 @@ def check_one_of_many_publishers_succeeds(make: MakesLedger) -> None:
 
     assert in_processes(WRITERS, try_to_publish) == [0] * WRITERS
     with opened(make, name) as ledger:
-        assert [plan.version for plan in ledger.plans(project)] == [1, 2]
+        assert [plan.version for plan in ledger.policies(project)] == [1, 2]
         assert len(ledger.events(project, 0, 9)) == 1, "several have published version 2"
+
+
+def check_one_of_many_takes_the_lease(make: MakesLedger) -> None:
+    """Of processes that ask for the lease at once, one gets it, and the others are told which."""
+    name = new_name()
+    with opened(make, name) as ledger:
+        project = new_project(ledger)
+
+    def ask(number: int) -> None:
+        with opened(make, name) as ledger:
+            holder = ledger.take_lease(f"planner {number}").holder
+            append_next(ledger, project, f"{number} was told: {holder}")
+
+    assert in_processes(WRITERS, ask) == [0] * WRITERS
+    with opened(make, name) as ledger:
+        holder = ledger.lease().holder
+        told = {e.key for e in ledger.events(project, 0, 9)}
+        assert told == {f"{number} was told: {holder}" for number in range(WRITERS)}
 
 
 def check_a_killed_process_leaves_only_what_it_committed(make: MakesLedger) -> None:
@@ -163,8 +181,8 @@ def check_a_killed_process_leaves_only_what_it_committed(make: MakesLedger) -> N
     def within(_: int) -> None:
         ledger = make(name)
         append(ledger, project, event(2))
-        with ledger.writing() as writing:
-            append_to(writing, project, event(3), amount=100)
+        with ledger.transaction() as transaction:
+            append_to(transaction, project, event(3), amount=100)
             os.kill(os.getpid(), signal.SIGKILL)
 
     for seq, work in ((1, between), (2, within)):
@@ -172,7 +190,7 @@ def check_a_killed_process_leaves_only_what_it_committed(make: MakesLedger) -> N
         with opened(make, name) as ledger:
             assert [e.seq for e in ledger.events(project, 0, 9)] == list(range(1, seq + 1))
             assert [case.id for case in ledger.latest_cases(project, 9, 9)][::-1] == [1, 2][:seq]
-            assert ledger.amounts(project, "visits") == {(3, 0): seq}
+            assert ledger.counter_values(project, "visits") == {(3, 0): seq}
             assert ledger.snapshot(project)[:2] == (seq, seq)
     with opened(make, name) as ledger:
         append(ledger, project, event(3))

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 
 from askwise.errors import LedgerDataError
-from askwise.service.ledger.contract import (
+from askwise.service.ledger.contract import Ledger, Transaction
+from askwise.service.ledger.rows import (
+    NO_PROJECT,
     Event,
     Head,
     Increment,
-    Ledger,
-    Plan,
     Project,
     StoredCase,
-    Writing,
+    StoredPolicy,
 )
 
 MakesLedger: TypeAlias = Callable[[str], Ledger]
@@ -31,7 +31,7 @@ closed is opened once more by its name; the schema is left to `migrate`."""
 PATIENCE = 60
 """Seconds until a process that waits in vain is ended."""
 
-FIRST = Plan(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
+FIRST = StoredPolicy(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
 
 
 def new_name() -> str:
@@ -52,16 +52,17 @@ def opened(make: MakesLedger, name: str = "") -> Iterator[Ledger]:
 
 def new_project(ledger: Ledger, name: str = "clinic") -> int:
     """The number of a project that was created."""
-    with ledger.writing() as writing:
-        number = create(writing, name)
+    with ledger.transaction() as transaction:
+        number = create(transaction, name)
     assert number is not None, f"there is no {name!r} yet, but its name was taken"
     return number
 
 
-def create(writing: Writing, name: str) -> int | None:
+def create(transaction: Transaction, name: str) -> int | None:
     """A project without events."""
-    writing.lock([0])
-    return writing.create(Project(0, name, b"{}", "learner", b"{}", 7, 1, 0, 0, 1, 0, 5, ""), FIRST)
+    transaction.lock([NO_PROJECT])
+    row = Project(NO_PROJECT, name, b"{}", "learner", b"{}", 7, 1, 0, 0, 1, 0, 5, "")
+    return transaction.create(row, FIRST)
 
 
 def event(seq: int, key: str = "", body: bytes = b"{}") -> Event:
@@ -72,14 +73,14 @@ def event(seq: int, key: str = "", body: bytes = b"{}") -> Event:
 
 def append(ledger: Ledger, project: int, *events: Event, amount: int = 1) -> None:
     """Write events, a case for each, and count them, in one transaction."""
-    with ledger.writing() as writing:
-        append_to(writing, project, *events, amount=amount)
+    with ledger.transaction() as transaction:
+        append_to(transaction, project, *events, amount=amount)
 
 
-def append_to(writing: Writing, project: int, *events: Event, amount: int = 1) -> None:
+def append_to(transaction: Transaction, project: int, *events: Event, amount: int = 1) -> None:
     """The same in a transaction that goes on."""
-    head = writing.lock([project])[project]
-    writing.append(
+    head = transaction.lock([project])[project]
+    transaction.append(
         project,
         Head(events[-1].seq, head.opened + len(events), head.version),
         events,
@@ -90,9 +91,9 @@ def append_to(writing: Writing, project: int, *events: Event, amount: int = 1) -
 
 def append_next(ledger: Ledger, project: int, key: str, amount: int = 1) -> None:
     """Write one more event, with the number that follows from what is there."""
-    with ledger.writing() as writing:
-        seq = writing.lock([project])[project].seq + 1
-        append_to(writing, project, event(seq, key), amount=amount)
+    with ledger.transaction() as transaction:
+        seq = transaction.lock([project])[project].seq + 1
+        append_to(transaction, project, event(seq, key), amount=amount)
 
 
 def contents(ledger: Ledger) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def contents(ledger: Ledger) -> dict[str, Any]:
         "events": {p.id: ledger.events(p.id, 0, 10**6) for p in projects},
         "cases": {p.id: ledger.latest_cases(p.id, 2**62, 10**6) for p in projects},
         "counters": {p.id: ledger.snapshot(p.id) for p in projects},
-        "plans": {p.id: list(ledger.plans(p.id)) for p in projects},
+        "policies": {p.id: list(ledger.policies(p.id)) for p in projects},
         "tokens": ledger.tokens(),
         "lease": ledger.lease()[:2],
     }
@@ -134,11 +135,11 @@ class Abandoned(Exception):  # noqa: N818
 
 
 @contextmanager
-def abandoned(ledger: Ledger) -> Iterator[Writing]:
+def abandoned(ledger: Ledger) -> Iterator[Transaction]:
     """A transaction whose block raises in the end."""
     try:
-        with ledger.writing() as writing:
-            yield writing
+        with ledger.transaction() as transaction:
+            yield transaction
             raise Abandoned
     except Abandoned:
         pass

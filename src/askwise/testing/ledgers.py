@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from askwise.service.ledger.contract import Head, Increment, StoredCase, StoredToken
+from askwise.service.ledger.rows import Head, Increment, StoredCase, StoredToken
 from askwise.testing.ledger_concurrency import (
     check_a_killed_process_leaves_only_what_it_committed,
     check_a_project_is_held_until_the_commit,
     check_one_of_many_publishers_succeeds,
+    check_one_of_many_takes_the_lease,
     check_processes_migrate_at_once,
     check_processes_that_write_at_once_lose_nothing,
     check_readers_see_one_moment,
@@ -33,8 +34,8 @@ from askwise.testing.ledger_entries import (
     opened,
     refused,
 )
-from askwise.testing.ledger_plans import (
-    check_a_failure_is_kept_until_the_next_plan,
+from askwise.testing.ledger_policies import (
+    check_a_failure_is_kept_until_the_next_policy,
     check_a_lease_is_held_by_one,
     check_only_the_newest_lease_publishes,
     check_versions_follow_each_other,
@@ -50,13 +51,13 @@ def check_ledger(make: MakesLedger) -> None:
 
 
 def check_a_new_ledger_is_empty(make: MakesLedger) -> None:
-    """A new database has no projects and no tokens, nobody may plan, and it can be written."""
+    """A new database has no projects, no tokens and no good lease, and it can be written."""
     with opened(make) as ledger:
         assert ledger.projects() == []
         assert ledger.project("clinic") is None
         assert ledger.tokens() == []
         assert not ledger.lease().is_good
-        assert not ledger.is_doubtful()
+        assert not ledger.looks_unwritable()
 
 
 def check_what_is_written_is_read(make: MakesLedger) -> None:
@@ -64,7 +65,10 @@ def check_what_is_written_is_read(make: MakesLedger) -> None:
     with opened(make) as ledger:
         project = new_project(ledger)
         written = [event(1), event(2, body=b'{"known":{}}'), event(3)]
-        append(ledger, project, *written)
+        with ledger.transaction() as transaction:
+            append_to(transaction, project, *written)
+            mine = transaction.events_with_keys(project, ["key 2"])
+            assert mine == {"key 2": written[1]}, "a transaction does not read what it wrote"
         assert ledger.events(project, 0, 10) == written
         assert ledger.events(project, 1, 1) == written[1:2]
         assert ledger.events(project, 3, 10) == []
@@ -81,9 +85,9 @@ def check_what_is_written_is_read(make: MakesLedger) -> None:
         assert ledger.projects() == [row]
         assert (row.id, row.seq, row.opened, row.version) == (project, 3, 3, 1)
         assert (row.problem, row.learner, row.options, row.seed) == (b"{}", "learner", b"{}", 7)
-        with ledger.writing() as writing:
-            assert writing.lock([project, 99]) == {project: Head(3, 3, 1)}
-            assert writing.cases(project, [1, 8]) == {1: cases[0]}
+        with ledger.transaction() as transaction:
+            assert transaction.lock([project, 99]) == {project: Head(3, 3, 1)}
+            assert transaction.cases(project, [1, 8]) == {1: cases[0]}
 
 
 def check_any_number_of_rows_is_written(make: MakesLedger) -> None:
@@ -95,15 +99,15 @@ def check_any_number_of_rows_is_written(make: MakesLedger) -> None:
             cases = [StoredCase(k + 1, 1, b"\x00\xff\\\t\n%d" % k) for k in range(rows)]
             again = [case._replace(status=2, data=b"again") for case in cases[::2]]
             more = [Increment("visits", k, 0, 2) for k in range(rows)]
-            with ledger.writing() as writing:
-                writing.lock([project])
-                writing.append(project, Head(rows, rows, 1), events, cases, more)
-                writing.append(project, Head(rows, rows, 1), [], again, more[::3])
+            with ledger.transaction() as transaction:
+                transaction.lock([project])
+                transaction.append(project, Head(rows, rows, 1), events, cases, more)
+                transaction.append(project, Head(rows, rows, 1), [], again, more[::3])
             assert ledger.events(project, 0, 1000) == events
             expected = {case.id: case for case in [*cases, *again]}
             assert ledger.cases(project, list(range(1, rows + 9))) == expected
             amounts = {(k, 0): 2 + 2 * (k % 3 == 0) for k in range(rows)}
-            assert ledger.amounts(project, "visits") == amounts
+            assert ledger.counter_values(project, "visits") == amounts
 
 
 def check_counters_add_up(make: MakesLedger) -> None:
@@ -111,13 +115,15 @@ def check_counters_add_up(make: MakesLedger) -> None:
     with opened(make) as ledger:
         project = new_project(ledger)
         for amount in (2**53, 1, -3):
-            with ledger.writing() as writing:
-                head = writing.lock([project])[project]
+            with ledger.transaction() as transaction:
+                head = transaction.lock([project])[project]
                 more = [Increment("visits", 3, 0, amount), Increment("sums", 3, 1, 1)]
-                writing.append(project, head, [], [], more)
-                assert writing.amounts(project, "sums")[3, 1] >= 1, "not seen before the commit"
-        assert ledger.amounts(project, "visits") == {(3, 0): 2**53 - 2}
-        assert ledger.amounts(project, "none") == {}
+                transaction.append(project, head, [], [], more)
+                assert transaction.counter_values(project, "sums")[3, 1] >= 1, (
+                    "not seen before the commit"
+                )
+        assert ledger.counter_values(project, "visits") == {(3, 0): 2**53 - 2}
+        assert ledger.counter_values(project, "none") == {}
         snapshot = ledger.snapshot(project)
         assert snapshot[:3] == (0, 0, 1)
         assert sorted(snapshot.counters) == [
@@ -132,11 +138,11 @@ def check_a_failed_transaction_leaves_nothing(make: MakesLedger) -> None:
         project = new_project(ledger)
         append(ledger, project, event(1))
         fence = ledger.take_lease("planner").fence
-        with changes_nothing(ledger), abandoned(ledger) as writing:
-            append_to(writing, project, event(2), amount=7)
-            assert create(writing, "other") is not None
-            writing.add_token(TOKEN)
-            assert writing.publish(project, FIRST._replace(version=2, fence=fence))
+        with changes_nothing(ledger), abandoned(ledger) as transaction:
+            append_to(transaction, project, event(2), amount=7)
+            assert create(transaction, "other") is not None
+            transaction.add_token(TOKEN)
+            assert transaction.publish(project, FIRST._replace(version=2, fence=fence))
         append(ledger, project, event(2))
         assert [e.seq for e in ledger.events(project, 0, 9)] == [1, 2]
 
@@ -154,10 +160,10 @@ def check_a_key_is_taken_for_ever(make: MakesLedger) -> None:
                 append(ledger, project, again)
         with changes_nothing(ledger), refused("one key twice in a transaction"):
             append(ledger, project, event(2, "twice"), event(3, "twice"))
-        with ledger.writing() as writing:
-            assert writing.answered(project, ["mine", "none"]) == {"mine": first}
-            assert writing.answered(other, ["mine"]) == {}
-            assert writing.answered(project, []) == {}
+        with ledger.transaction() as transaction:
+            assert transaction.events_with_keys(project, ["mine", "none"]) == {"mine": first}
+            assert transaction.events_with_keys(other, ["mine"]) == {}
+            assert transaction.events_with_keys(project, []) == {}
         append(ledger, other, event(1, "mine"))  # it is taken within its project
         append(ledger, project, event(2, "yours"))
 
@@ -176,10 +182,13 @@ def check_what_does_not_fit_is_refused(make: MakesLedger) -> None:
                 append(ledger, project, event(2), amount=2**63)
             with refused("a sum of more than 63 bits"):
                 append(ledger, project, event(2), amount=2**62)
-            with refused("a policy of a version that is there"), ledger.writing() as writing:
-                writing.add_plan(project, FIRST)
+            with (
+                refused("a policy of a version that is there"),
+                ledger.transaction() as transaction,
+            ):
+                transaction.add_policy(project, FIRST)
         append(ledger, project, event(2), amount=-1)
-        assert ledger.amounts(project, "visits") == {(3, 0): 2**62 - 1}
+        assert ledger.counter_values(project, "visits") == {(3, 0): 2**62 - 1}
 
 
 def check_names_are_taken_once(make: MakesLedger) -> None:
@@ -187,8 +196,8 @@ def check_names_are_taken_once(make: MakesLedger) -> None:
     with opened(make) as ledger:
         first, second = new_project(ledger), new_project(ledger, "other")
         assert first < second
-        with changes_nothing(ledger), ledger.writing() as writing:
-            assert create(writing, "clinic") is None
+        with changes_nothing(ledger), ledger.transaction() as transaction:
+            assert create(transaction, "clinic") is None
         assert [p.name for p in ledger.projects()] == ["clinic", "other"]
 
 
@@ -200,8 +209,8 @@ def check_projects_do_not_mix(make: MakesLedger) -> None:
         append(ledger, other, event(1, "c"), amount=1)
         assert [e.key for e in ledger.events(other, 0, 9)] == ["c"]
         assert [case.id for case in ledger.latest_cases(other, 9, 9)] == [1]
-        assert ledger.amounts(other, "visits") == {(3, 0): 1}
-        assert ledger.amounts(project, "visits") == {(3, 0): 10}
+        assert ledger.counter_values(other, "visits") == {(3, 0): 1}
+        assert ledger.counter_values(project, "visits") == {(3, 0): 10}
         assert ledger.snapshot(other)[:3] == (1, 1, 1)
         assert ledger.snapshot(project)[:3] == (2, 2, 1)
 
@@ -224,8 +233,8 @@ def check_a_proof_changes_nothing(make: MakesLedger) -> None:
     with opened(make) as ledger:
         append(ledger, new_project(ledger), event(1))
         with changes_nothing(ledger):
-            ledger.prove()
-            ledger.prove()
+            ledger.probe()
+            ledger.probe()
             ledger.migrate()
 
 
@@ -238,6 +247,7 @@ def check_all_is_there_when_opened_again(make: MakesLedger) -> None:
         ledger.add_token(TOKEN)
         ledger.take_lease("planner")
         before = contents(ledger)
+        ledger.close()  # and once more at the end of the block
     with opened(make, name) as ledger:
         assert contents(ledger) == before
         append(ledger, project, event(3))
@@ -259,12 +269,13 @@ LEDGER_CHECKS: tuple[Callable[[MakesLedger], None], ...] = (
     check_versions_follow_each_other,
     check_only_the_newest_lease_publishes,
     check_a_lease_is_held_by_one,
-    check_a_failure_is_kept_until_the_next_plan,
+    check_a_failure_is_kept_until_the_next_policy,
     check_readers_see_one_moment,
     check_a_project_is_held_until_the_commit,
     check_threads_that_write_at_once_lose_nothing,
     check_processes_that_write_at_once_lose_nothing,
     check_processes_migrate_at_once,
     check_one_of_many_publishers_succeeds,
+    check_one_of_many_takes_the_lease,
     check_a_killed_process_leaves_only_what_it_committed,
 )

@@ -1,12 +1,14 @@
 """A client for `askwise serve`, waiting or awaiting.
 
 A request that got no answer, or was told to come again, is sent again with the same idempotency
-key: however often it arrives, it happens once.
+key: however often it arrives, it happens once. Every call of `api/calls.py` can be made with
+`call`; the methods give the usual ones their own names and arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -16,21 +18,27 @@ import msgspec
 
 from askwise.errors import ServiceError
 from askwise.problem import Problem
-from askwise.service.client import calls
-from askwise.service.client.calls import WORTH_RETRYING, Call, wait_before
-from askwise.service.http.calls import BatchAnswer
-from askwise.service.http.messages import (
+from askwise.service.api import calls
+from askwise.service.api.calls import Call
+from askwise.service.api.messages import (
+    BatchAnswer,
     BatchItem,
     CaseAnswer,
     CaseStory,
+    ChosenLearner,
     EventLine,
+    NewProject,
+    Observing,
+    Opening,
     PolicyAnswer,
     ProjectAnswer,
+    Rewarding,
     Seen,
     Summary,
     TokenAnswer,
     WorthAnswer,
 )
+from askwise.service.client.requests import RETRIED, ClientRequest, wait_before
 
 T = TypeVar("T")
 
@@ -40,9 +48,24 @@ def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
 
-def _no_answer(call: Call[Any], attempts: int, error: Exception) -> ServiceError:
-    text = f"{type(error).__name__} {error}".strip()
-    return ServiceError(f"{call.method} {call.path}: no answer in {attempts} attempts: {text}")
+def _new_project(
+    name: str, problem: Problem, learner: str, options: Mapping[str, Any] | None
+) -> NewProject:
+    return NewProject(name, problem, ChosenLearner(learner, dict(options or {})))
+
+
+def _opening(known: Mapping[str, Seen] | None) -> Opening:
+    return Opening(None if known is None else dict(known))
+
+
+def _observing(values: Mapping[str, Seen], paid: Mapping[str, float] | None) -> Observing:
+    return Observing(dict(values), None if paid is None else dict(paid))
+
+
+def _rewarding(reward: float, default: bool, replaces: bool) -> Rewarding:
+    if not math.isfinite(reward):  # JSON has no such numbers
+        raise ServiceError(f"a reward must be a number from 0 to 1, got {reward!r}")
+    return Rewarding(reward, default, replaces)
 
 
 class Client:
@@ -68,11 +91,11 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the connections."""
         self.close()
 
     def close(self) -> None:
-        """Let go of its connections."""
+        """Close the connections to the service."""
         self._http.close()
 
     def create_project(
@@ -84,19 +107,20 @@ class Client:
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
         """A new project; the answer has a token for it, once."""
-        return self._do(calls.create_project(name, problem, learner, options or {}))
+        body = _new_project(name, problem, learner, options)
+        return self.call(calls.CREATE_PROJECT, body=body)
 
     def projects(self) -> list[ProjectAnswer]:
-        """All projects."""
-        return (self._do(calls.projects())).projects
+        """All projects that the token is for."""
+        return (self.call(calls.LIST_PROJECTS)).projects
 
     def project(self, name: str) -> ProjectAnswer:
         """A project as it stands."""
-        return self._do(calls.project(name))
+        return self.call(calls.GET_PROJECT, project=name)
 
     def open(self, project: str, known: Mapping[str, Seen] | None = None) -> CaseAnswer:
         """A new case: what to buy, or the action."""
-        return self._do(calls.open_case(project, known))
+        return self.call(calls.OPEN_CASE, project=project, body=_opening(known))
 
     def observe(
         self,
@@ -107,7 +131,8 @@ class Client:
         paid: Mapping[str, float] | None = None,
     ) -> CaseAnswer:
         """What was bought showed these values: what next."""
-        return self._do(calls.observe(project, case, values, paid))
+        body = _observing(values, paid)
+        return self.call(calls.OBSERVE, project=project, case=case, body=body)
 
     def reward(
         self,
@@ -119,73 +144,86 @@ class Client:
         replaces: bool = False,
     ) -> CaseAnswer:
         """How well it went; by default, or as a correction."""
-        return self._do(calls.reward(project, case, reward, default, replaces))
+        body = _rewarding(reward, default, replaces)
+        return self.call(calls.REWARD, project=project, case=case, body=body)
 
     def cancel(self, project: str, case: int) -> CaseAnswer:
-        """The case is abandoned."""
-        return self._do(calls.cancel(project, case))
+        """Abandon a case; what it spent stays spent."""
+        return self.call(calls.CANCEL, project=project, case=case)
 
     def case(self, project: str, case: int) -> CaseStory:
         """A case as it stands."""
-        return self._do(calls.case_story(project, case))
+        return self.call(calls.GET_CASE, project=project, case=case)
 
     def cases(self, project: str, *, before: int | None = None, limit: int = 50) -> list[CaseStory]:
         """The newest cases; those with a number below `before`."""
-        return (self._do(calls.cases(project, before, limit))).cases
+        query = {"limit": limit, "before": before}
+        return (self.call(calls.LIST_CASES, project=project, query=query)).cases
 
     def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
         """The cases that wait longest for their reward."""
-        return (self._do(calls.awaited(project, limit))).cases
+        query = {"limit": limit}
+        return (self.call(calls.LIST_AWAITED, project=project, query=query)).cases
 
     def token(self) -> TokenAnswer:
         """What its token may do."""
-        return self._do(calls.token())
+        return self.call(calls.GET_TOKEN)
 
     def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
         """Many requests at once; each item has a key of its own."""
-        return self._do(calls.batch(project, items))
+        return self.call(calls.BATCH, project=project, body=list(items))
 
     def policy(self, project: str) -> PolicyAnswer:
         """The policy as a tree."""
-        return self._do(calls.policy(project))
+        return self.call(calls.GET_POLICY, project=project)
 
     def worth(self, project: str) -> WorthAnswer:
         """What each observation is worth."""
-        return self._do(calls.worth(project))
+        return self.call(calls.GET_WORTH, project=project)
 
     def summary(self, project: str) -> Summary:
         """What was earned and spent."""
-        return self._do(calls.summary(project))
+        return self.call(calls.GET_SUMMARY, project=project)
 
     def events(self, project: str, *, after: int = 0) -> Iterator[EventLine]:
         """All events with a higher number, as they are read."""
-        path = calls.events_path(project, after)
-        with self._http.stream("GET", path) as response:
+        request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
+        with self._http.stream(request.method, request.path) as response:
             if response.status_code != 200:
-                Call[None]("GET", path, None).read(response.status_code, response.read())
+                raise request.refusal(response.status_code, response.read())
             for line in response.iter_lines():
-                yield msgspec.json.decode(line, type=EventLine)
+                yield msgspec.json.decode(line, type=request.answer)
 
-    def _do(self, call: Call[T]) -> T:
+    def call(
+        self,
+        call: Call[T],
+        *,
+        project: str = "",
+        case: int = 0,
+        body: object = None,
+        query: Mapping[str, int | None] | None = None,
+    ) -> T:
+        """The answer to a call of the table; what the path names, the body and the query."""
+        request = ClientRequest(call, project=project, case=case, body=body, query=query)
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:
                 response = self._http.request(
-                    call.method, call.path, content=call.content, headers=call.headers
+                    request.method, request.path, content=request.content, headers=request.headers
                 )
             except httpx.TransportError as error:
                 if is_last or isinstance(error, httpx.UnsupportedProtocol):
-                    raise _no_answer(call, attempt + 1, error) from error
+                    raise request.no_answer(attempt + 1, error) from error
                 time.sleep(wait_before(attempt, None))
                 continue
-            if response.status_code not in WORTH_RETRYING or is_last:
-                return call.read(response.status_code, response.content)
+            if response.status_code not in RETRIED or is_last:
+                return request.read(response.status_code, response.content)
             time.sleep(wait_before(attempt, response.headers.get("retry-after")))
         raise AssertionError("the last attempt returns or raises")
 
 
 class AsyncClient:
-    """The same, to be awaited."""
+    """The same as `Client`, to be awaited."""
 
     def __init__(
         self,
@@ -204,11 +242,11 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close."""
+        """Close the connections."""
         await self.close()
 
     async def close(self) -> None:
-        """Let go of its connections."""
+        """Close the connections to the service."""
         await self._http.aclose()
 
     async def create_project(
@@ -220,19 +258,20 @@ class AsyncClient:
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
         """A new project; the answer has a token for it, once."""
-        return await self._do(calls.create_project(name, problem, learner, options or {}))
+        body = _new_project(name, problem, learner, options)
+        return await self.call(calls.CREATE_PROJECT, body=body)
 
     async def projects(self) -> list[ProjectAnswer]:
-        """All projects."""
-        return (await self._do(calls.projects())).projects
+        """All projects that the token is for."""
+        return (await self.call(calls.LIST_PROJECTS)).projects
 
     async def project(self, name: str) -> ProjectAnswer:
         """A project as it stands."""
-        return await self._do(calls.project(name))
+        return await self.call(calls.GET_PROJECT, project=name)
 
     async def open(self, project: str, known: Mapping[str, Seen] | None = None) -> CaseAnswer:
         """A new case: what to buy, or the action."""
-        return await self._do(calls.open_case(project, known))
+        return await self.call(calls.OPEN_CASE, project=project, body=_opening(known))
 
     async def observe(
         self,
@@ -243,7 +282,8 @@ class AsyncClient:
         paid: Mapping[str, float] | None = None,
     ) -> CaseAnswer:
         """What was bought showed these values: what next."""
-        return await self._do(calls.observe(project, case, values, paid))
+        body = _observing(values, paid)
+        return await self.call(calls.OBSERVE, project=project, case=case, body=body)
 
     async def reward(
         self,
@@ -255,68 +295,81 @@ class AsyncClient:
         replaces: bool = False,
     ) -> CaseAnswer:
         """How well it went; by default, or as a correction."""
-        return await self._do(calls.reward(project, case, reward, default, replaces))
+        body = _rewarding(reward, default, replaces)
+        return await self.call(calls.REWARD, project=project, case=case, body=body)
 
     async def cancel(self, project: str, case: int) -> CaseAnswer:
-        """The case is abandoned."""
-        return await self._do(calls.cancel(project, case))
+        """Abandon a case; what it spent stays spent."""
+        return await self.call(calls.CANCEL, project=project, case=case)
 
     async def case(self, project: str, case: int) -> CaseStory:
         """A case as it stands."""
-        return await self._do(calls.case_story(project, case))
+        return await self.call(calls.GET_CASE, project=project, case=case)
 
     async def cases(
         self, project: str, *, before: int | None = None, limit: int = 50
     ) -> list[CaseStory]:
         """The newest cases; those with a number below `before`."""
-        return (await self._do(calls.cases(project, before, limit))).cases
+        query = {"limit": limit, "before": before}
+        return (await self.call(calls.LIST_CASES, project=project, query=query)).cases
 
     async def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
         """The cases that wait longest for their reward."""
-        return (await self._do(calls.awaited(project, limit))).cases
+        query = {"limit": limit}
+        return (await self.call(calls.LIST_AWAITED, project=project, query=query)).cases
 
     async def token(self) -> TokenAnswer:
         """What its token may do."""
-        return await self._do(calls.token())
+        return await self.call(calls.GET_TOKEN)
 
     async def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
         """Many requests at once; each item has a key of its own."""
-        return await self._do(calls.batch(project, items))
+        return await self.call(calls.BATCH, project=project, body=list(items))
 
     async def policy(self, project: str) -> PolicyAnswer:
         """The policy as a tree."""
-        return await self._do(calls.policy(project))
+        return await self.call(calls.GET_POLICY, project=project)
 
     async def worth(self, project: str) -> WorthAnswer:
         """What each observation is worth."""
-        return await self._do(calls.worth(project))
+        return await self.call(calls.GET_WORTH, project=project)
 
     async def summary(self, project: str) -> Summary:
         """What was earned and spent."""
-        return await self._do(calls.summary(project))
+        return await self.call(calls.GET_SUMMARY, project=project)
 
     async def events(self, project: str, *, after: int = 0) -> AsyncIterator[EventLine]:
         """All events with a higher number, as they are read."""
-        path = calls.events_path(project, after)
-        async with self._http.stream("GET", path) as response:
+        request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
+        async with self._http.stream(request.method, request.path) as response:
             if response.status_code != 200:
-                Call[None]("GET", path, None).read(response.status_code, await response.aread())
+                raise request.refusal(response.status_code, await response.aread())
             async for line in response.aiter_lines():
-                yield msgspec.json.decode(line, type=EventLine)
+                yield msgspec.json.decode(line, type=request.answer)
 
-    async def _do(self, call: Call[T]) -> T:
+    async def call(
+        self,
+        call: Call[T],
+        *,
+        project: str = "",
+        case: int = 0,
+        body: object = None,
+        query: Mapping[str, int | None] | None = None,
+    ) -> T:
+        """The answer to a call of the table; what the path names, the body and the query."""
+        request = ClientRequest(call, project=project, case=case, body=body, query=query)
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:
                 response = await self._http.request(
-                    call.method, call.path, content=call.content, headers=call.headers
+                    request.method, request.path, content=request.content, headers=request.headers
                 )
             except httpx.TransportError as error:
                 if is_last or isinstance(error, httpx.UnsupportedProtocol):
-                    raise _no_answer(call, attempt + 1, error) from error
+                    raise request.no_answer(attempt + 1, error) from error
                 await asyncio.sleep(wait_before(attempt, None))
                 continue
-            if response.status_code not in WORTH_RETRYING or is_last:
-                return call.read(response.status_code, response.content)
+            if response.status_code not in RETRIED or is_last:
+                return request.read(response.status_code, response.content)
             await asyncio.sleep(wait_before(attempt, response.headers.get("retry-after")))
         raise AssertionError("the last attempt returns or raises")

@@ -1,4 +1,4 @@
-"""Why: the policy as a tree, and what each observation is worth, as the library tells it."""
+"""Why a policy decides as it does: its tree, and what each observation is worth."""
 
 from __future__ import annotations
 
@@ -12,61 +12,64 @@ from typing import Any
 from askwise.explain import ObservationWorth
 from askwise.explain import worth as worth_of
 from askwise.policy import Policy
-from askwise.service.http.messages import (
+from askwise.service.api.messages import (
     Demand,
     ObservationAnswer,
     PolicyAnswer,
     TreeAnswer,
     WorthAnswer,
 )
-from askwise.service.replanning.versions import Planned
+from askwise.service.replanning.policy_versions import PolicyVersion
 
-MOST_HELD = 64
-"""Answers at hand, of all projects together."""
+MOST_KEPT = 64
+"""Answers that are kept, of all projects together."""
 
 
-class Reasons:
-    """Works out reasons, one after the other in a thread of its own, and once for each version.
+class Explanations:
+    """Works out explanations, one after the other in a thread of its own, once for each version.
 
-    What takes long is asked for by everybody who looks at a project: they wait for the same answer.
+    They take long, and every dashboard that shows a project asks for the same ones: all of them
+    wait for one answer.
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "reasons")
+        self._thread = ThreadPoolExecutor(1, "explanations")
         self._loop = asyncio.get_running_loop()
         self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
 
     def close(self) -> None:
-        """Work out no more."""
+        """Begin to work out nothing more."""
         self._thread.shutdown(cancel_futures=True)
 
-    async def tree(self, project: int, planned: Planned) -> PolicyAnswer:
+    async def tree(self, project: int, planned: PolicyVersion) -> PolicyAnswer:
         """What cases follow, and what has been learned."""
         answer: PolicyAnswer = await self._once("tree", project, planned, policy_tree)
         return answer
 
-    async def worth(self, project: int, planned: Planned) -> WorthAnswer:
+    async def worth(self, project: int, planned: PolicyVersion) -> WorthAnswer:
         """What each observation is worth."""
         answer: WorthAnswer = await self._once("worth", project, planned, worth)
         return answer
 
     async def _once(
-        self, what: str, project: int, planned: Planned, work: Callable[[Planned], Any]
+        self, what: str, project: int, planned: PolicyVersion, work: Callable[[PolicyVersion], Any]
     ) -> Any:
         key = (what, project, planned.version)
         if key not in self._found:
             self._found[key] = self._loop.run_in_executor(self._thread, work, planned)
-            while len(self._found) > MOST_HELD:
+            while len(self._found) > MOST_KEPT:
                 self._found.popitem(last=False)
         try:
-            return await asyncio.shield(self._found[key])  # who leaves does not take it from others
+            return await asyncio.shield(
+                self._found[key]
+            )  # a client that leaves does not cancel it for others
         except Exception:
-            self._found.pop(key, None)  # the next one may have better luck
+            self._found.pop(key, None)  # it may work the next time
             raise
 
 
-def policy_tree(planned: Planned) -> PolicyAnswer:
-    """What cases follow now (it may be trying something out), and what has been learned."""
+def policy_tree(planned: PolicyVersion) -> PolicyAnswer:
+    """What cases follow now (it may be exploring), and what has been learned."""
     recommended = planned.learner.recommend()
 
     def answer(policy: Policy) -> TreeAnswer:
@@ -76,7 +79,7 @@ def policy_tree(planned: Planned) -> PolicyAnswer:
     return PolicyAnswer(planned.version, answer(planned.policy), answer(recommended))
 
 
-def worth(planned: Planned) -> WorthAnswer:
+def worth(planned: PolicyVersion) -> WorthAnswer:
     """By the best estimate of today what each observation adds, and what one may pay for it."""
     lattice, known = planned.learner.lattice, worth_of(planned.learner)
     rows = {row.name: row for row in known}  # of many observations, just those that matter

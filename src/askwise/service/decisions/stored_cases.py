@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import msgspec
 
 from askwise.learners.cases import Case, Desk
 from askwise.learners.saved_policies import at_prices, own_prices
 from askwise.policy import Policy
-from askwise.service.ledger.contract import StoredCase
+from askwise.service.ledger.rows import Status, StoredCase
 from askwise.states import Lattice
 
 
-class Status(IntEnum):
-    """Where a case is in its life."""
-
-    OBSERVING = 0
-    ACTED = 1
-    DEFAULTED = 2
-    REWARDED = 3
-    CANCELLED = 4
-
-
 class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
-    """A case, in integers of the lattice."""
+    """All that is stored of a case, in integers of the lattice."""
 
     version: int
     """Of the policy that it follows."""
@@ -38,78 +26,78 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     by_default: bool = False
     cancelled: bool = False
     prices: dict[str, float] = {}
-    """Those that are not the ones it was planned with: what was paid."""
+    """What was paid, where it is not the price that was planned with."""
     on_file: list[int] = []
     spent: float = 0.0
     looks: tuple[int, ...] = ()
-    """What it wants now."""
+    """The observations that it wants now."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(CaseRecord).decode
 
 
-class KeptCase:
-    """A case of a project: the library's, and what the service keeps beside it."""
+class ServedCase:
+    """A case of the library with what the service needs beside it."""
 
-    __slots__ = ("case", "opened", "spent", "status", "usual", "version")
+    __slots__ = ("case", "lattice", "opened", "spent", "status", "version")
 
     def __init__(
-        self, case: Case, version: int, usual: Lattice, opened: int, spent: float = 0.0
+        self, case: Case, version: int, lattice: Lattice, opened: int, spent: float = 0.0
     ) -> None:
         self.case = case
         self.version = version
         """Of the policy that it follows."""
-        self.usual = usual
-        """With the prices that were planned with."""
+        self.lattice = lattice
+        """That of the policy, with the prices it was planned with; the case may have its own."""
         self.opened = opened
         """When, in microseconds."""
         self.spent = spent
         self.status = _status(case)
 
-    def moved(self) -> Status:
+    def update_status(self) -> Status:
         """Note where the case is now; returns where it was."""
         before, self.status = self.status, _status(self.case)
         return before
 
     def stored(self) -> StoredCase:
-        """As the ledger keeps it."""
+        """The case as the ledger keeps it."""
         case = self.case
         prices: dict[str, float] = {}
         on_file: list[int] = []
-        if case.lattice is not self.usual:
-            prices, on_file = own_prices(case.lattice, self.usual)
+        if case.lattice is not self.lattice:
+            prices, on_file = own_prices(case.lattice, self.lattice)
         record = CaseRecord(
-            self.version,
-            case.tag,
-            case.start,
-            self.opened,
-            case.path,
-            case.action_index,
-            case.earned,
-            case.is_by_default,
-            case.is_cancelled,
-            prices,
-            on_file,
-            self.spent,
-            case.looks,
+            version=self.version,
+            tag=case.tag,
+            start=case.start,
+            opened=self.opened,
+            path=case.path,
+            action=case.action_index,
+            reward=case.earned,
+            by_default=case.is_by_default,
+            cancelled=case.is_cancelled,
+            prices=prices,
+            on_file=on_file,
+            spent=self.spent,
+            looks=case.looks,
         )
         return StoredCase(case.id, int(self.status), _encode(record))
 
 
-def restored(case: StoredCase) -> CaseRecord:
-    """What was stored."""
+def decode_case(case: StoredCase) -> CaseRecord:
+    """What `ServedCase.stored` encoded."""
     return _decode(case.data)
 
 
-def resumed(
-    number: int, record: CaseRecord, usual: Lattice, policy: Policy, desk: Desk
-) -> KeptCase:
-    """The case that goes on from where it was; it follows that policy unless it has acted."""
+def resume_case(
+    number: int, record: CaseRecord, lattice: Lattice, policy: Policy, desk: Desk
+) -> ServedCase:
+    """The case, to go on from where it was; it follows that policy unless it has acted."""
     case = Case.resumed(
         number,
         desk,
-        at_prices(usual, record.prices, record.on_file),
+        at_prices(lattice, record.prices, record.on_file),
         policy if record.looks else None,
         start=record.start,
         path=record.path,
@@ -120,7 +108,7 @@ def resumed(
         is_by_default=record.by_default,
         is_cancelled=record.cancelled,
     )
-    return KeptCase(case, record.version, usual, record.opened, record.spent)
+    return ServedCase(case, record.version, lattice, record.opened, record.spent)
 
 
 def _status(case: Case) -> Status:

@@ -1,6 +1,6 @@
 """One thread writes: what waits is decided together and committed together.
 
-A group is one transaction; `transactions.py` says how it is decided. Should it fail, and not
+A group is one transaction; `commit_groups.py` says how it is decided. Should it fail, and not
 because the database is gone, a request in it is at fault. Then the transaction is taken back and
 each half of the group is tried again by itself, until the request that fails is alone: it is
 refused, and all others are written. Answers leave after the commit.
@@ -15,30 +15,30 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
-from askwise.service.decisions.deciding import Desk
-from askwise.service.decisions.transactions import Group, Job, Result
-from askwise.service.http.problems import Refusal
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.commit_groups import CommitGroup, Job, Result
 from askwise.service.ledger.contract import Ledger
-from askwise.service.operations.logging import log, log_failure
-from askwise.service.replanning.versions import Versions
+from askwise.service.logging import log, log_failure
+from askwise.service.replanning.policy_versions import PolicyCache
 
 MOST_WAITING = 10_000
-"""Requests; beyond, the answer is 503."""
+"""Requests in the queue; beyond, the answer is 503."""
 
-MOST_TOGETHER = 2_000
+LARGEST_GROUP = 2_000
 """Requests in a group; a batch is not torn apart."""
 
 Deliver = Callable[[list[Result]], None]
 
 
 class Writer:
-    """The thread, and what waits for it."""
+    """The thread that writes, and the queue of requests that wait for it."""
 
-    def __init__(self, ledger: Ledger, versions: Versions) -> None:
+    def __init__(self, ledger: Ledger, policy_cache: PolicyCache) -> None:
         self._ledger = ledger
-        self._versions = versions
-        self._desks: dict[str, Desk] = {}
-        self._waiting: deque[tuple[Sequence[Job], Deliver]] = deque()
+        self._policy_cache = policy_cache
+        self._deciders: dict[str, CaseDecider] = {}
+        self._queue: deque[tuple[Sequence[Job], Deliver]] = deque()
         self._size = 0
         self._wake = threading.Condition()
         self._is_closing = False
@@ -51,11 +51,11 @@ class Writer:
         """When the ledger was written last, and when that failed last; by the monotonic clock."""
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread that writes."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish all that was accepted, then end."""
+        """Write all that was accepted, then end the thread."""
         with self._wake:
             self._is_closing = True
             self._wake.notify()
@@ -63,7 +63,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """How many requests are in the queue."""
         return self._size
 
     def submit(self, jobs: Sequence[Job], deliver: Deliver) -> None:
@@ -74,27 +74,27 @@ class Writer:
             if self._size and self._size + len(jobs) > MOST_WAITING:
                 raise Refusal(503, "too many requests wait, nothing was written", retry=1)
             self._size += len(jobs)
-            self._waiting.append((jobs, deliver))
+            self._queue.append((jobs, deliver))
             self._wake.notify()
 
     def _work(self) -> None:
         while True:
             with self._wake:
-                while not self._waiting and not self._is_closing:
+                while not self._queue and not self._is_closing:
                     self._wake.wait()
-                if not self._waiting:
+                if not self._queue:
                     return
                 taken: list[tuple[Sequence[Job], Deliver]] = []
                 size = 0
-                while self._waiting and (not taken or size < MOST_TOGETHER):
-                    taken.append(self._waiting.popleft())
+                while self._queue and (not taken or size < LARGEST_GROUP):
+                    taken.append(self._queue.popleft())
                     size += len(taken[-1][0])
                 self._size -= size
             results = iter(self.commit([job for jobs, _ in taken for job in jobs]))
             for jobs, deliver in taken:
                 try:
                     deliver([next(results) for _ in jobs])
-                except Exception as error:  # whoever waited is gone
+                except Exception as error:  # the client that waited is gone
                     log_failure("an answer could not be delivered", error)
 
     def commit(self, jobs: Sequence[Job]) -> list[Result]:
@@ -110,7 +110,7 @@ class Writer:
                 self.failed = time.monotonic()
                 left = len(jobs) - len(results)
                 log("error", "a group could not be written", error=str(error), requests=left)
-                return results + [_not_now()] * left
+                return results + [_unavailable()] * left
             except Exception as error:
                 if len(part) == 1:
                     results.append(_refusal(error))
@@ -121,37 +121,37 @@ class Writer:
 
     def _write(self, jobs: Sequence[Job]) -> list[Result]:
         """Decide and write all of them as one transaction, or none."""
-        group = Group(jobs, self._desk, self._versions)
-        group.foresee(self._ledger)
-        with self._ledger.writing() as writing:
-            results = group.write(writing)
+        group = CommitGroup(jobs, self._find_decider, self._policy_cache)
+        group.decide_ahead(self._ledger)
+        with self._ledger.transaction() as transaction:
+            results = group.write(transaction)
         self.wrote = time.monotonic()
         self.groups += 1
         self.committed += len(jobs)
         return results
 
-    def _desk(self, name: str) -> Desk | None:
-        desk = self._desks.get(name)
-        if desk is None:
+    def _find_decider(self, name: str) -> CaseDecider | None:
+        decider = self._deciders.get(name)
+        if decider is None:
             project = self._ledger.project(name)
             if project is not None:
-                find = partial(self._versions.version, project.id)
-                desk = self._desks[name] = Desk(project, find)
-        return desk
+                find = partial(self._policy_cache.version, project.id)
+                decider = self._deciders[name] = CaseDecider(project, find)
+        return decider
 
 
-def _not_now() -> Refusal:
+def _unavailable() -> Refusal:
     why = "the ledger cannot be written now; try again with the same key"
     return Refusal(503, why, retry=1)
 
 
 def _refusal(error: Exception) -> Refusal:
-    """Of a request that fails by itself."""
+    """What a request is answered that fails by itself."""
     if isinstance(error, LedgerDataError):
         log("error", "a request does not fit into the ledger", error=str(error))
         return Refusal(422, "the ledger cannot hold what this asks for; nothing was written")
     if isinstance(error, LedgerError):
         log("error", "a request could not be written", error=str(error))
-        return _not_now()
+        return _unavailable()
     log_failure("a request could not be decided", error)
     return Refusal(500, "this request could not be decided; nothing was written")

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
+from askwise.service.api.refusals import Refusal
 from askwise.service.http.app import App
-from askwise.service.http.problems import Refusal
 from askwise.service.http.requests import DisconnectedError, Request, Response, refused
-from askwise.service.operations.logging import log_failure
-from askwise.service.operations.settings import Settings
+from askwise.service.logging import log_failure
+from askwise.service.settings import Settings
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -77,7 +77,7 @@ class _Body:
         self.held = 0
 
     async def read(self) -> bytes:
-        """All of it."""
+        """The whole body, once it has arrived."""
         if not self.is_expected:
             return b""
         first = await self._part()
@@ -134,8 +134,8 @@ def request_of(scope: Message, body: _Body, most_body: int) -> Request:
 async def write(
     response: Response, send: Send, receive: Receive, *, is_head: bool, closes: bool
 ) -> None:
-    """Send an answer."""
-    headers = [(b"content-type", response.kind.encode("ascii")), *ALWAYS]
+    """Send a response as messages of ASGI."""
+    headers = [(b"content-type", response.content_type.encode("ascii")), *ALWAYS]
     headers += [(name.encode(), value.encode("latin-1")) for name, value in response.headers]
     if closes:
         headers.append(CLOSE)

@@ -1,4 +1,4 @@
-"""Bodies read strictly: JSON in UTF-8, not too deep, of the type that is expected and no other."""
+"""Bodies and query numbers read strictly, and answers written: JSON in UTF-8, as typed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import Any, TypeVar
 import msgspec
 
 from askwise.errors import AskwiseError
-from askwise.service.http.problems import Refusal, malformed
-from askwise.service.http.requests import Request
+from askwise.service.api.calls import Call
+from askwise.service.api.refusals import Refusal, malformed
+from askwise.service.http.requests import Request, Response
 
 T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
 
 MOST_DEEP = 32
 """Levels of lists and objects."""
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-"""A text, or one that does not end: then nothing is left to be looked through again."""
+"""A text, or one that does not end: the rest of the body then."""
 _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
@@ -60,3 +63,18 @@ def whole_number(text: str, name: str, least: int, most: int) -> int:
             400, f"{name} must be a whole number from {least} to {most:,}", f"query:{name}"
         )
     return int(text)
+
+
+def query_numbers(request: Request, call: Call[Any]) -> dict[str, int]:
+    """The whole numbers that the query gives, by name, each within the limits of the call."""
+    given = request.arguments(*(name for name, *_ in call.query))
+    return {
+        name: whole_number(given[name], name, least, most)
+        for name, least, most in call.query
+        if name in given
+    }
+
+
+def encoded(value: object, status: int = 200) -> Response:
+    """A value as a response in JSON."""
+    return Response(status, _encode(value))

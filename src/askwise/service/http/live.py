@@ -7,24 +7,24 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from askwise.service.ledger.contract import StoredToken
-from askwise.service.operations.project_store import House
+from askwise.service.backend.backend import Backend
+from askwise.service.ledger.rows import StoredToken
 
-LOOKS_EVERY = 0.5
+CHECKED_EVERY = 0.5
 """Seconds between two looks for what changed."""
 
-QUIET = 15.0
-"""Seconds after which a stream says that it is still there."""
+SILENT_FOR = 15.0
+"""Seconds without a change after which a stream says that it is still there."""
 
 
 async def changes(
-    house: House, name: str, token: StoredToken, is_closing: asyncio.Event
+    backend: Backend, name: str, token: StoredToken, is_closing: asyncio.Event
 ) -> AsyncIterator[bytes]:
     """One event at once, then one for each change, until the server closes or the token ends."""
     loop = asyncio.get_running_loop()
     before, said = b"", loop.time()
-    while not is_closing.is_set() and house.tokens.is_good(token):
-        project = house.projects.get(name)
+    while not is_closing.is_set() and backend.tokens.is_good(token):
+        project = backend.projects.get(name)
         if project is not None:
             now = msgspec.json.encode(
                 {
@@ -38,7 +38,7 @@ async def changes(
             if now != before:
                 before, said = now, loop.time()
                 yield b"data: " + now + b"\n\n"
-            elif loop.time() - said > QUIET:
+            elif loop.time() - said > SILENT_FOR:
                 said = loop.time()
                 yield b": still here\n\n"
-        await asyncio.sleep(LOOKS_EVERY)
+        await asyncio.sleep(CHECKED_EVERY)

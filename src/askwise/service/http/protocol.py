@@ -1,4 +1,4 @@
-"""A connection of uvicorn with limits: of size, of time, and of what is said in which order.
+"""A connection of uvicorn with limits: of size, of time, and of the order of answers.
 
 uvicorn, with httptools and uvloop, parses requests, orders answers and shuts down. It has no limit
 for the head of a request, for trailers, for pipelined requests, or for the time in which a client
@@ -17,10 +17,10 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from askwise.service.http.problems import Refusal
+from askwise.service.api.refusals import Refusal
 from askwise.service.http.requests import refused
 from askwise.service.http.transport import LingeringTransport, until_close
-from askwise.service.operations.settings import Settings
+from askwise.service.settings import Settings
 
 MOST_HEAD = 16 * 1024
 """Bytes of the headers of a request, and of its trailers."""
@@ -51,14 +51,14 @@ SLICE = 4096
 """Bytes that the parser is given at a time, so that limits are seen in time."""
 
 LINGER = 2.0
-"""Seconds in which a client may go on sending, unheard, after the last answer."""
+"""Seconds in which a client may go on sending after the last answer; it is ignored."""
 
 LEAST_TAKEN = 16 * 1024
 """Bytes of an answer that a client takes within `write_within`, or all that there is."""
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection of a client."""
 
     transport: Any  # a LingeringTransport, which is all that uvicorn uses of one
 
@@ -66,75 +66,81 @@ class Protocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._settings = settings
         self._refusal: Refusal | None = None
-        self._is_deaf = False
-        """Whether what arrives is ignored."""
+        self._ignores_input = False
+        """Whether what arrives is read and dropped."""
         self._running: RequestResponseCycle | None = None
         """The request that is being answered, or was answered last."""
-        self._is_head = self._is_begun = self._has_moved = False
+        self._is_head = self._is_begun = self._made_progress = False
         self._size = self._fields = self._parts = self._body = 0
         self._unparsed = self._framing = self._dropped = 0
         self._since = self.loop.time()
         """When the request began that is read, or when the last answer was complete."""
-        self._taken = (self._since, 0)
+        self._taken_since = (self._since, 0)
         """When, and how many bytes of answers the client had taken by then."""
         self._closing_since = 0.0
-        self._linger = LINGER
+        self._linger_for = LINGER
 
-    # --- what the loop tells ----------------------------------------------------------------------
+    # --- called by the event loop -----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
+        """Begin with a new connection, unless there are too many."""
         super().connection_made(LingeringTransport(transport))  # type: ignore[arg-type]
         if len(self.connections) > self._settings.most_connections:
-            self._is_deaf = True
-            self._say(Refusal(503, "too many connections", retry=1))
+            self._ignores_input = True
+            self._write_refusal(Refusal(503, "too many connections", retry=1))
             transport.close()
 
     def data_received(self, data: bytes) -> None:
         """More of a request, or of the next one."""
         self._unset_keepalive_if_required()
         for start in range(0, len(data), SLICE):
-            if self._is_deaf or self.transport.is_closing():
+            if self._ignores_input or self.transport.is_closing():
                 self._drop(len(data) - start)
                 return
             self._parse(data[start : start + SLICE] if len(data) > SLICE else data)
 
     def _drop(self, size: int) -> None:
-        """Ignore what arrives; a client that goes on and on is not read any more."""
+        """Drop what arrives; from a client that goes on and on nothing more is read."""
         self._dropped += size
         if self._dropped > MOST_DROPPED:
             self.flow.pause_reading()
 
     def _parse(self, data: bytes) -> None:
-        self._has_moved, before = False, self._body
+        self._made_progress, before = False, self._body
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._end()  # what follows would be something else than HTTP/1.1
+            self._answer_and_close()  # what follows would be something else than HTTP/1.1
             return
         except httptools.HttpParserError:
-            self._end(self._refusal or Refusal(400, "this is not a request of HTTP/1.1"))
+            self._answer_and_close(
+                self._refusal or Refusal(400, "this is not a request of HTTP/1.1")
+            )
             return
         # The parser keeps the beginning of a field, however long, until it ends.
-        self._unparsed = 0 if self._has_moved else self._unparsed + len(data)
+        self._unparsed = 0 if self._made_progress else self._unparsed + len(data)
         if self._unparsed > MOST_HEAD:
-            self._end(_too_much())
+            self._answer_and_close(_head_too_large())
         elif self._is_begun and not self._is_head:
             self._framing += len(data) - (self._body - before)
             if self._framing > MOST_FRAMING:
-                self._end(Refusal(413, f"more than {MOST_FRAMING:,} bytes beside the body"))
+                self._answer_and_close(
+                    Refusal(413, f"more than {MOST_FRAMING:,} bytes beside the body")
+                )
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more; what it asked is answered all the same."""
-        if not self._is_deaf and not self.transport.is_closing():
-            self._end(Refusal(400, "the request is not complete") if self._is_begun else None)
+        if not self._ignores_input and not self.transport.is_closing():
+            self._answer_and_close(
+                Refusal(400, "the request is not complete") if self._is_begun else None
+            )
         return self._running is not None and not self._running.response_complete
 
-    # --- what the parser tells --------------------------------------------------------------------
+    # --- called by the parser ---------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
-        self._has_moved = self._is_head = self._is_begun = True
+        self._made_progress = self._is_head = self._is_begun = True
         self._size = self._fields = self._parts = self._body = self._framing = 0
         self._since = self.loop.time()
         if len(self.pipeline) >= MOST_PIPELINED:
@@ -143,24 +149,24 @@ class Protocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         """A part of the request target."""
-        self._has_moved = True
+        self._made_progress = True
         super().on_url(url)
         if len(self.url) > MOST_TARGET:
             self._refuse(Refusal(414, f"the path is longer than {MOST_TARGET:,} bytes"))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer: those are counted and ignored."""
-        self._has_moved = True
+        self._made_progress = True
         self._fields += 1
         self._size += len(name) + len(value) + 4
         if self._size > MOST_HEAD or self._fields > MOST_FIELDS:
-            self._refuse(_too_much())
+            self._refuse(_head_too_large())
         if self._is_head:
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """The head is complete."""
-        self._has_moved, self._is_head = True, False
+        """Check the head of a request, which is complete now."""
+        self._made_progress, self._is_head = True, False
         self._size = self._fields = 0
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
@@ -173,7 +179,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """A part of the body; it is counted even when the answer was given already."""
-        self._has_moved = True
+        self._made_progress = True
         self._parts += 1
         self._body += len(body)
         if self._parts > (MOST_TINY if self._body < TINY * self._parts else MOST_PARTS):
@@ -184,8 +190,8 @@ class Protocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is complete."""
-        self._has_moved, self._is_begun = True, False
+        """Note that a request is complete."""
+        self._made_progress, self._is_begun = True, False
         super().on_message_complete()
 
     def _take_absolute(self) -> None:
@@ -220,36 +226,37 @@ class Protocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """An answer was given."""
+        """Note that an answer was given."""
         self._since = self.loop.time()
         super().on_response_complete()
 
-    def _end(self, refusal: Refusal | None = None) -> None:
-        """Answer what was asked completely, say what is wrong, if anything is, and close.
+    def _answer_and_close(self, refusal: Refusal | None = None) -> None:
+        """Answer the requests that are complete, then the refusal, if there is one, and close.
 
-        A refusal is said in its turn or not at all: never inside the answer to an earlier request.
+        A refusal is written in its turn or not at all: never inside the answer to an earlier
+        request.
         """
-        self._is_deaf = True
+        self._ignores_input = True
         broken = self.cycle if self._is_begun and not self._is_head else None
         if self.pipeline and self.pipeline[0][0] is broken:
             self.pipeline.popleft()
         last = self.pipeline[0][0] if self.pipeline else self._running
         if last is not None and last is broken and not last.response_started:
-            self._say(refusal or Refusal(400, "the request is not complete"))
+            self._write_refusal(refusal or Refusal(400, "the request is not complete"))
             last.disconnected = True
             last.message_event.set()
         elif last is not None and not last.response_complete:
             last.keep_alive = False  # uvicorn closes after its answer
             return
         elif refusal is not None and broken is None:
-            self._say(refusal)
+            self._write_refusal(refusal)
         self.transport.close()
 
     def _is_idle(self) -> bool:
         running = self._running
         return not self._is_begun and (running is None or running.response_complete)
 
-    def _say(self, refusal: Refusal) -> None:
+    def _write_refusal(self, refusal: Refusal) -> None:
         response = refused(refusal)
         head = STATUS_LINE[response.status]
         for name, value in self.server_state.default_headers:
@@ -257,7 +264,7 @@ class Protocol(HttpToolsProtocol):
         for text, said in response.headers:
             head += f"{text}: {said}\r\n".encode("latin-1")
         head += b"content-type: %s\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % (
-            response.kind.encode("ascii"),
+            response.content_type.encode("ascii"),
             len(response.body),
         )
         self.transport.write(head + response.body)
@@ -266,29 +273,29 @@ class Protocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """The server ends: answer what was asked, then close without lingering."""
-        self._linger = 0.0
+        self._linger_for = 0.0
         super().shutdown()
 
-    def tidy(self, now: float) -> None:
-        """Close what takes too long; called every second."""
+    def enforce_time_limits(self, now: float) -> None:
+        """Close the connection if a client takes too long; called every second."""
         transport, settings = self.transport, self._settings
         unsent = transport.unsent()
         taken = transport.written - unsent
-        since, before = self._taken
+        since, before = self._taken_since
         if not unsent:
-            self._taken = (now, taken)
+            self._taken_since = (now, taken)
         elif now - since > settings.write_within:
             if taken - before < LEAST_TAKEN:
                 transport.abort()
                 return
-            self._taken = (now, taken)
+            self._taken_since = (now, taken)
         if transport.is_closing():
             self._closing_since = self._closing_since or now
-            if not unsent and now - self._closing_since >= self._linger:
+            if not unsent and now - self._closing_since >= self._linger_for:
                 transport.abort()
         elif self._is_begun and now - self._since > settings.read_within:
             within = f"the request did not arrive within {settings.read_within:g} s"
-            self._end(Refusal(408, within))
+            self._answer_and_close(Refusal(408, within))
         elif self._is_idle() and now - self._since > settings.idle_within:
             transport.close()
 
@@ -297,7 +304,7 @@ def _no_path() -> Refusal:
     return Refusal(400, "the request line does not name a path")
 
 
-def _too_much() -> Refusal:
+def _head_too_large() -> Refusal:
     return Refusal(
         431, f"more than {MOST_FIELDS} headers, or more than {MOST_HEAD:,} bytes of them"
     )

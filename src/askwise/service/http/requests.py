@@ -1,13 +1,18 @@
-"""What a request is, and what an answer is."""
+"""What a request is, what its path names, and what a response is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from askwise.service.http.problems import Refusal
+from askwise.service.api.refusals import Refusal
+from askwise.service.ledger.rows import StoredToken
+from askwise.service.tokens import FULL_ACCESS
+
+_KEY = re.compile(rb"[!-~]{1,200}")
 
 
 class DisconnectedError(Exception):
@@ -15,7 +20,7 @@ class DisconnectedError(Exception):
 
 
 class Request:
-    """What somebody asks. The body is read once the head was found to be allowed."""
+    """What a client asks. The body is read once the head was found to be allowed."""
 
     __slots__ = ("body", "headers", "method", "path", "query")
 
@@ -42,23 +47,44 @@ class Request:
             found[name] = value
         return found
 
+    def idempotency_key(self) -> str:
+        """The key that a request which changes something must have."""
+        key = self.headers.get(b"idempotency-key")
+        if key is None or not _KEY.fullmatch(key):
+            raise Refusal(
+                400,
+                "header Idempotency-Key is missing, or not 1 to 200 printable characters of ASCII",
+                "header:Idempotency-Key",
+            )
+        return key.decode("ascii")
+
+
+class Target(NamedTuple):
+    """What a path names, and the token of the request."""
+
+    project: str
+    case: int
+    token: StoredToken = FULL_ACCESS
+
 
 class Response(NamedTuple):
-    """An answer; a stream has no length."""
+    """What is answered; a stream has no length."""
 
     status: int
     body: bytes = b""
-    kind: str = "application/json"
+    content_type: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
     stream: AsyncIterator[bytes] | None = None
 
 
 Answering = Response | asyncio.Future[Response] | Coroutine[Any, Any, Response]
-"""What a route gives: an answer, or what will be one."""
+"""What a handler returns: a response, or what will be one."""
+
+Handler = Callable[[Request, Target], Answering]
 
 
 def refused(refusal: Refusal) -> Response:
-    """A refusal as an answer."""
+    """A refusal as a response."""
     headers: tuple[tuple[str, str], ...] = ()
     if refusal.retry:
         headers = (("retry-after", str(refusal.retry)),)

@@ -13,11 +13,11 @@ from typing import Any
 import uvicorn
 
 from askwise.service.http.protocol import Protocol
-from askwise.service.operations.settings import Settings
+from askwise.service.settings import Settings
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which tidies up until its last connection is closed.
+    """uvicorn's server, which enforces time limits until its last connection is closed.
 
     `started` is called when connections are taken.
     """
@@ -27,27 +27,27 @@ class Server(uvicorn.Server):
         self._tell_started = started
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
-        """Leave signals to whoever runs the server."""
+        """Leave signals to the worker that runs the server."""
         return contextlib.nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take connections."""
+        """Begin to take connections, and to enforce their time limits."""
         await super().startup(sockets)
-        self._tidying = asyncio.create_task(self._tidy())
+        self._time_limits = asyncio.create_task(self._enforce_time_limits())
         self._tell_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, and close all connections."""
         await super().shutdown(sockets)
-        self._tidying.cancel()
+        self._time_limits.cancel()
 
-    async def _tidy(self) -> None:
+    async def _enforce_time_limits(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(0.05 if self.should_exit else 1.0)
             now = loop.time()
             for connection in list(self.server_state.connections):
-                connection.tidy(now)  # type: ignore[union-attr]
+                connection.enforce_time_limits(now)  # type: ignore[union-attr]
 
 
 def server_of(

@@ -1,4 +1,22 @@
-"""Durable events: SQLite in a file by default, PostgreSQL when one machine is not enough."""
+"""Durable events: SQLite in a file by default, PostgreSQL when one machine is not enough.
+
+| module | what |
+| --- | --- |
+| `contract.py` | what every ledger promises: `Ledger` and `Transaction` |
+| `rows.py`, `counters.py`, `case_blocks.py` | what is kept, as types |
+| `schema.py` | the tables, as steps from version to version |
+| `sql.py` | the statements, which all SQL databases share: `SqlLedger` over a `Session` |
+| `sqlite.py`, `postgres.py` | how each database connects, locks, inserts and fails |
+| `address.py` | which database an address names |
+
+**Where would I add a new database?** One that speaks SQL is a module like `postgres.py`: a
+`Session` (how statements are sent and rows are inserted), and a subclass of `SqlLedger` with
+`migrate`, `read_session`, `write_session`, `looks_unwritable`, `checkpoint` and `close`, that turns
+the database's errors into the three kinds of `contract.py`. One that does not speak SQL is a class
+with the methods of `contract.Ledger`. Either way: add a branch to `open_ledger` below, have
+`address.py` recognise its addresses, and add it to the fixture `database` in `tests/serving.py`:
+every test of the service, `tests/test_ledger.py` first, then runs on it as on the others.
+"""
 
 from __future__ import annotations
 

@@ -1,150 +1,80 @@
-"""What a ledger promises, whatever database keeps it.
+"""What a ledger promises, whatever database keeps it. `tests/test_ledger.py` checks each promise.
 
-An event, the step of its case, what it adds to the counters and the answer to it are written in one
-transaction, or none of them is. Events are never changed, and an idempotency key is taken for ever
-within its project. Whoever writes in a project holds that project until the commit, so numbers of
-events have no gaps and appear in their order.
+**Atomic.** An event, the step of its case, what it adds to the counters and the answer to it are
+written in one transaction, or none of them is. Each method of `Ledger` that writes is a transaction
+of its own; several writes that belong together go through `Ledger.transaction`.
+
+**Ordered.** A transaction that writes in a project locks that project until its commit. So the
+events of a project are numbered 1, 2, 3 … without gaps, and a reader that sees event k sees all
+events before it. An idempotency key is taken for ever within its project. Events are never changed
+or removed: the database itself refuses both.
+
+**Durable.** When the block of a transaction has ended without an error, everything in it is on disk
+and survives a crash of the process, of the machine or of the database. After a crash before that,
+all of the transaction is there or nothing is; the same request with the same key finds out which.
+Leases expire by themselves when their holder dies.
+
+**Isolated.** Every read sees one moment, never half a transaction.
+
+**Errors.** Three kinds, so that a caller knows who is at fault:
+
+- `LedgerUnavailableError`: the database is gone, full, read-only or not migrated. Every request
+  would fail alike. Any method may raise it. Nothing was written, unless the connection was lost
+  while the commit was on its way: then all of it may be there, as after a crash.
+- `LedgerDataError`: the database cannot hold what it was given (a key that is taken, a number
+  beyond 64 bits). The transaction is taken back; the same one would fail again.
+- `LedgerError`: anything else that the database says, such as a statement that took too long. The
+  transaction is taken back.
+
+An error that the caller's own block raises takes the transaction back too, and goes on as it is.
+
+**Threads.** Any thread may call any method of a `Ledger`. A `Transaction` belongs to the thread
+that began it. Transactions of one `Ledger` wait for each other; other processes wait only where
+the database needs it: SQLite for its one writer, PostgreSQL for a project that is locked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-HOUSE = 0
-"""The project that is none: the keys of requests that create projects are its."""
-
-
-class Project(NamedTuple):
-    """A project as it stands."""
-
-    id: int
-    name: str
-    problem: bytes
-    learner: str
-    options: bytes
-    seed: int
-    created: int
-    """Times are whole microseconds since 1970, UTC."""
-    seq: int
-    """The number of its newest event."""
-    opened: int
-    """How many cases were opened."""
-    version: int
-    """Of its current policy."""
-    watermark: int
-    """The newest event that this policy was planned with."""
-    planned: int
-    """When that was."""
-    failure: str
-    """Why the newest plan failed; empty if it did not."""
+from askwise.service.ledger.rows import (
+    Event,
+    Head,
+    Increment,
+    Lease,
+    Project,
+    Snapshot,
+    StoredCase,
+    StoredPolicy,
+    StoredToken,
+)
 
 
-class Head(NamedTuple):
-    """What moves in a project with every event."""
+class Transaction(Protocol):
+    """Reads and writes that are committed together, or not at all.
 
-    seq: int
-    opened: int
-    version: int
-
-
-class Event(NamedTuple):
-    """What happened, and what was answered."""
-
-    seq: int
-    key: str
-    kind: str
-    case: int
-    """0 if it is about no case."""
-    body: bytes
-    status: int
-    answer: bytes
-    at: int
-
-
-class Increment(NamedTuple):
-    """So much more at a place of a counter."""
-
-    kind: str
-    cell: int
-    place: int
-    amount: int
-
-
-class StoredCase(NamedTuple):
-    """A case as the ledger keeps it; `data` is for `decisions/stored_cases.py`."""
-
-    id: int
-    status: int
-    data: bytes
-
-
-class StoredToken(NamedTuple):
-    """What is kept of a token: never the token."""
-
-    id: str
-    digest: bytes
-    scope: str
-    project: str
-    """Its name; empty for all projects."""
-    created: int
-    revoked: int
-    """0 while it is good."""
-
-
-LEASE = 10_000_000
-"""Microseconds that a lease is good for, unless it is renewed. One that seems to be good for longer
-was given when the database's clock was ahead of now: it is good for nothing."""
-
-
-class Lease(NamedTuple):
-    """The right to plan, until it expires; another holder's has a higher fencing number."""
-
-    holder: str
-    fence: int
-    left: int
-    """Microseconds until it expires, by the database's clock: nobody else's counts."""
-
-    @property
-    def is_good(self) -> bool:
-        """Whether nobody but its holder may plan."""
-        return 0 < self.left <= LEASE
-
-
-class Plan(NamedTuple):
-    """A policy to publish, and what it was planned from."""
-
-    version: int
-    watermark: int
-    fence: int
-    at: int
-    blob: bytes
-
-
-class Snapshot(NamedTuple):
-    """The counters of a project just after the event `seq`."""
-
-    seq: int
-    opened: int
-    version: int
-    counters: list[Increment]
-
-
-class Writing(Protocol):
-    """A transaction that changes things; nobody else writes in the projects it has locked."""
+    What a method reads includes what the transaction itself has written. A method that raises
+    leaves the transaction fit for nothing but being taken back: let the error leave the block.
+    """
 
     def lock(self, projects: Sequence[int]) -> dict[int, Head]:
-        """Hold these projects until the end; unknown ones are left out."""
+        """Lock these projects until the end of the transaction, and read where they stand.
 
-    def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
-        """The events that have these keys already."""
+        Locks are taken in the order of the numbers, so that two transactions never wait for each
+        other in a circle; a transaction that locks more later names no lower number. Projects that
+        do not exist are left out. What was read in a project before it was locked may be stale.
+        """
+
+    def events_with_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """The events that have taken these idempotency keys, by key; other keys are free."""
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
-        """Those of the cases that exist."""
+        """Those of the cases that exist, by number."""
 
-    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
-        """The counters of a kind, by (cell, place)."""
+    def counter_values(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place); one that was never added to is left out."""
 
     def append(
         self,
@@ -154,92 +84,139 @@ class Writing(Protocol):
         cases: Sequence[StoredCase],
         increments: Sequence[Increment],
     ) -> None:
-        """Write the events, put the cases in place of what was, add to the counters."""
+        """Write the events, put the cases in place of what was, add to the counters.
 
-    def create(self, project: Project, plan: Plan) -> int | None:
-        """A new project with its first policy: its number; None if the name is taken."""
+        `head` is where the project stands after it: its `seq` is that of the last event. The
+        caller has locked the project.
 
-    def add_plan(self, project: int, plan: Plan) -> None:
-        """A policy of an imported project, as it was."""
+        Raises LedgerDataError if the number or the key of an event is taken, or a counter would
+        not fit into 64 bits.
+        """
+
+    def create(self, project: Project, policy: StoredPolicy) -> int | None:
+        """Write a new project with a first policy; returns its number, which replaces `id`.
+
+        None if the name is taken: then nothing was written. The caller has locked `NO_PROJECT`, so
+        that numbers are given out one at a time.
+        """
+
+    def add_policy(self, project: int, policy: StoredPolicy) -> None:
+        """Write one more policy of a project that is being imported; which is current stays.
+
+        Raises LedgerDataError if the project has that version already.
+        """
 
     def add_token(self, token: StoredToken) -> None:
-        """One more."""
+        """Write a token.
 
-    def publish(self, project: int, plan: Plan) -> bool:
-        """Make the plan current if the version before it still is, and its lease is the newest."""
+        Raises LedgerDataError if its id is taken.
+        """
+
+    def publish(self, project: int, policy: StoredPolicy) -> bool:
+        """Make a policy the current one, and clear the failure of the last plan; locks the project.
+
+        False, and nothing is written, if the version before it is not current any more, or a newer
+        lease was given since `policy.fence`: another planner was faster, or took over.
+        """
 
 
 class Ledger(Protocol):
-    """Durable events, and what follows from them. Methods may be called from any thread."""
+    """Durable events, and what follows from them."""
 
     def migrate(self) -> None:
-        """Bring the schema up to date; safe when many processes do so at once."""
+        """Bring the schema up to date; many processes may do so at once.
 
-    def writing(self) -> AbstractContextManager[Writing]:
-        """One transaction: committed when the block ends, taken back if it raises."""
+        Atomic: a crash leaves the old schema or the new one. Raises LedgerError if the schema is
+        newer than this version of askwise knows.
+        """
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """A transaction: durable once the block has ended, taken back if it raises."""
+
+    # --- reads; each sees one moment --------------------------------------------------------------
 
     def projects(self) -> list[Project]:
-        """All of them, in the order of their creation."""
+        """All projects, in the order of their creation."""
 
     def project(self, name: str) -> Project | None:
         """The project of that name."""
 
     def case(self, project: int, id: int) -> StoredCase | None:
-        """One case."""
+        """One case, if it exists."""
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
-        """Those of the cases that exist."""
+        """Those of the cases that exist, by number."""
 
     def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
-        """The newest cases with a number below `before`, the newest first."""
+        """The newest cases with a number below `before`, the newest first, at most `limit`."""
 
     def cases_in(self, project: int, status: int, numbers: range, limit: int) -> list[StoredCase]:
-        """The first cases of that status among these numbers."""
+        """The first cases of that status among these numbers, in order, at most `limit`."""
 
     def events(self, project: int, after: int, limit: int) -> list[Event]:
-        """The events with a higher number, in order."""
+        """The events with a number above `after`, in order, at most `limit`."""
 
-    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
-        """The counters of a kind, by (cell, place)."""
+    def counter_values(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+        """The counters of a kind, by (cell, place); one that was never added to is left out."""
 
     def snapshot(self, project: int) -> Snapshot:
-        """All counters of one moment."""
+        """All counters of a project that exists, and the event up to which they count."""
 
-    def plan(self, project: int, version: int) -> Plan | None:
-        """One policy."""
+    def policy(self, project: int, version: int) -> StoredPolicy | None:
+        """One policy, if it exists."""
 
-    def plans(self, project: int) -> Iterator[Plan]:
-        """All policies, in order."""
-
-    def plan_failed(self, project: int, failure: str) -> None:
-        """Say why no new policy came."""
-
-    def lease(self) -> Lease:
-        """Whose right it is to plan; this writes nothing."""
-
-    def take_lease(self, holder: str) -> Lease:
-        """Take or renew the right to plan, unless it is another's; returns whose it is."""
-
-    def release_lease(self, holder: str) -> None:
-        """Give it up, if it is this one's."""
-
-    def is_doubtful(self) -> bool:
-        """Whether it looks as though nothing could be written now; this writes nothing."""
-
-    def prove(self) -> None:
-        """Write something that matters to nobody, as durably as all else; raises if it cannot."""
+    def policies(self, project: int) -> Iterator[StoredPolicy]:
+        """All policies of a project, in order; each is read when it is asked for."""
 
     def tokens(self) -> list[StoredToken]:
-        """All tokens, the revoked ones too."""
+        """All tokens, the revoked ones too, in the order of their creation."""
+
+    def lease(self) -> Lease:
+        """The lease of the replanner as it stands, whether good or expired."""
+
+    # --- writes; each is a transaction of its own -------------------------------------------------
+
+    def record_plan_failure(self, project: int, failure: str) -> None:
+        """Write why the project got no new policy; `publish` clears it.
+
+        Raises LedgerDataError if the database cannot hold the text: PostgreSQL takes no NUL.
+        """
+
+    def take_lease(self, holder: str) -> Lease:
+        """Take or renew the right to plan, unless another holder's lease is good.
+
+        Returns the lease that is good now, whosever it is. A new holder gets a fencing number that
+        was never given before; a renewal keeps its number. Of several who ask at once, one gets it.
+        """
+
+    def release_lease(self, holder: str) -> None:
+        """Let the lease expire now, if it is this holder's; else change nothing."""
 
     def add_token(self, token: StoredToken) -> None:
-        """One more."""
+        """Write a token.
+
+        Raises LedgerDataError if its id is taken.
+        """
 
     def revoke_token(self, id: str, at: int) -> bool:
-        """Whether there was such a token that was still good."""
+        """Mark a token as revoked; False if there is none of that id that is still good."""
 
-    def tend(self) -> None:
-        """Do what the database wants done now and then; called every fraction of a second."""
+    # --- care -------------------------------------------------------------------------------------
+
+    def looks_unwritable(self) -> bool:
+        """Whether there are signs that a commit would fail; nothing is written to find out."""
+
+    def probe(self) -> None:
+        """Commit a write that has no meaning, as durably as any other.
+
+        Raises LedgerError if the ledger cannot be written now.
+        """
+
+    def checkpoint(self) -> None:
+        """Shorten the database's own log, if it is long; called every fraction of a second.
+
+        What was committed stays committed, whatever becomes of this.
+        """
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections. No method may be called after this, but for `close` itself."""

@@ -1,7 +1,7 @@
-"""The ledger in PostgreSQL, for processes on as many machines as wanted.
+"""The ledger in PostgreSQL, for processes on any number of machines.
 
 The row of a project is locked before anything is read in it, so two processes never step the same
-case or count in the same cells at once; there is nothing else to take turns at.
+case or count in the same cells at once; nothing else needs a lock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from askwise.service.ledger.address import checked, hidden
 from askwise.service.ledger.schema import NEWEST, STEPS
 from askwise.service.ledger.sql import Row, SqlLedger
 
-WORDS = {
+DIALECT = {
     "int": "BIGINT",
     "blob": "BYTEA",
     "rowless": "",
@@ -31,29 +31,29 @@ WORDS = {
 }
 TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 
-MANY = 200
-"""Rows that are copied rather than sent as arrays, which is faster, but takes longer to begin."""
+COPIED_FROM = 200
+"""Rows from which on COPY is used, which is faster than arrays, but takes longer to begin."""
 
-GONE = ("08", "25", "28", "3D", "42501", "42P01", "53", "57", "58")
-"""How the codes begin of what the server says to everybody: it cannot be reached, it is read-only,
-the account or the tables are missing, the disk is full, it is shutting down, it cannot read."""
+UNAVAILABLE_CODES = ("08", "25", "28", "3D", "42501", "42P01", "53", "57", "58")
+"""How the codes of errors begin that every request would meet: the server cannot be reached, is
+read-only or shutting down, the account or the tables are missing, the disk is full or broken."""
 
-UNFIT = ("22", "23", "54")
-"""How the codes begin of what it says about what it was given."""
+DATA_CODES = ("22", "23", "54")
+"""How the codes of errors begin that are about what the server was given."""
 
-CANCELLED = "57014"
-"""A statement took longer than the server allows: a smaller one may not."""
+TOOK_TOO_LONG = "57014"
+"""The code of a statement that took longer than the server allows: a smaller one may not."""
 
-ALIVE: dict[str, Any] = {
+CONNECTION_OPTIONS: dict[str, Any] = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-"""How soon it is noticed that the other side is gone without a word."""
+"""How soon a connection notices that the server is gone without a word."""
 
-MIGRATING = 0x61736B77
+MIGRATION_LOCK = 0x61736B77
 """The number of the advisory lock that migrations hold."""
 
 
@@ -81,20 +81,21 @@ class PostgresSession:
         return self.connection.execute(sql, (project, list(keys)), prepare=True).fetchall()
 
     def change(self, sql: str, *values: Any) -> None:
-        """A statement that has no rows."""
+        """Run a statement that has no rows."""
         self.connection.execute(_statement(sql), values, prepare=True)
 
     def together(self, rows: int) -> AbstractContextManager[Any]:
-        """What is sent in the block is sent at once, without waiting for each answer; but nothing
-        can be copied meanwhile.
+        """A block whose statements are sent at once, without waiting for each answer.
+
+        Nothing can be copied in such a block, so many rows are sent without one.
         """
-        return nullcontext() if rows >= MANY else self.connection.pipeline()
+        return nullcontext() if rows >= COPIED_FROM else self.connection.pipeline()
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Many new rows at once: copied, or as one array for each column."""
+        """Insert rows: copied, or as one array for each column."""
         if not rows:
             return
-        if not then and len(rows) >= MANY:
+        if not then and len(rows) >= COPIED_FROM:
             with (
                 self.connection.cursor() as cursor,
                 cursor.copy(f"COPY {table} FROM STDIN") as copy,
@@ -109,7 +110,7 @@ class PostgresSession:
 
 
 class PostgresLedger(SqlLedger):
-    """A database of a server."""
+    """A ledger in a database of a server."""
 
     def __init__(self, address: str) -> None:
         self._address = checked(address)
@@ -117,12 +118,12 @@ class PostgresLedger(SqlLedger):
         self._writer: psycopg.Connection[Row] | None = None
         self._local = threading.local()
         self._readers: list[psycopg.Connection[Row]] = []
-        self._lock_of_readers = threading.Lock()
+        self._readers_lock = threading.Lock()
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
-        with self._clearly(), self._connect() as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
+        with self._translated_errors(), self._connect() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS askwise_schema (version BIGINT NOT NULL)"
             )
@@ -135,30 +136,30 @@ class PostgresLedger(SqlLedger):
                 )
             for step in STEPS[version:]:
                 for statement in step:
-                    connection.execute(statement.format(**WORDS).encode())
+                    connection.execute(statement.format(**DIALECT).encode())
             connection.execute("DELETE FROM askwise_schema")
             connection.execute("INSERT INTO askwise_schema VALUES (%s)", (NEWEST,))
 
     @contextmanager
-    def reading(self) -> Iterator[PostgresSession]:
+    def read_session(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""
-        with self._clearly(), ExitStack() as stack:
-            held: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
-            connection = self._begun(stack, held, self._new_reader)
-            if connection is not held:
+        with self._translated_errors(), ExitStack() as stack:
+            opened: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
+            connection = self._in_transaction(stack, opened, self._new_reader)
+            if connection is not opened:
                 self._local.connection = connection
-                with self._lock_of_readers:
+                with self._readers_lock:
                     self._readers = [c for c in self._readers if not c.closed]
                     self._readers.append(connection)
             yield PostgresSession(connection)
 
     @contextmanager
-    def changing(self) -> Iterator[PostgresSession]:
-        """A session that commits at the end, or takes all back."""
-        with self._lock, self._clearly():
+    def write_session(self) -> Iterator[PostgresSession]:
+        """A session in a transaction: committed when the block ends, taken back if it raises."""
+        with self._lock, self._translated_errors():
             try:
                 with ExitStack() as stack:
-                    self._writer = self._begun(stack, self._writer, self._connect)
+                    self._writer = self._in_transaction(stack, self._writer, self._connect)
                     yield PostgresSession(self._writer)
             except psycopg.Error:
                 writer = self._writer
@@ -168,23 +169,23 @@ class PostgresLedger(SqlLedger):
                         writer.close()
                 raise
 
-    def _begun(
+    def _in_transaction(
         self,
         stack: ExitStack,
-        held: psycopg.Connection[Row] | None,
+        opened: psycopg.Connection[Row] | None,
         connect: Callable[[], psycopg.Connection[Row]],
     ) -> psycopg.Connection[Row]:
-        """The connection that is held, in a transaction; a new one, if the server let go of it.
+        """The connection that is open, in a transaction; a new one, if the server has closed it.
 
         To begin is to ask the server. Where the answer is that the connection is lost, the server
         was restarted since: nothing was asked of it yet, so it can be asked on a new one.
         """
-        if held is not None and not held.closed:
+        if opened is not None and not opened.closed:
             try:
-                stack.enter_context(held.transaction())
-                return held
+                stack.enter_context(opened.transaction())
+                return opened
             except psycopg.OperationalError:
-                if not held.closed:
+                if not opened.closed:
                     raise
         connection = connect()
         try:
@@ -194,25 +195,25 @@ class PostgresLedger(SqlLedger):
             raise
         return connection
 
-    def is_doubtful(self) -> bool:
-        """Whether the server only follows another one, or lets nobody write."""
+    def looks_unwritable(self) -> bool:
+        """Whether the server only follows another one, or takes no writes."""
         sql = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')"
-        with self.reading() as session:
+        with self.read_session() as session:
             (is_following, is_read_only), *_ = session.all(sql)
         return bool(is_following) or is_read_only == "on"
 
-    def tend(self) -> None:
-        """The server does so itself."""
+    def checkpoint(self) -> None:
+        """Do nothing: the server shortens its log itself."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections to the server."""
         with self._lock:
             for connection in (*self._readers, *filter(None, [self._writer])):
                 with suppress(psycopg.Error):
                     connection.close()
 
     def _connect(self) -> psycopg.Connection[Row]:
-        return psycopg.connect(self._address, application_name="askwise", **ALIVE)
+        return psycopg.connect(self._address, application_name="askwise", **CONNECTION_OPTIONS)
 
     def _new_reader(self) -> psycopg.Connection[Row]:
         connection = self._connect()
@@ -221,24 +222,24 @@ class PostgresLedger(SqlLedger):
         return connection
 
     @contextmanager
-    def _clearly(self) -> Iterator[None]:
-        """What the server says, as one of our own errors, and never the password."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn errors of the server into the three kinds of the contract, without the password."""
         try:
             yield
         except psycopg.Error as error:
             said = hidden(self._address, " ".join(str(error).split()))
-            raise _kind(error)(f"the database: {said}") from None
+            raise _error_type(error)(f"the database: {said}") from None
 
 
-def _kind(error: psycopg.Error) -> type[LedgerError]:
+def _error_type(error: psycopg.Error) -> type[LedgerError]:
     """Whether the database is gone, or this is about what it was given, or neither."""
     code = error.sqlstate
     if code is None:  # nothing that a server said
         is_given = isinstance(error, psycopg.DataError)
         return LedgerDataError if is_given else LedgerUnavailableError
-    if code.startswith(UNFIT):
+    if code.startswith(DATA_CODES):
         return LedgerDataError
-    if code.startswith(GONE) and code != CANCELLED:
+    if code.startswith(UNAVAILABLE_CODES) and code != TOOK_TOO_LONG:
         return LedgerUnavailableError
     return LedgerError
 

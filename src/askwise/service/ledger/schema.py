@@ -1,7 +1,7 @@
 """The tables, as steps from one version of the schema to the next.
 
-A step that was ever released is never edited: a later one goes on from it. `{int}`, `{blob}` and
-`{kept}` are what the databases write differently.
+A step that was ever released is never edited: a later one goes on from it. `{int}`, `{blob}`,
+`{rowless}` and `{kept}` are what databases write differently; each has a dictionary `DIALECT`.
 """
 
 from __future__ import annotations

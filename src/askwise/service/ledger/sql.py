@@ -1,6 +1,7 @@
-"""The statements, which both databases understand; how they are sent is each database's own.
+"""The statements, which all SQL databases share; how they are sent is each database's own.
 
-A `?` stands for a value. `Session` is a connection in which they run.
+A `?` stands for a value. `Session` is a connection in which they run. What each method promises is
+said in `contract.py`.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-from askwise.service.ledger.contract import (
-    HOUSE,
+from askwise.service.ledger.rows import (
     LEASE,
+    NO_PROJECT,
     Event,
     Head,
     Increment,
     Lease,
-    Plan,
     Project,
     Snapshot,
     StoredCase,
+    StoredPolicy,
     StoredToken,
 )
 
@@ -33,7 +34,7 @@ REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, da
 
 
 class Session(Protocol):
-    """A connection, seen from the statements."""
+    """A connection to a database, as the statements need it."""
 
     locking: str
     """What a SELECT says to hold its rows until the commit."""
@@ -51,24 +52,24 @@ class Session(Protocol):
         """The rows of a project that have one of the keys in the column `key`."""
 
     def change(self, sql: str, *values: Any) -> None:
-        """A statement that has no rows."""
+        """Run a statement that has no rows."""
 
     def together(self, rows: int) -> AbstractContextManager[Any]:
-        """What is changed in the block, with inserts of so many rows, may be sent at once."""
+        """A block whose statements, with inserts of so many rows, may be sent at once."""
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Many new rows; `then` says what becomes of one that is there already."""
+        """Insert rows; `then` says what becomes of one that is there already."""
 
 
-class SqlWriting:
-    """`contract.Writing` in a session."""
+class SqlTransaction:
+    """`contract.Transaction` in SQL, in one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._add = ADD.format(sum=session.sum)
 
     def lock(self, projects: Sequence[int]) -> dict[int, Head]:
-        """Hold these projects until the end, in one order, so that nobody waits in a circle."""
+        """Lock these projects, in the order of their numbers, and read where they stand."""
         heads = {}
         for project in sorted(set(projects)):
             found = self._session.all(
@@ -79,8 +80,8 @@ class SqlWriting:
                 heads[project] = Head(*found[0])
         return heads
 
-    def answered(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
-        """The events that have these keys already."""
+    def events_with_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """The events that have taken these keys."""
         rows = self._session.each(EVENT, "events", "key", project, keys)
         return {row[1]: Event(*row) for row in rows}
 
@@ -89,7 +90,7 @@ class SqlWriting:
         rows = self._session.each("id, status, data", "cases", "id", project, ids)
         return {row[0]: StoredCase(*row) for row in rows}
 
-    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+    def counter_values(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
         sql = "SELECT cell, place, amount FROM counters WHERE project = ? AND kind = ?"
         found = self._session.all(sql, project, kind)
@@ -112,81 +113,81 @@ class SqlWriting:
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 
-    def create(self, project: Project, plan: Plan) -> int | None:
-        """A new project with its first policy: its number; None if the name is taken."""
+    def create(self, project: Project, policy: StoredPolicy) -> int | None:
+        """Write a new project with a first policy: its number; None if the name is taken."""
         session = self._session
         if session.all("SELECT 1 FROM projects WHERE name = ?", project.name):
             return None
         number = int(session.all("SELECT max(id) + 1 FROM projects")[0][0])
         session.insert("projects", [project._replace(id=number)])
-        self.add_plan(number, plan)
+        self.add_policy(number, policy)
         return number
 
-    def add_plan(self, project: int, plan: Plan) -> None:
-        """A policy of an imported project, as it was."""
-        self._session.insert("policies", [(project, *plan)])
+    def add_policy(self, project: int, policy: StoredPolicy) -> None:
+        """Write one more policy; which is current stays."""
+        self._session.insert("policies", [(project, *policy)])
 
     def add_token(self, token: StoredToken) -> None:
-        """One more."""
+        """Write a token, which must be a new one."""
         self._session.insert("tokens", [token])
 
-    def publish(self, project: int, plan: Plan) -> bool:
-        """Make the plan current if the version before it still is, and its lease is the newest."""
+    def publish(self, project: int, policy: StoredPolicy) -> bool:
+        """Make the policy current if the one before it still is, and its lease is the newest."""
         head = self.lock([project]).get(project)
         lease = self._session.all(
             f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
         )
-        if head is None or head.version != plan.version - 1 or lease[0][0] != plan.fence:
+        if head is None or head.version != policy.version - 1 or lease[0][0] != policy.fence:
             return False
-        self.add_plan(project, plan)
+        self.add_policy(project, policy)
         self._session.change(
             "UPDATE projects SET version = ?, watermark = ?, planned = ?, failure = '' "
             "WHERE id = ?",
-            *(plan.version, plan.watermark, plan.at, project),
+            *(policy.version, policy.watermark, policy.at, project),
         )
         return True
 
 
 class SqlLedger(ABC):
-    """`contract.Ledger`, but for connecting and for the schema."""
+    """`contract.Ledger` in SQL; a subclass connects, and brings the schema up to date."""
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[Session]:
+    def read_session(self) -> AbstractContextManager[Session]:
         """A session whose queries all see one moment."""
 
     @abstractmethod
-    def changing(self) -> AbstractContextManager[Session]:
-        """A session that commits at the end, or takes all back."""
+    def write_session(self) -> AbstractContextManager[Session]:
+        """A session in a transaction: committed when the block ends, taken back if it raises."""
 
     @contextmanager
-    def writing(self) -> Iterator[SqlWriting]:
+    def transaction(self) -> Iterator[SqlTransaction]:
         """One transaction: committed when the block ends, taken back if it raises."""
-        with self.changing() as session:
-            yield SqlWriting(session)
+        with self.write_session() as session:
+            yield SqlTransaction(session)
 
     def projects(self) -> list[Project]:
-        """All of them, in the order of their creation."""
+        """All projects, in the order of their creation."""
         sql = f"SELECT {PROJECT} FROM projects WHERE id <> ? ORDER BY id"  # noqa: S608
-        return [Project(*row) for row in self._all(sql, HOUSE)]
+        return [Project(*row) for row in self._all(sql, NO_PROJECT)]
 
     def project(self, name: str) -> Project | None:
         """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
         if "\0" in name:
             return None
         sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
-        found = self._all(sql, name, HOUSE)
+        found = self._all(sql, name, NO_PROJECT)
         return Project(*found[0]) if found else None
 
     def case(self, project: int, id: int) -> StoredCase | None:
-        """One case."""
+        """One case, if it exists."""
         sql = "SELECT id, status, data FROM cases WHERE project = ? AND id = ?"
         found = self._all(sql, project, id)
         return StoredCase(*found[0]) if found else None
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
         """Those of the cases that exist."""
-        with self.reading() as session:
-            return SqlWriting(session).cases(project, ids)
+        with self.read_session() as session:
+            return SqlTransaction(session).cases(project, ids)
 
     def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
         """The newest cases with a number below `before`, the newest first."""
@@ -210,14 +211,14 @@ class SqlLedger(ABC):
         sql = f"SELECT {EVENT} FROM events WHERE project = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         return [Event(*row) for row in self._all(sql, project, after, limit)]
 
-    def amounts(self, project: int, kind: str) -> dict[tuple[int, int], int]:
+    def counter_values(self, project: int, kind: str) -> dict[tuple[int, int], int]:
         """The counters of a kind, by (cell, place)."""
-        with self.reading() as session:
-            return SqlWriting(session).amounts(project, kind)
+        with self.read_session() as session:
+            return SqlTransaction(session).counter_values(project, kind)
 
     def snapshot(self, project: int) -> Snapshot:
-        """All counters of one moment."""
-        with self.reading() as session:
+        """All counters of a project, of one moment."""
+        with self.read_session() as session:
             head = session.all("SELECT seq, opened, version FROM projects WHERE id = ?", project)
             rows = session.all(
                 "SELECT kind, cell, place, amount FROM counters WHERE project = ? "
@@ -227,36 +228,36 @@ class SqlLedger(ABC):
         seq, opened, version = head[0]
         return Snapshot(seq, opened, version, [Increment(*row) for row in rows])
 
-    def plan(self, project: int, version: int) -> Plan | None:
-        """One policy."""
+    def policy(self, project: int, version: int) -> StoredPolicy | None:
+        """One policy, if it exists."""
         sql = (
             "SELECT version, watermark, fence, at, blob FROM policies "
             "WHERE project = ? AND version = ?"
         )
         found = self._all(sql, project, version)
-        return Plan(*found[0]) if found else None
+        return StoredPolicy(*found[0]) if found else None
 
-    def plans(self, project: int) -> Iterator[Plan]:
-        """All policies, in order."""
+    def policies(self, project: int) -> Iterator[StoredPolicy]:
+        """All policies of a project, in order."""
         sql = "SELECT version FROM policies WHERE project = ? ORDER BY version"
         for (version,) in self._all(sql, project):
-            plan = self.plan(project, version)
-            assert plan is not None
-            yield plan
+            policy = self.policy(project, version)
+            assert policy is not None
+            yield policy
 
-    def plan_failed(self, project: int, failure: str) -> None:
-        """Say why no new policy came."""
-        with self.changing() as session:
+    def record_plan_failure(self, project: int, failure: str) -> None:
+        """Write why the project got no new policy."""
+        with self.write_session() as session:
             session.change("UPDATE projects SET failure = ? WHERE id = ?", failure, project)
 
     def lease(self) -> Lease:
-        """Whose right it is to plan; this writes nothing."""
-        with self.reading() as session:
+        """The lease of the replanner as it stands."""
+        with self.read_session() as session:
             return _lease(session)
 
     def take_lease(self, holder: str) -> Lease:
-        """Take or renew the right to plan, unless it is another's; returns whose it is."""
-        with self.changing() as session:
+        """Take or renew the right to plan, unless another holder's lease is good."""
+        with self.write_session() as session:
             before = _lease(session, session.locking)
             if before.holder != holder and before.is_good:
                 return before
@@ -269,22 +270,22 @@ class SqlLedger(ABC):
             return lease
 
     def release_lease(self, holder: str) -> None:
-        """Give it up, if it is this one's."""
+        """Let the lease expire now, if it is this holder's."""
         sql = "UPDATE leases SET expires = 0 WHERE name = 'replanner' AND holder = ?"
-        with self.changing() as session:
+        with self.write_session() as session:
             session.change(sql, holder)
 
     @abstractmethod
-    def is_doubtful(self) -> bool:
-        """Whether it looks as though nothing could be written now; this writes nothing."""
+    def looks_unwritable(self) -> bool:
+        """Whether there are signs that a commit would fail; nothing is written to find out."""
 
-    def prove(self) -> None:
-        """Write something that matters to nobody, as durably as all else; raises if it cannot.
+    def probe(self) -> None:
+        """Commit a write that has no meaning, or raise.
 
-        It counts up: SQLite writes nothing where all is as it was.
+        It counts up: SQLite writes nothing where a value stays the same.
         """
         again = " ON CONFLICT (name) DO UPDATE SET fence = leases.fence + 1"
-        with self.changing() as session:
+        with self.write_session() as session:
             session.insert("leases", [("proof", "", 0, 0)], again)
 
     def tokens(self) -> list[StoredToken]:
@@ -293,19 +294,19 @@ class SqlLedger(ABC):
         return [StoredToken(*row) for row in self._all(sql)]
 
     def add_token(self, token: StoredToken) -> None:
-        """One more."""
-        with self.writing() as writing:
-            writing.add_token(token)
+        """Write a token, which must be a new one."""
+        with self.transaction() as transaction:
+            transaction.add_token(token)
 
     def revoke_token(self, id: str, at: int) -> bool:
-        """Whether there was such a token that was still good."""
-        with self.changing() as session:
+        """Mark a token as revoked; whether there was one that was still good."""
+        with self.write_session() as session:
             good = session.all("SELECT 1 FROM tokens WHERE id = ? AND revoked = 0", id)
             session.change("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", at, id)
             return bool(good)
 
     def _all(self, sql: str, *values: Any) -> list[Row]:
-        with self.reading() as session:
+        with self.read_session() as session:
             return session.all(sql, *values)
 
 

@@ -1,9 +1,9 @@
 """The ledger in one SQLite file: WAL, and every commit on disk before it counts.
 
-SQLite lets one writer in at a time, and those that wait poll for their turn. Here processes take
-turns by a lock on the file that wakes the next one, so waiting costs nothing. It is taken with
-flock, which SQLite does not use, on a descriptor that stays open as long as any connection: closing
-it sooner would drop the locks that SQLite holds.
+SQLite lets one writer in at a time, and processes that wait for it poll. Here they wait for a lock
+on the file that wakes the next one, so waiting costs nothing. It is taken with flock, which SQLite
+does not use, on a descriptor that stays open as long as any connection: closing it sooner would
+drop the locks that SQLite holds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.ledger.schema import NEWEST, STEPS
 from askwise.service.ledger.sql import Row, SqlLedger
 
-WORDS = {
+DIALECT = {
     "int": "INTEGER",
     "blob": "BLOB",
     "rowless": " WITHOUT ROWID",
@@ -34,28 +34,28 @@ WORDS = {
         CREATE TRIGGER events_are_not_removed BEFORE DELETE ON events
         BEGIN SELECT raise(ABORT, 'events are never removed'); END""",
 }
-WAIT = 30_000
-"""Milliseconds to wait for somebody who writes without taking turns, such as a backup."""
+BUSY_TIMEOUT = 30_000
+"""Milliseconds to wait for a writer that does not take our lock, such as a backup."""
 
-UNFIT = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
-"""What SQLite raises for what it is given. All else is about the file, whoever asks."""
+DATA_ERRORS = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+"""What SQLite raises for what it is given. All else is about the file, and fails every request."""
 
-STATEMENTS = 256
-"""Prepared ones that are kept."""
+CACHED_STATEMENTS = 256
+"""Prepared statements that are kept."""
 
-MEMORY = 64 * 1024
+CACHE_SIZE = 64 * 1024
 """Kibibytes of pages that the writing connection keeps. Keys are found in no order: with the 2,000
 of SQLite it would read most pages of their index anew for every group."""
 
-TOGETHER = (256, 32, 4, 1)
-"""Rows of one statement: as many as there are kinds of statements to keep prepared."""
+ROWS_PER_STATEMENT = (256, 32, 4, 1)
+"""Rows of one insert; there are few sizes, so that all of them stay prepared."""
 
-ROOM = 1 << 20
+LEAST_FREE = 1 << 20
 """Bytes: with less on the disk, a commit may find none."""
 
-LONG, TOO_LONG = 1_000, 16_000
-"""Pages of the log: from LONG on `tend` copies them into the file, aside; from TOO_LONG on, since
-nobody did, whoever commits."""
+LONG_LOG, LONGEST_LOG = 1_000, 16_000
+"""Pages of the write-ahead log: from LONG_LOG on `checkpoint` copies them into the file, beside the
+writers; from LONGEST_LOG on, should it not have come to that, a commit does."""
 
 
 class SqliteSession:
@@ -70,8 +70,8 @@ class SqliteSession:
     now = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
 
     def __init__(self, path: str) -> None:
-        self.connection = apsw.Connection(path, statementcachesize=STATEMENTS)
-        self.connection.set_busy_timeout(WAIT)
+        self.connection = apsw.Connection(path, statementcachesize=CACHED_STATEMENTS)
+        self.connection.set_busy_timeout(BUSY_TIMEOUT)
         self.connection.pragma("synchronous", "FULL")
         self.connection.pragma("foreign_keys", True)
 
@@ -90,24 +90,24 @@ class SqliteSession:
             f"SELECT {columns} FROM (SELECT value AS wanted FROM json_each(?)) "  # noqa: S608
             f"CROSS JOIN {table} WHERE project = ? AND {key} = wanted"
         )
-        return self.connection.execute(sql, (_list(keys), project)).fetchall()
+        return self.connection.execute(sql, (_json_list(keys), project)).fetchall()
 
     def change(self, sql: str, *values: Any) -> None:
-        """A statement that has no rows."""
+        """Run a statement that has no rows."""
         self.connection.execute(sql, values)
 
     def together(self, rows: int) -> AbstractContextManager[None]:
-        """There is nobody to wait for."""
+        """A block that does nothing: there is no server to wait for."""
         return nullcontext()
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Many new rows, a few hundred with each statement.
+        """Insert rows, a few hundred with each statement.
 
         A statement gives up the interpreter while it runs. One for each row would have to get it
         back so often that, with another thread at work, it took twenty times as long.
         """
         done = 0
-        for together in TOGETHER:
+        for together in ROWS_PER_STATEMENT:
             while len(rows) - done >= together:
                 part = rows[done : done + together]
                 places = f"({', '.join('?' * len(part[0]))})"
@@ -120,23 +120,23 @@ class SqliteSession:
 
 
 class SqliteLedger(SqlLedger):
-    """One file, for as many processes of one machine as wanted."""
+    """A ledger in one file, for any number of processes of one machine."""
 
     def __init__(self, path: str) -> None:
         if not Path(path).resolve().parent.is_dir():
             raise LedgerError(f"{path}: there is no such folder")
         self.path = path
-        self._turn = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock_file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._lock = threading.Lock()
         self._writer: SqliteSession | None = None
         self._local = threading.local()
         self._readers: list[SqliteSession] = []
-        self._log = 0
-        """Pages in the log."""
+        self._log_pages = 0
+        """Pages of the write-ahead log after the last commit."""
 
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
-        with self._my_turn(), _clearly(self.path):
+        with self._write_lock(), _translated_errors(self.path):
             session = SqliteSession(self.path)
             try:
                 connection = session.connection
@@ -150,15 +150,15 @@ class SqliteLedger(SqlLedger):
                         )
                     for step in STEPS[version:]:
                         for statement in step:
-                            connection.execute(statement.format(**WORDS))
+                            connection.execute(statement.format(**DIALECT))
                     connection.pragma("user_version", NEWEST)
             finally:
                 connection.close()
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteSession]:
+    def read_session(self) -> Iterator[SqliteSession]:
         """A session whose queries all see one moment."""
-        with _clearly(self.path):
+        with _translated_errors(self.path):
             session = self._reader()
             session.connection.execute("BEGIN")
             try:
@@ -168,13 +168,13 @@ class SqliteLedger(SqlLedger):
                     session.connection.execute("COMMIT")
 
     @contextmanager
-    def changing(self) -> Iterator[SqliteSession]:
-        """A session that commits at the end, or takes all back."""
-        with self._my_turn(), _clearly(self.path):
+    def write_session(self) -> Iterator[SqliteSession]:
+        """A session in a transaction: committed when the block ends, taken back if it raises."""
+        with self._write_lock(), _translated_errors(self.path):
             session = self._writer
             if session is None:
                 session = self._writer = SqliteSession(self.path)
-                session.connection.pragma("cache_size", -MEMORY)
+                session.connection.pragma("cache_size", -CACHE_SIZE)
                 session.connection.set_wal_hook(self._committed)
             session.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -183,47 +183,49 @@ class SqliteLedger(SqlLedger):
             except BaseException as error:
                 with suppress(apsw.Error):
                     session.connection.execute("ROLLBACK")
-                if isinstance(error, apsw.Error) and not isinstance(error, UNFIT):
+                if isinstance(error, apsw.Error) and not isinstance(error, DATA_ERRORS):
                     # whatever the disk did, a new connection believes only what is in the file
                     self._writer = None
                     session.connection.close(True)
                 raise
 
-    def is_doubtful(self) -> bool:
+    def looks_unwritable(self) -> bool:
         """Whether the disk is nearly full or read-only, or the folder is gone."""
         try:
             disk = os.statvfs(Path(self.path).resolve().parent)
         except OSError:
             return True
         free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
-        return bool(disk.f_flag & os.ST_RDONLY) or free * disk.f_frsize < ROOM
+        return bool(disk.f_flag & os.ST_RDONLY) or free * disk.f_frsize < LEAST_FREE
 
-    def tend(self) -> None:
-        """Copy a long log into the file: most of it while others write, so that they hardly wait
-        for the rest; then the next commit begins the log anew.
+    def checkpoint(self) -> None:
+        """Copy a long write-ahead log into the file.
+
+        Most of it is copied while others write, so that they hardly wait for the rest; then the
+        next commit begins the log anew.
         """
-        if self._log < LONG:
+        if self._log_pages < LONG_LOG:
             return
-        with _clearly(self.path):
+        with _translated_errors(self.path):
             connection = self._reader().connection
             connection.wal_checkpoint()
-            with self._my_turn():
+            with self._write_lock():
                 connection.wal_checkpoint()
-            self._log = 0
+            self._log_pages = 0
 
     def close(self) -> None:
-        """Let go of the file, of our own descriptor last."""
+        """Close all connections, and then the descriptor of our own lock."""
         with self._lock:
-            if self._turn < 0:
+            if self._lock_file < 0:
                 return
             for session in (*self._readers, *filter(None, [self._writer])):
                 session.connection.close(True)
-            os.close(self._turn)
-            self._turn = -1
+            os.close(self._lock_file)
+            self._lock_file = -1
 
     def _committed(self, connection: apsw.Connection, _: str, pages: int) -> int:
-        self._log = pages
-        if pages >= TOO_LONG:
+        self._log_pages = pages
+        if pages >= LONGEST_LOG:
             with suppress(apsw.Error):  # it is committed, whatever becomes of this
                 connection.wal_checkpoint()
         return 0
@@ -236,25 +238,25 @@ class SqliteLedger(SqlLedger):
         return session
 
     @contextmanager
-    def _my_turn(self) -> Iterator[None]:
+    def _write_lock(self) -> Iterator[None]:
         with self._lock:
-            fcntl.flock(self._turn, fcntl.LOCK_EX)
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX)
             try:
                 yield
             finally:
-                fcntl.flock(self._turn, fcntl.LOCK_UN)
+                fcntl.flock(self._lock_file, fcntl.LOCK_UN)
 
 
-def _list(keys: Sequence[Any]) -> str:
+def _json_list(keys: Sequence[Any]) -> str:
     return msgspec.json.encode(keys).decode()
 
 
 @contextmanager
-def _clearly(path: str) -> Iterator[None]:
-    """What SQLite says, as one of our own errors."""
+def _translated_errors(path: str) -> Iterator[None]:
+    """Turn errors of SQLite into the three kinds of the contract."""
     try:
         yield
-    except UNFIT as error:
+    except DATA_ERRORS as error:
         raise LedgerDataError(f"{path}: {error}") from error
     except apsw.Error as error:
         raise LedgerUnavailableError(f"{path}: {error}") from error

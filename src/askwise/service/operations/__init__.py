@@ -1,1 +1,1 @@
-"""What runs the service: processes, settings, tokens, logs, metrics, readiness."""
+"""What runs the service: its processes, the demo, and export and import of projects."""

@@ -21,22 +21,15 @@ from askwise._support.documents import prepare
 from askwise.errors import LedgerError
 from askwise.learners.base import BaseLearner
 from askwise.problem import Problem
-from askwise.service.dashboard.summaries import pages_of_events
-from askwise.service.http.messages import CaseNumber, Key, Name
+from askwise.service.api.messages import CaseNumber, Key, Name
+from askwise.service.api.served_learners import new_learner
+from askwise.service.api.sizes import check_size
+from askwise.service.decisions.replay import Replay
 from askwise.service.ledger import open_ledger
-from askwise.service.ledger.contract import (
-    HOUSE,
-    Event,
-    Head,
-    Increment,
-    Ledger,
-    Plan,
-    Project,
-    Writing,
-)
-from askwise.service.operations.sizes import check_size
-from askwise.service.replanning.replay import Replay
-from askwise.service.replanning.versions import Planned, from_blob, learner_of, new_learner
+from askwise.service.ledger.contract import Ledger, Transaction
+from askwise.service.ledger.event_pages import pages_of_events
+from askwise.service.ledger.rows import NO_PROJECT, Event, Head, Increment, Project, StoredPolicy
+from askwise.service.replanning.policy_versions import PolicyVersion, from_blob, learner_of
 
 FORMAT = 1
 PAGE = 1000
@@ -102,28 +95,39 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
     raw = msgspec.Raw
     yield line(
         _Project(
-            FORMAT,
-            project.name,
-            raw(project.problem),
-            project.learner,
-            raw(project.options),
-            project.seed,
-            project.created,
-            project.version,
-            project.watermark,
-            project.planned,
+            format=FORMAT,
+            name=project.name,
+            problem=raw(project.problem),
+            learner=project.learner,
+            options=raw(project.options),
+            seed=project.seed,
+            created=project.created,
+            version=project.version,
+            watermark=project.watermark,
+            planned=project.planned,
         )
     )
-    for plan in ledger.plans(project.id):
-        if plan.version <= project.version:
+    for policy in ledger.policies(project.id):
+        if policy.version <= project.version:
             policies += 1
-            yield line(_Policy(plan.version, plan.watermark, plan.at, plan.blob))
+            yield line(_Policy(policy.version, policy.watermark, policy.at, policy.blob))
     for page in pages_of_events(ledger, project, 0):
         for e in page:
             events += 1
             body, answer = raw(e.body), raw(e.answer)
             kind: Any = e.kind  # the ledger knows no others
-            yield line(_Event(e.seq, e.key, kind, e.case, body, e.status, answer, e.at))
+            yield line(
+                _Event(
+                    seq=e.seq,
+                    key=e.key,
+                    kind=kind,
+                    case=e.case,
+                    body=body,
+                    status=e.status,
+                    answer=answer,
+                    at=e.at,
+                )
+            )
     yield msgspec.json.encode(_End(policies, events, digest.hexdigest())) + b"\n"
 
 
@@ -137,28 +141,28 @@ def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
         raise LedgerError(f"the file is of format {first.format}, expected {FORMAT}")
     problem, options = _problem_of(first)
     project = Project(
-        0,
-        first.name,
-        problem,
-        first.learner,
-        options,
-        first.seed,
-        first.created,
-        0,
-        0,
-        first.version,
-        first.watermark,
-        first.planned,
-        "",
+        id=0,
+        name=first.name,
+        problem=problem,
+        learner=first.learner,
+        options=options,
+        seed=first.seed,
+        created=first.created,
+        seq=0,
+        opened=0,
+        version=first.version,
+        watermark=first.watermark,
+        planned=first.planned,
+        failure="",
     )
-    with ledger.writing() as writing:
-        arrival = _Arrival(project, writing)
+    with ledger.transaction() as transaction:
+        importing = _Import(project, transaction)
         for line in read:
             if isinstance(line, _Policy):
-                arrival.take_policy(line)
+                importing.take_policy(line)
             elif isinstance(line, _Event):
-                arrival.take_event(line)
-        return project.name, arrival.finish()
+                importing.take_event(line)
+        return project.name, importing.finish()
 
 
 def import_file(db: str, path: Path) -> tuple[str, int]:
@@ -198,41 +202,43 @@ def _problem_of(line: _Project) -> tuple[bytes, bytes]:
     return msgspec.json.encode(problem), msgspec.json.encode(options)
 
 
-class _Arrival:
+class _Import:
     """A project that is being written: its cases and counters are worked out on the way."""
 
-    def __init__(self, project: Project, writing: Writing) -> None:
-        writing.lock([HOUSE])
+    def __init__(self, project: Project, transaction: Transaction) -> None:
+        transaction.lock([NO_PROJECT])
         self._project = project
-        self._writing = writing
+        self._transaction = transaction
         self._number = 0
         self._blobs: dict[int, bytes] = {}
-        self._held: dict[int, Planned] = {}
+        self._versions: dict[int, PolicyVersion] = {}
         self._page: list[Event] = []
         self._keys: set[str] = set()
         self._opened = 0
         self._head = Head(0, 0, project.version)
-        self._replay = Replay(project, self._planned)
+        self._replay = Replay(project, self._find_version)
 
     def take_policy(self, line: _Policy) -> None:
-        """One of its policies; with the first one the project begins."""
-        plan = Plan(line.version, line.watermark, 0, line.at, line.blob)
+        """Take in one of its policies; with the first one the project is created."""
+        policy = StoredPolicy(
+            version=line.version, watermark=line.watermark, fence=0, at=line.at, blob=line.blob
+        )
         if self._head.seq or self._page:
             raise LedgerError("the file has a policy after events")
         if line.version in self._blobs:
             raise LedgerError(f"the file has two policies of version {line.version}")
         self._check_learner(line.version, from_blob(line.blob, check_size))
         if self._blobs:
-            self._writing.add_plan(self._number, plan)
+            self._transaction.add_policy(self._number, policy)
         else:
-            number = self._writing.create(self._project, plan)
+            number = self._transaction.create(self._project, policy)
             if number is None:
                 raise LedgerError(f"there is a project {self._project.name!r} already")
             self._number = number
         self._blobs[line.version] = line.blob
 
     def take_event(self, line: _Event) -> None:
-        """The next event."""
+        """Take in the next event of the file."""
         if not self._blobs:
             raise LedgerError("the file has events before policies")
         if line.key in self._keys:
@@ -253,13 +259,13 @@ class _Arrival:
         self._write_page()
         if self._project.watermark > self._head.seq:
             raise LedgerError("the file has fewer events than its policy was planned with")
-        self._planned(self._project.version)  # cases will follow it, even if none does yet
+        self._find_version(self._project.version)  # cases will follow it, even if none does yet
         return self._head.seq
 
     def _write_page(self) -> None:
         replay, page, head = self._replay, self._page, self._head
         before = dict(replay.counters)
-        replay.take(page)
+        replay.replay(page)
         if replay.differences:
             raise LedgerError(f"the file does not fit together: {replay.differences[0]}")
         opened = sum(event.kind == "open" for event in page)
@@ -270,27 +276,35 @@ class _Arrival:
             for cell, amount in sorted(replay.counters.items())
             if amount != before.get(cell, 0)
         ]
-        self._writing.append(self._number, self._head, page, cases, added)
+        self._transaction.append(self._number, self._head, page, cases, added)
         page.clear()
 
-    def _planned(self, version: int) -> Planned:
-        if version not in self._held:
+    def _find_version(self, version: int) -> PolicyVersion:
+        if version not in self._versions:
             if version not in self._blobs:
                 raise LedgerError(f"the file has no policy of version {version}")
             learner = from_blob(self._blobs[version])
-            self._held[version] = Planned(version, learner, learner.policy)
-        return self._held[version]
+            self._versions[version] = PolicyVersion(version, learner, learner.policy)
+        return self._versions[version]
 
     def _check_learner(self, version: int, learner: BaseLearner) -> None:
         """A policy must be one of this problem: its states are numbers that mean nothing else."""
-        mine = learner_of(self._project)
-        if learner.name != mine.name or learner.lattice != mine.lattice:
+        expected = learner_of(self._project)
+        if learner.name != expected.name or learner.lattice != expected.lattice:
             raise LedgerError(f"the file's policy of version {version} is of another problem")
 
 
 def _event(line: _Event) -> Event:
-    body, answer = bytes(line.body), bytes(line.answer)
-    return Event(line.seq, line.key, line.kind, line.case, body, line.status, answer, line.at)
+    return Event(
+        seq=line.seq,
+        key=line.key,
+        kind=line.kind,
+        case=line.case,
+        body=bytes(line.body),
+        status=line.status,
+        answer=bytes(line.answer),
+        at=line.at,
+    )
 
 
 def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:

@@ -1,9 +1,9 @@
-"""The processes of a server: this one serves too, and looks after the others.
+"""The processes of a server: the first one is a worker itself, and supervises its children.
 
-Others are the further workers, the replanner, a rehearsal that ends by itself, and simulated
+Children are the further workers, the replanner, a warm-up that ends by itself, and simulated
 patients if they were asked for. One that dies is started again. They read their settings from
-standard input and keep it open: when this process is gone, however that came, they notice, finish
-what they have accepted, and end.
+standard input and keep it open: when the first process is gone, for whatever reason, they notice,
+finish what they have accepted, and end.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from askwise.service.ledger import open_ledger
-from askwise.service.operations.logging import log, log_failure, say_all_in_lines
-from askwise.service.operations.settings import Settings
-from askwise.service.operations.tokens import new_token
+from askwise.service.logging import log, log_as_json, log_failure
 from askwise.service.operations.worker import listen, run, work
-from askwise.service.replanning.replanner import Replanner, stand_back
+from askwise.service.priority import lower_priority
+from askwise.service.replanning.replanner import Replanner
+from askwise.service.settings import Settings
+from askwise.service.tokens import new_token
 
-AGAIN = 0.5
+RESTARTED_AFTER = 0.5
 """Seconds before a process that died is started again."""
 
-TURN = 0.0005
+SWITCH_INTERVAL = 0.0005
 """Seconds that a thread of a worker keeps the interpreter when another wants it. The default is ten
 times as long, and the loop would wait that long for the writer at every read and every write."""
 
-GARBAGE = (50_000, 20, 50)
+GC_THRESHOLDS = (50_000, 20, 50)
 """How rarely garbage is looked for. A worker makes thousands of small objects a request, none of
 them in circles, and holds many."""
 
-PATIENCE = 30.0
-"""Seconds for the others to end by themselves."""
+END_WITHIN = 30.0
+"""Seconds for children to end by themselves, before they are killed."""
 
 
 def first_token(db: str) -> str | None:
@@ -56,7 +57,7 @@ def first_token(db: str) -> str | None:
 
 
 def listen_all(settings: Settings) -> list[socket.socket]:
-    """A socket for each worker, all on one port; whoever connects from now on waits."""
+    """A socket for each worker, all on one port; connections wait there from now on."""
     first = listen(settings)
     same = msgspec.structs.replace(settings, port=first.getsockname()[1])
     return [first, *(listen(same) for _ in range(1, settings.workers))]
@@ -70,27 +71,27 @@ def serve(
     started: Callable[[int], None] = lambda port: None,
 ) -> None:
     """Serve on these sockets until SIGTERM, SIGINT or SIGHUP; `started` is told the port."""
-    say_all_in_lines()
+    log_as_json()
     first, *more = sockets
     port = first.getsockname()[1]
     settings = msgspec.structs.replace(settings, port=port)
     workers = {f"worker {k}": listening for k, listening in enumerate(more, 1)}
-    roles = [*workers, "replanner", "rehearsal", *(["demo"] if demo else [])]
-    others = Others(settings, roles, workers)
+    roles = [*workers, "replanner", "warm-up", *(["demo"] if demo else [])]
+    children = ChildProcesses(settings, roles, workers)
 
     def ready() -> None:
-        others.start()
+        children.start()
         started(port)
 
-    _be_quick()
+    tune_interpreter()
     try:
         run(work(settings, 0, first, started=ready))
     finally:
-        others.stop()
+        children.stop()
 
 
-class Others:
-    """The other processes."""
+class ChildProcesses:
+    """Starts and supervises the children of the first process."""
 
     def __init__(
         self, settings: Settings, roles: list[str], sockets: dict[str, socket.socket]
@@ -103,25 +104,25 @@ class Others:
         self._missing: set[str] = set()
         """Those that died and are not started again yet."""
         self._stop = threading.Event()
-        self._guard = threading.Thread(target=self._look_after, name="guard", daemon=True)
+        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
     def start(self) -> None:
         """Start them, and again whenever one dies."""
         for role in self._roles:
             self._start(role)
-        self._guard.start()
+        self._supervisor.start()
 
     def stop(self) -> None:
-        """Let them finish."""
+        """Let them finish what they have accepted, and end."""
         self._stop.set()
-        if self._guard.is_alive():
-            self._guard.join()
+        if self._supervisor.is_alive():
+            self._supervisor.join()
         for process in self._running.values():
             assert process.stdin is not None
             process.stdin.close()
         for role, process in self._running.items():
             try:
-                process.wait(PATIENCE)
+                process.wait(END_WITHIN)
             except subprocess.TimeoutExpired:
                 log("error", "a process did not end and is killed", role=role)
                 process.kill()
@@ -147,74 +148,74 @@ class Others:
         except BrokenPipeError:
             pass  # it died at once, and is started again like any other
 
-    def _look_after(self) -> None:
-        while not self._stop.wait(AGAIN):
+    def _supervise(self) -> None:
+        while not self._stop.wait(RESTARTED_AFTER):
             for role, process in list(self._running.items()):
                 if process.poll() is not None:
-                    self._bury(role, process)
+                    self._note_end(role, process)
             for role in sorted(self._missing):
                 try:
                     self._start(role)
                 except Exception as error:  # no memory, no process to be had: later there may be
                     log_failure(f"{role} could not be started", error)
 
-    def _bury(self, role: str, process: subprocess.Popen[bytes]) -> None:
-        """A process has ended; all but the rehearsal are missing then."""
+    def _note_end(self, role: str, process: subprocess.Popen[bytes]) -> None:
+        """A process has ended; all but the warm-up are missing then."""
         del self._running[role]
         assert process.stdin is not None
         with contextlib.suppress(OSError):  # what it was told last may not have been sent yet
             process.stdin.close()
-        if role != "rehearsal":
+        if role != "warm-up":
             self._missing.add(role)
             log("error", "a process died", role=role, code=process.returncode)
 
 
 def main(role: str, number: str = "0") -> None:
-    """One of the others."""
-    say_all_in_lines()
+    """Run one of the children."""
+    log_as_json()
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     if role == "worker":
         listening = socket.socket(fileno=int(sys.stdin.buffer.readline()))
-        _when_alone(lambda: os.kill(os.getpid(), signal.SIGTERM))
-        _be_quick()
+        _when_parent_ends(lambda: os.kill(os.getpid(), signal.SIGTERM))
+        tune_interpreter()
         run(work(settings, int(number), listening))
         return
     if role == "demo":
-        from askwise.service.dashboard.demo import Patients
+        from askwise.service.operations.demo import SimulatedPatients
 
-        patients = Patients(settings)
-        _on_end(patients.stop)
+        patients = SimulatedPatients(settings)
+        _on_stop(patients.stop)
         patients.run()
         return
-    if role == "rehearsal":
-        from askwise.service.replanning.warm_up import rehearse
+    if role == "warm-up":
+        from askwise.service.operations.warm_up import warm_up
 
-        _on_end(lambda: os._exit(0))  # the compiler cannot be interrupted otherwise
-        stand_back()
-        rehearse()
+        _on_stop(lambda: os._exit(0))  # the compiler cannot be interrupted otherwise
+        lower_priority()
+        warm_up()
         os._exit(0)  # a thread still reads standard input
     ledger = open_ledger(settings.db)
     replanner = Replanner(ledger)
-    _on_end(replanner.stop)
+    _on_stop(replanner.stop)
     replanner.run()
     ledger.close()
 
 
-def _be_quick() -> None:
-    """What this process is from now on is a worker."""
-    sys.setswitchinterval(TURN)
+def tune_interpreter() -> None:
+    """Set the interpreter up for a worker: short turns of its threads, and rare collections."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()
-    gc.set_threshold(*GARBAGE)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
-def _on_end(stop: Callable[[], None]) -> None:
+def _on_stop(stop: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop())
-    _when_alone(stop)
+    _when_parent_ends(stop)
 
 
-def _when_alone(stop: Callable[[], None]) -> None:
-    """Call it when whoever started this process is gone."""
+def _when_parent_ends(stop: Callable[[], None]) -> None:
+    """Call it when the process that started this one is gone."""
 
     def watch() -> None:
         while sys.stdin.buffer.read(1):

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
+from askwise.service.backend.backend import Backend
 from askwise.service.http.app import App
 from askwise.service.http.asgi import Asgi
 from askwise.service.http.server import server_of
-from askwise.service.operations.logging import log
-from askwise.service.operations.project_store import House
-from askwise.service.operations.settings import Settings
+from askwise.service.logging import log
+from askwise.service.settings import Settings
 
 FINISH_WITHIN = 20.0
 """Seconds for connections to get their answers when the server ends."""
@@ -44,9 +44,9 @@ async def work(
         with contextlib.suppress(RuntimeError, ValueError):  # not in a thread of its own
             loop.add_signal_handler(number, stop.set)
     settings = msgspec.structs.replace(settings, most_connections=_make_room(settings))
-    house = House(settings, worker)
-    house.start()
-    app = App(house)
+    backend = Backend(settings, worker)
+    backend.start()
+    app = App(backend)
 
     def ready() -> None:
         log("info", "serving", worker=worker, port=listening.getsockname()[1])
@@ -57,11 +57,11 @@ async def work(
     waiting = asyncio.create_task(stop.wait())
     await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
-    app.routes.is_closing.set()
+    app.end_streams()
     server.should_exit = True
     await serving
-    app.routes.close()
-    await asyncio.to_thread(house.stop)
+    app.close()
+    await asyncio.to_thread(backend.stop)
     log("info", "stopped", worker=worker)
 
 
@@ -94,7 +94,8 @@ def listen(settings: Settings) -> socket.socket:
     """A socket on which connections wait from now on, until they are taken.
 
     Several workers have one each, and the kernel spreads connections over them. All are opened by
-    the first process and stay open there, so that a worker that is started again refuses nobody.
+    the first process and stay open there, so that no connection is refused while a worker is
+    started again.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)

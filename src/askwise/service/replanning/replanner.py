@@ -20,24 +20,26 @@ from itertools import repeat
 
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
 from askwise.learners.base import BaseLearner
-from askwise.service.ledger.contract import LEASE, Lease, Ledger, Plan, Project
-from askwise.service.operations.logging import log, log_failure
-from askwise.service.replanning.versions import newest_readable, next_plan
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.rows import LEASE, Lease, Project, StoredPolicy
+from askwise.service.logging import log, log_failure
+from askwise.service.priority import lower_priority
+from askwise.service.replanning.policy_versions import newest_readable, next_plan
 
-RENEWED = LEASE // 2
+RENEWED_BELOW = LEASE // 2
 """A lease that is good for less, in microseconds, is renewed."""
 
-LOOKS_EVERY = 0.25
-"""Seconds."""
+CHECKED_EVERY = 0.25
+"""Seconds between two looks for projects that are due."""
 
-SHARE = 100
+NEW_SHARE = 100
 """A plan is made when this part of all events is new,"""
 
-AT_LATEST = 60_000_000
+LATEST = 60_000_000
 """or anything is, after so many microseconds."""
 
-MOST_HELD = 16
-"""Projects whose learners are kept at hand."""
+MOST_KEPT = 16
+"""Projects whose learners are kept in memory."""
 
 
 class Replanner:
@@ -48,17 +50,17 @@ class Replanner:
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._failed: dict[int, float] = {}
         """When a project's plan failed last, by a clock that is never set."""
-        self._held: OrderedDict[int, tuple[int, BaseLearner, BaseLearner]] = OrderedDict()
+        self._kept: OrderedDict[int, tuple[int, BaseLearner, BaseLearner]] = OrderedDict()
         """Of some projects the newest version that was planned here, its learner, and the first."""
         self._stop = threading.Event()
         self._is_planning = threading.Event()
-        self._thinker = ThreadPoolExecutor(1, "thinker", initializer=stand_back)
+        self._planning_thread = ThreadPoolExecutor(1, "planning", initializer=lower_priority)
 
     def run(self) -> None:
-        """Work until stopped."""
+        """Plan whatever is due, until stopped."""
         keeper = threading.Thread(target=self._keep_lease, name="lease", daemon=True)
         keeper.start()
-        while not self._stop.wait(LOOKS_EVERY):
+        while not self._stop.wait(CHECKED_EVERY):
             try:
                 self.step()
             except LedgerError as error:
@@ -69,11 +71,11 @@ class Replanner:
             self._ledger.release_lease(self._holder)
 
     def stop(self) -> None:
-        """End after the plan at hand."""
+        """Let `run` end after the plan that is being made."""
         self._stop.set()
 
     def step(self) -> int:
-        """Plan for every project that is due, if it is ours to plan; how many were published."""
+        """Plan for every project that is due, if we hold the lease; how many were published."""
         due = [project for project in self._ledger.projects() if self._is_due(project)]
         if not due:
             return 0
@@ -92,23 +94,25 @@ class Replanner:
         try:
             now = self._ledger.snapshot(project.id)
             learner, first = self._learners(project.id, now.version)
-            blob = self._thinker.submit(next_plan, learner, now, first).result()
-            plan = Plan(now.version + 1, now.seq, fence, _now(), blob)
-            with self._ledger.writing() as writing:
-                is_ours = writing.publish(project.id, plan)
+            blob = self._planning_thread.submit(next_plan, learner, now, first).result()
+            policy = StoredPolicy(
+                version=now.version + 1, watermark=now.seq, fence=fence, at=_now(), blob=blob
+            )
+            with self._ledger.transaction() as transaction:
+                is_ours = transaction.publish(project.id, policy)
         except LedgerUnavailableError:
             raise  # it is not about this project
         except Exception as error:
-            self._say_failed(project, error)
+            self._record_failure(project, error)
             return False
         self._failed.pop(project.id, None)
         if is_ours:
-            self._held[project.id] = (plan.version, learner, first)
-            while len(self._held) > MOST_HELD:
-                self._held.popitem(last=False)
+            self._kept[project.id] = (policy.version, learner, first)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
         seconds = round(time.perf_counter() - began, 3)
         what = "planned" if is_ours else "a plan came too late"
-        log("info", what, project=project.name, version=plan.version, seconds=seconds)
+        log("info", what, project=project.name, version=policy.version, seconds=seconds)
         return is_ours
 
     def _learners(self, project: int, version: int) -> tuple[BaseLearner, BaseLearner]:
@@ -116,10 +120,10 @@ class Replanner:
 
         Unpacking them takes longer than most plans: those that were planned just here are kept.
         """
-        held, learner, first = self._held.pop(project, (0, None, None))
-        if held == version and learner is not None and first is not None:
+        kept, learner, first = self._kept.pop(project, (0, None, None))
+        if kept == version and learner is not None and first is not None:
             return learner, first
-        unpacked = self._thinker.map(
+        unpacked = self._planning_thread.map(
             newest_readable, repeat(self._ledger), (project,) * 2, (version, 1)
         )
         (_, newest), (_, oldest) = unpacked
@@ -131,12 +135,12 @@ class Replanner:
             return False
         failed = self._failed.get(project.id)
         if failed is not None:
-            return time.monotonic() - failed >= AT_LATEST / 1e6
+            return time.monotonic() - failed >= LATEST / 1e6
         # a plan of the future was made before the clock was set back, and may be of any age
-        is_fresh = 0 <= _now() - project.planned < AT_LATEST
-        return not is_fresh or new * SHARE >= project.watermark
+        is_fresh = 0 <= _now() - project.planned < LATEST
+        return not is_fresh or new * NEW_SHARE >= project.watermark
 
-    def _say_failed(self, project: Project, error: Exception) -> None:
+    def _record_failure(self, project: Project, error: Exception) -> None:
         self._failed[project.id] = time.monotonic()
         if isinstance(error, AskwiseError):
             failure = str(error)
@@ -144,12 +148,12 @@ class Replanner:
         else:
             failure = f"{type(error).__name__}: see the log"
             log_failure("a plan failed", error)
-        self._ledger.plan_failed(project.id, failure.replace("\0", " "))
+        self._ledger.record_plan_failure(project.id, failure.replace("\0", " "))
 
     def _lease(self) -> Lease:
-        """Whose it is to plan; taken or renewed only where that must be."""
+        """The lease that is good now; taken or renewed only where that must be."""
         before = self._ledger.lease()
-        if before.is_good and (before.holder != self._holder or before.left > RENEWED):
+        if before.is_good and (before.holder != self._holder or before.left > RENEWED_BELOW):
             return before
         lease = self._ledger.take_lease(self._holder)
         if before.left > LEASE and lease.holder == self._holder:
@@ -158,7 +162,7 @@ class Replanner:
         return lease
 
     def _keep_lease(self) -> None:
-        """A plan may take longer than a lease: say meanwhile that we are still at it."""
+        """Renew the lease while a plan is made, which may take longer than a lease is good for."""
         while not self._stop.wait(LEASE / 3e6):
             if not self._is_planning.is_set():
                 continue
@@ -166,14 +170,6 @@ class Replanner:
                 self._lease()
             except LedgerError as error:
                 log("error", "the lease could not be renewed", error=str(error))
-
-
-def stand_back() -> None:
-    """Requests go first. This thread only: whoever holds the ledger must not dawdle."""
-    with contextlib.suppress(OSError):  # a sandbox may forbid it: then it thinks beside them
-        if hasattr(os, "SCHED_BATCH"):
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-        os.nice(10)
 
 
 def _now() -> int:

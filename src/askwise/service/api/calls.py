@@ -1,0 +1,242 @@
+"""The table of calls: what may be asked over HTTP, with which token, and what is answered.
+
+The routes (`http/routing.py`), the OpenAPI document (`api/openapi.py`) and the requests of the
+client (`client/requests.py`) are all made from this table.
+
+**Where would I add a new HTTP call?** Two places:
+
+1. here, one more `Call`; a body or an answer of a new shape is a type in `api/messages.py`;
+2. its handler, the method that `handler` names: `DecisionHandlers` (`http/decision_handlers.py`)
+   decides about cases, `ProjectHandlers` (`http/project_handlers.py`) creates and lists projects,
+   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done.
+
+The call is then served, checked for its token, counted in the metrics and described in
+/openapi.json, and `Client.call` and `AsyncClient.call` can make it. A method of the clients with
+its own name and arguments is two lines in `client/client.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from askwise.service.api.messages import (
+    BatchAnswer,
+    BatchItem,
+    Cancelling,
+    CaseAnswer,
+    Cases,
+    CaseStory,
+    EventLine,
+    NewProject,
+    Observing,
+    Opening,
+    PolicyAnswer,
+    ProjectAnswer,
+    Projects,
+    Rewarding,
+    Summary,
+    TokenAnswer,
+    WorthAnswer,
+)
+
+T = TypeVar("T")
+
+PROJECT = "/v1/projects/{project}"
+CASE = PROJECT + "/cases/{case}"
+
+LARGEST = 2**53
+"""The largest whole number that every reader of JSON has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Generic[T]):
+    """One call of the service."""
+
+    method: str
+    path: str
+    handler: str
+    """The class and the method that answer it; the method's name is the call's in the document."""
+    scope: str
+    """What the token must allow: read, decide or admin; empty: any token that is good."""
+    summary: str
+    answer: type[T]
+    """Of a stream: the type of one line."""
+    body: Any = None
+    """The type of the body; None for a call without one."""
+    status: int = 200
+    content_type: str = "application/json"
+    query: tuple[tuple[str, int, int], ...] = ()
+    """Whole numbers that may be given: name, least, most."""
+    has_key: bool = True
+    """Whether a POST has an idempotency key; in a batch, each item has its own."""
+    decoder: msgspec.json.Decoder[Any] = field(init=False, repr=False)
+    """Reads the body; made here once, because two threads must not make it at the same time."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.body or Any))
+
+    @property
+    def name(self) -> str:
+        """The name of the call in the OpenAPI document."""
+        return self.handler.partition(".")[2]
+
+
+GET_TOKEN = Call(
+    method="GET",
+    path="/v1/token",
+    handler="ProjectHandlers.token",
+    scope="",
+    summary="What this token may do.",
+    answer=TokenAnswer,
+)
+LIST_PROJECTS = Call(
+    method="GET",
+    path="/v1/projects",
+    handler="ProjectHandlers.projects",
+    scope="",
+    summary="The projects that this token is for.",
+    answer=Projects,
+)
+CREATE_PROJECT = Call(
+    method="POST",
+    path="/v1/projects",
+    handler="ProjectHandlers.create",
+    scope="admin",
+    summary="Create a project. The answer shows a token for it, once.",
+    body=NewProject,
+    answer=ProjectAnswer,
+    status=201,
+)
+GET_PROJECT = Call(
+    method="GET",
+    path=PROJECT,
+    handler="ProjectHandlers.project",
+    scope="read",
+    summary="A project as it stands.",
+    answer=ProjectAnswer,
+)
+LIST_CASES = Call(
+    method="GET",
+    path=PROJECT + "/cases",
+    handler="ReportHandlers.cases",
+    scope="read",
+    summary="The newest cases.",
+    answer=Cases,
+    query=(("before", 1, LARGEST), ("limit", 1, 500)),
+)
+LIST_AWAITED = Call(
+    method="GET",
+    path=PROJECT + "/awaited",
+    handler="ReportHandlers.awaited",
+    scope="read",
+    summary="Cases whose reward is still awaited, the oldest first.",
+    answer=Cases,
+    query=(("limit", 1, 500),),
+)
+OPEN_CASE = Call(
+    method="POST",
+    path=PROJECT + "/cases",
+    handler="DecisionHandlers.open",
+    scope="decide",
+    summary="Open a case.",
+    body=Opening,
+    answer=CaseAnswer,
+    status=201,
+)
+GET_CASE = Call(
+    method="GET",
+    path=CASE,
+    handler="ReportHandlers.case",
+    scope="read",
+    summary="A case as it stands.",
+    answer=CaseStory,
+)
+OBSERVE = Call(
+    method="POST",
+    path=CASE + "/observations",
+    handler="DecisionHandlers.observe",
+    scope="decide",
+    summary="Report what was bought.",
+    body=Observing,
+    answer=CaseAnswer,
+)
+REWARD = Call(
+    method="POST",
+    path=CASE + "/reward",
+    handler="DecisionHandlers.reward",
+    scope="decide",
+    summary="Report, default or correct a reward.",
+    body=Rewarding,
+    answer=CaseAnswer,
+)
+CANCEL = Call(
+    method="POST",
+    path=CASE + "/cancel",
+    handler="DecisionHandlers.cancel",
+    scope="decide",
+    summary="Abandon a case.",
+    body=Cancelling,
+    answer=CaseAnswer,
+)
+BATCH = Call(
+    method="POST",
+    path=PROJECT + "/batch",
+    handler="DecisionHandlers.batch",
+    scope="decide",
+    summary="Many of those at once, each with a key of its own.",
+    body=list[BatchItem],
+    answer=list[BatchAnswer],
+    has_key=False,
+)
+GET_POLICY = Call(
+    method="GET",
+    path=PROJECT + "/policy",
+    handler="ReportHandlers.policy",
+    scope="read",
+    summary="The policy as a tree.",
+    answer=PolicyAnswer,
+    query=(("version", 1, LARGEST),),
+)
+GET_WORTH = Call(
+    method="GET",
+    path=PROJECT + "/worth",
+    handler="ReportHandlers.worth",
+    scope="read",
+    summary="What observations are worth.",
+    answer=WorthAnswer,
+)
+GET_SUMMARY = Call(
+    method="GET",
+    path=PROJECT + "/summary",
+    handler="ReportHandlers.summary",
+    scope="read",
+    summary="Gain, spend and cases, by day and by case.",
+    answer=Summary,
+)
+LIST_EVENTS = Call(
+    method="GET",
+    path=PROJECT + "/events",
+    handler="ReportHandlers.events",
+    scope="read",
+    summary="All events, a line of JSON each.",
+    answer=EventLine,
+    content_type="application/x-ndjson",
+    query=(("after", 0, LARGEST),),
+)
+STREAM_CHANGES = Call(
+    method="GET",
+    path=PROJECT + "/live",
+    handler="ReportHandlers.live",
+    scope="read",
+    summary="What changes, as server-sent events.",
+    answer=str,
+    content_type="text/event-stream",
+)
+
+CALLS: tuple[Call[Any], ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Call)
+)
+"""All of the above, in that order."""

@@ -1,0 +1,293 @@
+"""What is sent and what is answered, as types: the one place that says what a body may hold.
+
+Numbers are finite, booleans are not numbers, unknown fields are refused; the OpenAPI document is
+made from these types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from askwise._support.documents import prepare
+from askwise.problem import Problem
+from askwise.service.api.served_learners import served
+
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z",  # $ would stand before a last newline too
+        description="1 to 64 letters, digits, dots, dashes, underscores; a letter or digit first.",
+    ),
+]
+Key = Annotated[
+    str, Meta(pattern=r"^[!-~]{1,200}\Z", description="1 to 200 printable characters of ASCII.")
+]
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
+Text = Annotated[str, Meta(max_length=200)]
+"""As long as a declared value may be: what is counted as another one is kept, too."""
+
+Seen = Text | Whole | float | None
+"""A value, a number or a date for its bin, or null for a look that failed."""
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class ChosenLearner(_Body, omit_defaults=False):
+    """A learner of the registry, by its name, and its options."""
+
+    name: Annotated[str, Meta(examples=served())] = "learner"
+    options: dict[str, Any] = {}
+
+
+class NewProject(_Body):
+    """A problem, and who learns it."""
+
+    name: Name
+    problem: Problem
+    learner: ChosenLearner = msgspec.field(default_factory=ChosenLearner)
+
+
+class Opening(_Body):
+    """A new case: what is given, and what is on file."""
+
+    known: dict[str, Seen] | None = None
+
+
+class Observing(_Body):
+    """What was bought showed these values; `paid` is what it cost, if that was not known."""
+
+    values: dict[str, Seen]
+    paid: dict[str, float] | None = None
+
+
+class Rewarding(_Body):
+    """How well it went; by default, because nothing came; or a correction."""
+
+    reward: Annotated[float, Meta(ge=0.0, le=1.0)]
+    default: bool = False
+    replaces: bool = False
+
+
+class Cancelling(_Body):
+    """The case is abandoned."""
+
+
+class BatchItem(_Body):
+    """One request of a batch, with its own key: just one of open, observations, reward, cancel."""
+
+    key: Key
+    case: CaseNumber | None = None
+    open: Opening | None = None
+    observations: Observing | None = None
+    reward: Rewarding | None = None
+    cancel: Cancelling | None = None
+
+
+class CaseAnswer(msgspec.Struct, omit_defaults=True):
+    """What to buy now, or the action."""
+
+    case: int
+    wanted: tuple[str, ...]
+    action: str | None
+    cost: float
+    policy_version: int
+    propensity: tuple[float, ...] | None = None
+    """With the action: how likely each look was, and then the action, given what was seen."""
+
+
+class CaseStory(msgspec.Struct):
+    """A case as it stands, and how it came there."""
+
+    case: int
+    status: str
+    wanted: tuple[str, ...]
+    action: str | None
+    cost: float
+    policy_version: int
+    known: dict[str, str | int | None]
+    path: tuple[str, ...]
+    """What was bought, in order."""
+    reward: float | None
+    by_default: bool
+    opened: str
+
+
+class ProjectAnswer(msgspec.Struct):
+    """A project as it stands."""
+
+    name: str
+    problem: Problem
+    learner: ChosenLearner
+    created: str
+    policy_version: int
+    cases: int
+    events: int
+    planned_events: int
+    """How many events the current policy was planned with."""
+    planned: str
+    plan_failure: str | None
+    token: str | None = None
+    """Only when it was just created."""
+
+
+class EventLine(msgspec.Struct):
+    """One event, a line of the export."""
+
+    seq: int
+    key: str
+    kind: str
+    case: int | None
+    at: str
+    status: int
+    body: msgspec.Raw
+    answer: msgspec.Raw
+
+
+class DaySummary(msgspec.Struct):
+    """What happened on one day, UTC."""
+
+    day: str
+    opened: int
+    acted: int
+    rewarded: int
+    cancelled: int
+    reward: float
+    spend: float
+    gain: float
+
+
+class BlockSummary(msgspec.Struct):
+    """What the cases with these numbers earned and spent, whenever that was."""
+
+    first: int
+    last: int
+    acted: int
+    rewarded: int
+    awaited: int
+    """Those that acted and have no reward yet."""
+    reward: float
+    spend: float
+
+
+class Summary(msgspec.Struct):
+    """What a project has earned and spent."""
+
+    cases: int
+    statuses: dict[str, int]
+    reward: float
+    spend: float
+    gain: float
+    """What the rewards are worth, less what was spent."""
+    bought: dict[str, int]
+    days: list[DaySummary]
+    blocks: list[BlockSummary]
+    """Narrow ones first, and wider as there are more cases."""
+
+
+class TreeAnswer(msgspec.Struct):
+    """A policy as a tree; by the best estimate of today, each node says why."""
+
+    value: float | None
+    """What it was planned with."""
+    text: str
+    tree: dict[str, Any]
+
+
+class PolicyAnswer(msgspec.Struct):
+    """What cases follow, and what has been learned."""
+
+    policy_version: int
+    follows: TreeAnswer
+    recommends: TreeAnswer
+
+
+class Demand(msgspec.Struct):
+    """From this price up to the next, the best policy buys in this share of the cases."""
+
+    price: float
+    share: float
+
+
+class ObservationAnswer(msgspec.Struct):
+    """What one observation is worth; null where it is not believed to matter."""
+
+    name: str
+    cost: float
+    bought: int = 0
+    """How often, so far."""
+    share: float | None = None
+    """Of the cases in which the best policy buys it."""
+    adds: float | None = None
+    adds_if_free: float | None = None
+    break_even: float | None = None
+    """The highest price at which the best policy still buys it."""
+    fees: float = 0.0
+    """What is paid on top for its panels, on average where it is bought; in no price above."""
+    demand: list[Demand] = []
+
+
+class WorthAnswer(msgspec.Struct):
+    """What each observation is worth, and what a case gains, by the best estimate of today."""
+
+    policy_version: int
+    observations: list[ObservationAnswer]
+    gain: float | None = None
+    """By the best policy."""
+    gain_of_nothing: float | None = None
+    """If nothing were bought."""
+    gain_of_everything: float | None = None
+    """If everything were bought, or as much as may be."""
+
+
+class TokenAnswer(msgspec.Struct):
+    """What the token of the request may do."""
+
+    scope: str
+    project: str | None
+    """Null: all of them."""
+
+
+class Flaw(msgspec.Struct):
+    """Where in the body, and what."""
+
+    pointer: str
+    detail: str
+
+
+class ProblemDetails(msgspec.Struct, omit_defaults=True):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[Flaw] = []
+
+
+class Projects(msgspec.Struct):
+    """All projects."""
+
+    projects: list[ProjectAnswer]
+
+
+class Cases(msgspec.Struct):
+    """Some cases, in the order that was asked for."""
+
+    cases: list[CaseStory]
+
+
+class BatchAnswer(msgspec.Struct, omit_defaults=True):
+    """What one request of a batch was answered."""
+
+    status: int
+    answer: CaseAnswer | None = None
+    problem: ProblemDetails | None = None
+
+
+prepare(*(kind for kind in list(globals().values()) if isinstance(kind, msgspec.StructMeta)))

@@ -1,0 +1,145 @@
+"""What one process of the server holds: ledger, policies, tokens, and the thread that writes.
+
+A maintenance thread looks every quarter of a second for what other processes did: new projects, new
+policy versions, new and revoked tokens. It also reads and unpacks new versions, so that no request
+waits for that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from askwise.errors import AskwiseError, LedgerUnavailableError
+from askwise.service.api.messages import Opening
+from askwise.service.api.refusals import Refusal
+from askwise.service.backend.metrics import Metrics
+from askwise.service.backend.readiness import Readiness
+from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.writer import Writer
+from askwise.service.ledger import open_ledger
+from askwise.service.ledger.rows import Project
+from askwise.service.logging import log, log_failure
+from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.settings import Settings
+from askwise.service.tokens import TokenCache
+
+REFRESHED_EVERY = 0.25
+"""Seconds between two looks at the ledger."""
+
+ADOPTED_EVERY = 1.0
+"""Seconds between two policies of a project that are adopted: unpacking one takes milliseconds of
+the interpreter, and requests want it too."""
+
+YOUNG = 10_000
+"""Events up to which a project adopts every policy at once: it learns fastest then."""
+
+
+class Backend:
+    """Everything that the handlers of one process work with."""
+
+    def __init__(self, settings: Settings, worker: int = 0) -> None:
+        self.settings = settings
+        self.ledger = open_ledger(settings.db)
+        self.policy_cache = PolicyCache(self.ledger)
+        self.tokens = TokenCache(self.ledger)
+        self.writer = Writer(self.ledger, self.policy_cache)
+        self.readiness = Readiness(self.ledger, self.writer)
+        self.metrics = Metrics(worker, self.writer, self.readiness)
+        self.projects: dict[str, Project] = {}
+        """By name, as they were at the last look at the ledger."""
+        self.deciders: dict[str, CaseDecider] = {}
+        """By the name of their project; for reading only, the writer has its own."""
+        self._adopted: dict[int, tuple[int, float]] = {}
+        """The version of each project that cases follow, and since when."""
+        self._closing = threading.Event()
+        self._maintenance = threading.Thread(target=self._maintain, name="maintenance", daemon=True)
+
+    def start(self) -> None:
+        """Start the writer and the maintenance thread."""
+        self.tokens.refresh()
+        self.writer.start()
+        self._maintenance.start()
+
+    def stop(self) -> None:
+        """Write all that was accepted, then close the ledger."""
+        self.writer.stop()
+        self._closing.set()
+        self._maintenance.join()
+        self.ledger.close()
+
+    def project(self, name: str) -> Project:
+        """The project as it stands now; a refusal if there is none."""
+        project = self.ledger.project(name)
+        if project is None:
+            raise Refusal(404, f"there is no project {name!r}", "path:project")
+        return project
+
+    def decider(self, project: Project) -> CaseDecider:
+        """The decider of a project, for reading cases only."""
+        decider = self.deciders.get(project.name)
+        if decider is None:
+            find = partial(self.policy_cache.version, project.id)
+            decider = self.deciders[project.name] = CaseDecider(project, find)
+        return decider
+
+    def plan_openings(self, decider: CaseDecider, openings: Sequence[Opening]) -> None:
+        """Plan for cases that will be opened with something known already."""
+        project = decider.project
+        planned = self.policy_cache.newest(project.id, project.version)
+        for opening in openings:
+            with suppress(Refusal):  # it is refused when it is opened
+                decider.prepare(planned, opening)
+
+    def refresh(self) -> None:
+        """Learn what other processes did."""
+        self.tokens.refresh()
+        projects = self.ledger.projects()
+        for project in projects:
+            self.projects[project.name] = project
+            try:
+                self._adopt(project)
+            except LedgerUnavailableError:
+                raise
+            except Exception as error:  # whatever is wrong with it, other projects go on
+                why = str(error) if isinstance(error, AskwiseError) else type(error).__name__
+                self.readiness.cannot_follow(project, why)
+        self.readiness.note_projects(projects)
+
+    def _adopt(self, project: Project) -> None:
+        """Have cases follow the project's newest policy from now on."""
+        version, since = self._adopted.get(project.id, (0, -ADOPTED_EVERY))
+        now = time.monotonic()
+        if version == project.version:
+            self.readiness.follows(project)
+            return
+        if project.seq > YOUNG and now - since < ADOPTED_EVERY:
+            return
+        self.decider(project)
+        planned = self.policy_cache.prepare(project.id, project.version)
+        if planned.version != version:
+            planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
+            self._adopted[project.id] = (planned.version, now)
+            log("info", "policy", project=project.name, version=planned.version)
+        if planned.version != project.version:
+            which = f"version {project.version} cannot be read"
+            self.readiness.cannot_follow(project, f"{which}, it follows {planned.version}")
+
+    def _maintain(self) -> None:
+        while not self._closing.is_set():
+            for task, failed in (
+                (self.refresh, self.readiness.cannot_read),
+                (self.readiness.probe, self.readiness.cannot_read),
+                (self.ledger.checkpoint, self.readiness.cannot_write),
+            ):
+                try:
+                    task()
+                except AskwiseError as error:
+                    failed(str(error))
+                except Exception as error:
+                    failed(type(error).__name__)
+                    log_failure("maintenance failed", error)
+            self._closing.wait(REFRESHED_EVERY)

@@ -1,0 +1,250 @@
+"""What happens to a case when a request comes: the library decides, and says what to count.
+
+A `CaseDecider` belongs to one project in one process. Cases come in and go out as they are stored,
+and what was counted meanwhile is read from `changes`. The same steps taken again, from the events
+alone, give the same cases, answers and counters. Cases that were just stored are kept in memory,
+and used again if the ledger still has them just so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
+from askwise.errors import AskwiseError, CaseError
+from askwise.learners.base import BaseLearner
+from askwise.learners.cases import Case
+from askwise.policy import Policy
+from askwise.service.api.messages import (
+    Cancelling,
+    CaseAnswer,
+    Observing,
+    Opening,
+    Rewarding,
+)
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.counter_changes import CounterChanges
+from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
+from askwise.service.ledger.rows import Project, Status, StoredCase
+from askwise.service.replanning.policy_versions import PolicyVersion, learner_of
+
+Request = Opening | Observing | Rewarding | Cancelling
+
+KINDS: dict[type[Request], str] = {
+    Opening: "open",
+    Observing: "observe",
+    Rewarding: "reward",
+    Cancelling: "cancel",
+}
+MOST_CACHED = 10_000
+"""Cases that are kept in memory."""
+
+BODIES = {kind: body for body, kind in KINDS.items()}
+
+_encode = msgspec.json.Encoder().encode
+
+
+Step = tuple[StoredCase, int, bytes]
+"""A case after a request; the status and the body of the answer."""
+
+
+class CaseDecider:
+    """Decides what happens to the cases of one project.
+
+    find_version: the policy of a version, by its number.
+    """
+
+    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+        self.project = project
+        self._find_version = find_version
+        learner = learner_of(project)
+        self.changes = CounterChanges(learner)
+        self.lattice = learner.lattice
+        self._is_tagged = type(learner).draw_tag is not BaseLearner.draw_tag
+        self._seed = project.seed.to_bytes(8, "little")
+        self.needs_own_policies = learner.way.name == "simultaneous" or bool(learner.problem.panels)
+        """Whether a case that begins with something on file may need a policy of its own."""
+        self._cached: dict[int, tuple[StoredCase, ServedCase]] = {}
+        """Cases by number, each with how it was stored."""
+        self._cached_version = 0
+        """Of the policy that those follow."""
+
+    def prepare(self, planned: PolicyVersion, body: Opening) -> None:
+        """Plan for a case that will be opened, so that `open` finds its policy made."""
+        _policy_from(planned, *self._start(body))
+
+    def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
+        """Open a case under this policy."""
+        start, subset = self._start(body)
+        policy = _policy_from(planned, start, subset)
+        case = Case(number, policy, self.changes, self.tag(number), start, subset)
+        served = ServedCase(case, planned.version, planned.learner.lattice, at)
+        self.changes.count_step(at, number, None, served.status)
+        return self._answer(served, 201, has_acted=case.action_index >= 0)
+
+    def step(
+        self,
+        served: ServedCase,
+        body: Request,
+        at: int,
+        paid_before: dict[tuple[int, int], int],
+    ) -> Step:
+        """Take the step of a case that is open."""
+        if isinstance(body, Observing):
+            return self.observe(served, body, at, paid_before)
+        if isinstance(body, Rewarding):
+            return self.reward(served, body, at)
+        return self.cancel(served, at)
+
+    def observe(
+        self, served: ServedCase, body: Observing, at: int, paid_before: dict[tuple[int, int], int]
+    ) -> Step:
+        """Take in what was bought: the case wants more, or has its action."""
+        case, changes = served.case, self.changes
+        if served.status != Status.OBSERVING:
+            raise Refusal(
+                409, f"case {case.id} wants nothing more: it {_status_text(served.status)}"
+            )
+        if body.paid:
+            self._check_paid(body.paid, paid_before)
+        looks = len(case.path)
+        try:
+            case.observe(body.values, paid=body.paid)
+        except (AskwiseError, OverflowError) as error:
+            pointer = "#/paid" if str(error).startswith("paid") else "#/values"
+            raise Refusal(422, str(error), pointer) from None
+        for i, _ in case.path[looks:]:
+            changes.bought[i] += 1
+        spent, served.spent = served.spent, case.cost
+        before = served.update_status()
+        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
+        changes.count_step(at, case.id, before, served.status, spent=more)
+        return self._answer(served, has_acted=case.action_index >= 0)
+
+    def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
+        """Take in a reward, now or much later."""
+        case, status, earned = served.case, served.status, served.case.earned
+        if body.default and body.replaces:
+            raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
+        if status in (Status.OBSERVING, Status.CANCELLED):
+            wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
+            raise Refusal(
+                409, f"case {case.id} {_status_text(status)}{wants}: there is nothing to reward"
+            )
+        if status == Status.REWARDED and not body.default and not body.replaces:
+            raise Refusal(
+                409,
+                f"case {case.id} has its reward already; replaces: true corrects it",
+                "#/reward",
+            )
+        if body.default:
+            case.reward_by_default(body.reward)
+        else:
+            case.reward(body.reward, replaces=body.replaces)
+        assert case.earned is not None
+        more = round(case.earned / UNIT) - round((earned or 0.0) / UNIT)
+        self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
+        return self._answer(served)
+
+    def cancel(self, served: ServedCase, at: int) -> Step:
+        """Abandon the case: there will be no action, or no reward."""
+        case = served.case
+        if served.status not in (Status.OBSERVING, Status.ACTED):
+            raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+        case.cancel()
+        self.changes.count_step(at, case.id, served.update_status(), served.status)
+        return self._answer(served)
+
+    def cached(self, numbers: Iterable[int]) -> dict[int, StoredCase]:
+        """Those of the cases that are in memory, as they were stored when last decided."""
+        cached = self._cached
+        return {number: cached[number][0] for number in numbers if number in cached}
+
+    def resume(self, stored: StoredCase) -> ServedCase:
+        """The case that was stored like this, to go on with; the caller may change it."""
+        cached = self._cached.pop(stored.id, None)
+        if cached is not None and cached[0] == stored:
+            return cached[1]
+        record = decode_case(stored)
+        planned, start = self._find_version(record.version), record.start
+        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+        policy = _policy_from(planned, start, subset)
+        return resume_case(stored.id, record, planned.learner.lattice, policy, self.changes)
+
+    def tag(self, number: int) -> int:
+        """The random number that decides what a case explores: always the same for its number."""
+        if not self._is_tagged:
+            return 0
+        drawn = hashlib.blake2b(number.to_bytes(8, "little"), digest_size=8, key=self._seed)
+        return int.from_bytes(drawn.digest(), "little") >> 2
+
+    def _start(self, body: Opening) -> tuple[int, int]:
+        """The state that a case begins in, and of which subset it is."""
+        if body.known is None and not self.lattice.has_given:
+            return 0, 0
+        try:
+            start = self.lattice.index(body.known or {})
+        except (CaseError, OverflowError) as error:
+            raise Refusal(422, str(error), "#/known") from None
+        return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+
+    def _answer(self, served: ServedCase, status: int = 200, *, has_acted: bool = False) -> Step:
+        case = served.case
+        # once, when it acts: later the case may come from the ledger, which does not have it
+        propensity = case.propensity if has_acted else None
+        answer = CaseAnswer(
+            case=case.id,
+            wanted=case.wanted,
+            action=case.action,
+            cost=served.spent,
+            policy_version=served.version,
+            propensity=propensity,
+        )
+        stored = served.stored()
+        if served.status in (Status.OBSERVING, Status.ACTED):
+            self._cache(stored, served)
+        return stored, status, _encode(answer)
+
+    def _cache(self, stored: StoredCase, served: ServedCase) -> None:
+        """Keep a case in memory; only cases of the newest policy, so that older ones can go."""
+        if served.version > self._cached_version or len(self._cached) >= MOST_CACHED:
+            self._cached.clear()
+            self._cached_version = max(served.version, self._cached_version)
+        if served.version == self._cached_version:
+            self._cached[stored.id] = (stored, served)
+
+    def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
+        """Refuse what does not fit with all that was ever paid: the library sees one group only."""
+        in_group = self.changes.learner.statistics.paid_sums
+        for name, amount in paid.items():
+            i = self.lattice.positions.get(name, -1)
+            if 0 <= i < self.lattice.buyable and amount >= 0:
+                sum_of_all = (before.get((i, 0), 0) + int(in_group[i])) * PAID_UNIT + amount
+                if sum_of_all > MOST_PAID:
+                    raise Refusal(
+                        422,
+                        f"{amount!r} paid for {name!r}: at most {MOST_PAID:,.0f} fit, together",
+                        "#/paid",
+                    )
+
+
+def _policy_from(planned: PolicyVersion, start: int, subset: int) -> Policy:
+    """The policy of a case that began in this state."""
+    if not subset:
+        return planned.policy
+    learner = planned.learner
+    with learner.lock:
+        return learner.own_policy(planned.policy, learner.lattice, start, subset)
+
+
+def _status_text(status: Status) -> str:
+    return {
+        Status.OBSERVING: "still wants something",
+        Status.ACTED: "has its action",
+        Status.DEFAULTED: "has its reward",
+        Status.REWARDED: "has its reward",
+        Status.CANCELLED: "is cancelled",
+    }[status]

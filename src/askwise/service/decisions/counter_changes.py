@@ -1,0 +1,157 @@
+"""What a group of events adds to the counters of a project (`ledger/counters.py` lists them).
+
+The increments are found by letting a learner count the events on counters that are all 0, and
+reading them off once. Beside what learners learn from, cases are counted by status, and cases,
+rewards and spending by day and by block of cases.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from askwise._support.typing import Integers
+from askwise.counting import BY_ROW, Statistics
+from askwise.learners.base import BaseLearner
+from askwise.learners.cases import Case
+from askwise.service.ledger.case_blocks import block_of
+from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, SPEND_HIGH, TALLY
+from askwise.service.ledger.rows import Increment, Status
+
+DENSE_UP_TO = 4096
+"""States up to which it is faster to have a row for every one than to look rows up."""
+
+_Step = tuple[int, int, Status | None, Status]
+"""On this day a case of this block went from one status to another."""
+
+_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len(DAILY))
+(
+    _BLOCK_ACTED,
+    _BLOCK_REWARDED,
+    _BLOCK_REWARD,
+    _BLOCK_SPEND,
+    _BLOCK_AWAITED,
+    _BLOCK_SPEND_HIGH,
+) = range(len(BY_BLOCK))
+
+
+class CounterChanges:
+    """Counts what happens in a project while a group of events is decided.
+
+    The library's cases report here, as they would to the learner that opened them.
+    """
+
+    def __init__(self, learner: BaseLearner) -> None:
+        self.learner = learner
+        """Never plans and never opens a case; it knows how to count."""
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was counted, and count from 0."""
+        learner = self.learner
+        is_sparse = learner.lattice.size > DENSE_UP_TO
+        learner.count_anew(Statistics(learner.lattice, sparse=is_sparse), 0)
+        for array in learner.tallies().values():
+            array[...] = 0
+        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+        """How many, what they spent (multiples of `SPEND_HIGH`, and the rest), and earned."""
+        self.bought = [0] * learner.lattice.buyable
+        """How often each observation was bought."""
+
+    def increments(self) -> list[Increment]:
+        """All that was counted since the last `reset`, in the order of the keys."""
+        totals: Counter[tuple[str, int, int]] = Counter()
+        for kind, cell, place, amount in self._step_increments():
+            totals[kind, cell, place] += amount
+        found = [Increment(*key, amount) for key, amount in totals.items() if amount]
+        found += [Increment("bought", i, 0, n) for i, n in enumerate(self.bought) if n]
+        statistics = self.learner.statistics
+        if statistics.cases:
+            found.append(Increment("cases", 0, 0, statistics.cases))
+        for name, array in statistics.arrays():
+            found += _array_increments(name, array, statistics.states if name in BY_ROW else None)
+        for name, array in self.learner.tallies().items():
+            found += _array_increments(TALLY + name, array, None)
+        return sorted(found)
+
+    # --- reported by the library's cases ----------------------------------------------------------
+
+    def acted(self, case: Case) -> None:
+        """A case has its action."""
+        self.learner.acted(case)
+
+    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
+        """A reward has come, perhaps in place of another."""
+        if before is not None:  # it is taken out of a row that may not exist yet
+            self.learner.statistics.give_rows(np.array([case.state_index]))
+        self.learner.rewarded(case, reward, before)
+
+    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
+        """A case paid these amounts for observations."""
+        self.learner.paid(case, amounts)
+
+    def cancelled(self, case: Case) -> None:
+        """A case is cancelled: there will be no action, or no reward."""
+        self.learner.cancelled(case)
+
+    # --- reported by the decider -----------------------------------------------------------------
+
+    def count_step(
+        self,
+        at: int,
+        case: int,
+        before: Status | None,
+        after: Status,
+        *,
+        spent: int = 0,
+        earned: int = 0,
+    ) -> None:
+        """A case went from one status to another, and spent and earned so much more on the way."""
+        totals = self._steps[at // DAY, block_of(case), before, after]
+        high, low = divmod(spent, SPEND_HIGH)
+        totals[0] += 1
+        totals[1] += high
+        totals[2] += low
+        totals[3] += earned
+
+    def _step_increments(self) -> Iterator[Increment]:
+        """What the counted steps add up to."""
+        for (day, block, before, after), (count, high, low, earned) in self._steps.items():
+            yield Increment("day", day, _SPEND_HIGH, high)
+            yield Increment("block", block, _BLOCK_SPEND_HIGH, high)
+            yield Increment("day", day, _SPEND, low)
+            yield Increment("block", block, _BLOCK_SPEND, low)
+            yield Increment("day", day, _REWARD, earned)
+            yield Increment("block", block, _BLOCK_REWARD, earned)
+            if before is after:
+                continue
+            yield Increment("status", int(after), 0, count)
+            if before is None:
+                yield Increment("day", day, _OPENED, count)
+            else:
+                yield Increment("status", int(before), 0, -count)
+            if after is Status.ACTED:
+                yield Increment("day", day, _ACTED, count)
+                yield Increment("block", block, _BLOCK_ACTED, count)
+                yield Increment("block", block, _BLOCK_AWAITED, count)
+            elif before is Status.ACTED:
+                yield Increment("block", block, _BLOCK_AWAITED, -count)
+            if after is Status.CANCELLED:
+                yield Increment("day", day, _CANCELLED, count)
+            elif before is Status.ACTED:
+                yield Increment("day", day, _REWARDED, count)
+                yield Increment("block", block, _BLOCK_REWARDED, count)
+
+
+def _array_increments(kind: str, array: Integers, states: Integers | None) -> Iterable[Increment]:
+    where = np.nonzero(array)
+    if not len(where[0]):
+        return []
+    cells = (where[0] if states is None else states[where[0]]).tolist()
+    places = where[1].tolist() if array.ndim == 2 else [0] * len(cells)
+    amounts = array[where].tolist()
+    return [Increment(kind, *row) for row in zip(cells, places, amounts, strict=True)]

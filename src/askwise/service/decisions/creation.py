@@ -1,0 +1,106 @@
+"""A new project: its learner is made and plans once, before anything is written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from typing import cast
+
+import msgspec
+
+from askwise.errors import AskwiseError, OptionError, TooLargeError
+from askwise.learners import LEARNERS
+from askwise.learners.base import BaseLearner
+from askwise.learners.saving import read
+from askwise.problem import Problem
+from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
+from askwise.service.api.refusals import Refusal
+from askwise.service.api.served_learners import new_learner
+from askwise.service.api.sizes import check_size
+from askwise.service.decisions.commit_groups import Creation
+from askwise.service.ledger.rows import Project, StoredPolicy
+from askwise.service.logging import timestamp
+from askwise.service.replanning.policy_versions import first_plan
+from askwise.service.tokens import new_token
+
+_encode = msgspec.json.Encoder().encode
+
+
+def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
+    """A project to be written, and the token that is shown once."""
+    seed = secrets.randbits(62)
+    try:
+        check_size(body.problem, body.learner.name, body.learner.options)
+    except TooLargeError as error:
+        raise Refusal(422, str(error), "#/problem") from None
+    try:
+        learner = new_learner(body.problem, body.learner.name, body.learner.options, seed)
+        blob = first_plan(learner)
+    except (AskwiseError, MemoryError) as error:
+        raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
+    return _creation(key, body, seed, blob)
+
+
+def load_learner(path: str | os.PathLike[str]) -> BaseLearner:
+    """A saved learner to be served; one that is too large is refused before it is built."""
+    return read(path, LEARNERS, check_size)
+
+
+def creation_from_learner(key: str, name: str, learner: BaseLearner) -> tuple[str, Creation]:
+    """A project that begins with what a learner knows."""
+    seed, options = secrets.randbits(62), dict(learner.options)
+    check_size(learner.problem, learner.name, options)
+    new_learner(learner.problem, learner.name, options, seed)  # refuses what cannot be served
+    try:
+        body = NewProject(
+            msgspec.convert(name, Name), learner.problem, ChosenLearner(learner.name, options)
+        )
+    except msgspec.ValidationError as error:
+        raise OptionError(f"project {name!r}: {error}") from None
+    return _creation(key, body, seed, first_plan(learner))
+
+
+def _creation(key: str, body: NewProject, seed: int, blob: bytes) -> tuple[str, Creation]:
+    now = time.time_ns() // 1000
+    options = _encode(body.learner.options)
+    problem = _encode(body.problem)
+    project = Project(
+        id=0,
+        name=body.name,
+        problem=problem,
+        learner=body.learner.name,
+        options=options,
+        seed=seed,
+        created=now,
+        seq=0,
+        opened=0,
+        version=1,
+        watermark=0,
+        planned=now,
+        failure="",
+    )
+    token, stored = new_token("decide", body.name)
+    answer = _encode(project_answer(project))
+    policy = StoredPolicy(version=1, watermark=0, fence=0, at=now, blob=blob)
+    creation = Creation(
+        key=key, body=_encode(body), project=project, policy=policy, token=stored, answer=answer
+    )
+    return token, creation
+
+
+def project_answer(project: Project) -> ProjectAnswer:
+    """A project as it stands."""
+    return ProjectAnswer(
+        name=project.name,
+        # as it was written: answers about other projects do not depend on whether it can be read
+        problem=cast("Problem", msgspec.Raw(project.problem)),
+        learner=ChosenLearner(project.learner, msgspec.json.decode(project.options)),
+        created=timestamp(project.created),
+        policy_version=project.version,
+        cases=project.opened,
+        events=project.seq,
+        planned_events=project.watermark,
+        planned=timestamp(project.planned),
+        plan_failure=project.failure or None,
+    )

@@ -1,0 +1,151 @@
+"""Cases, answers and counters worked out again from nothing but the events and the policies.
+
+Each event is put to the library again, in order. It must answer what was answered, and what it
+counts must be, bit for bit, what the ledger counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from askwise.errors import AskwiseError, LedgerError
+from askwise.service.api.messages import CaseAnswer, Opening
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_decider import BODIES, CaseDecider, Step
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.event_pages import pages_of_events
+from askwise.service.ledger.rows import Event, Increment, Project, StoredCase
+from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
+
+REFUSED = (
+    Refusal,
+    AskwiseError,
+    msgspec.MsgspecError,
+    ArithmeticError,
+    RecursionError,
+    UnicodeDecodeError,
+)
+"""What is raised for an event that cannot have happened like this."""
+
+MOST_SHOWN = 20
+"""Differences that are shown; the others are only counted."""
+
+
+class Replay:
+    """Cases and counters, as event after event makes them."""
+
+    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+        self._decider = CaseDecider(project, find_version)
+        self._find_version = find_version
+        self._paid: dict[tuple[int, int], int] = {}
+        self.counters: Counter[tuple[str, int, int]] = Counter()
+        self.cases: dict[int, StoredCase] = {}
+        self.differences: list[str] = []
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Decide these events again, after those before them."""
+        changes = self._decider.changes
+        changes.reset()
+        for event in events:
+            self._decide(event)
+        for kind, cell, place, amount in changes.increments():
+            self.counters[kind, cell, place] += amount
+        self._paid = {
+            (cell, place): amount
+            for (kind, cell, place), amount in self.counters.items()
+            if kind == "paid_sums"
+        }
+
+    def _decide(self, event: Event) -> None:
+        try:
+            case, status, answer = self._step(event)
+        except REFUSED as error:
+            self.differences.append(f"event {event.seq}: refused when taken again: {error}")
+            return
+        if (status, answer) != (event.status, event.answer):
+            self.differences.append(
+                f"event {event.seq}: answered {event.answer!r}, taken again {answer!r}"
+            )
+        self.cases[event.case] = case
+
+    def _step(self, event: Event) -> Step:
+        if event.kind not in BODIES:
+            raise LedgerError(f"unknown kind of event {event.kind!r}")
+        body = msgspec.json.decode(event.body, type=BODIES[event.kind])
+        decider, number, at = self._decider, event.case, event.at
+        if isinstance(body, Opening):
+            version = msgspec.json.decode(event.answer, type=CaseAnswer).policy_version
+            return decider.open(number, self._find_version(version), body, at)
+        if number not in self.cases:
+            raise LedgerError(f"there is no case {number}")
+        return decider.step(decider.resume(self.cases[number]), body, at, self._paid)
+
+
+class Verdict(NamedTuple):
+    """Whether a project's ledger is what its events make it."""
+
+    events: int
+    cases: int
+    counters: int
+    differences: list[str]
+
+
+def verify(ledger: Ledger, name: str) -> Verdict:
+    """Rebuild the counters and the cases of a project from its events, and compare."""
+    project = ledger.project(name)
+    if project is None:
+        raise LedgerError(f"there is no project {name!r}")
+    snapshot = ledger.snapshot(project.id)
+    policy_cache = PolicyCache(ledger)
+    replay = Replay(project, partial(policy_cache.version, project.id))
+    taken = 0
+    for page in pages_of_events(ledger, project._replace(seq=snapshot.seq), 0):
+        replay.replay(page)
+        for event in page:
+            taken += 1
+            if event.seq != taken:
+                raise LedgerError(f"{name}: event {taken} is missing")
+    if taken != snapshot.seq:
+        raise LedgerError(f"{name}: {snapshot.seq} events expected, found {taken}")
+    differences = replay.differences + _compare(snapshot.counters, replay.counters)
+    if len(replay.cases) != snapshot.opened:
+        differences.append(f"{snapshot.opened} cases expected, found {len(replay.cases)}")
+    differences += _compare_cases(ledger, project.id, snapshot.seq, replay.cases)
+    return Verdict(
+        taken, len(replay.cases), sum(row.amount != 0 for row in snapshot.counters), differences
+    )
+
+
+def _compare(found: list[Increment], rebuilt: Counter[tuple[str, int, int]]) -> list[str]:
+    stored = {(row.kind, row.cell, row.place): row.amount for row in found}
+    return [
+        f"counter {kind}[{cell}, {place}]: {stored.get((kind, cell, place), 0)} in the ledger, "
+        f"{rebuilt.get((kind, cell, place), 0)} from the events"
+        for kind, cell, place in sorted(stored.keys() | rebuilt.keys())
+        if not _same(stored.get((kind, cell, place), 0), rebuilt.get((kind, cell, place), 0))
+    ]
+
+
+def _same(stored: object, rebuilt: int) -> bool:
+    """Whether they are the same whole number: a float that is near it is not."""
+    return type(stored) is int and stored == rebuilt
+
+
+def _compare_cases(
+    ledger: Ledger, project: int, seq: int, rebuilt: dict[int, StoredCase]
+) -> list[str]:
+    moved = {event.case for event in ledger.events(project, seq, 1_000_000)}  # meanwhile
+    differences, before = [], max(rebuilt, default=0) + 1
+    while page := ledger.latest_cases(project, before, 1000):
+        differences += [
+            f"case {case.id}: not what its events make it"
+            for case in page
+            if case.id not in moved and rebuilt.get(case.id) != case
+        ]
+        before = page[-1].id
+    return differences

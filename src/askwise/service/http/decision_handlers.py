@@ -1,0 +1,106 @@
+"""The calls that change a case: on their way to the writer, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from askwise.service.api.calls import BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
+from askwise.service.api.messages import BatchItem, Opening
+from askwise.service.api.refusals import Refusal
+from askwise.service.backend.backend import Backend
+from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.case_decider import Request as CaseRequest
+from askwise.service.decisions.commit_groups import Operation, Result
+from askwise.service.http.bodies import read_body
+from askwise.service.http.requests import Answering, Request, Response, Target, refused
+from askwise.service.http.threads import ReaderThreads, Submissions
+
+
+class DecisionHandlers:
+    """Handlers of the calls that open a case or go on with one."""
+
+    def __init__(self, backend: Backend, readers: ReaderThreads, submissions: Submissions) -> None:
+        self._backend = backend
+        self._readers = readers
+        self._submissions = submissions
+
+    def open(self, request: Request, target: Target) -> Answering:
+        """Open a case."""
+        return self._decide_one(request, target, read_body(request, OPEN_CASE.decoder))
+
+    def observe(self, request: Request, target: Target) -> Answering:
+        """Take in what was bought."""
+        return self._decide_one(request, target, read_body(request, OBSERVE.decoder))
+
+    def reward(self, request: Request, target: Target) -> Answering:
+        """Take in how well a case went."""
+        return self._decide_one(request, target, read_body(request, REWARD.decoder))
+
+    def cancel(self, request: Request, target: Target) -> Answering:
+        """Abandon a case."""
+        return self._decide_one(request, target, read_body(request, CANCEL.decoder))
+
+    def batch(self, request: Request, target: Target) -> Answering:
+        """Take many of those, each with its own key."""
+        items = read_body(request, BATCH.decoder)
+        most = self._backend.settings.most_items
+        if not 1 <= len(items) <= most:
+            raise Refusal(422, f"a batch has 1 to {most:,} items, got {len(items):,}", "#")
+        jobs = [operation_of(target.project, k, item) for k, item in enumerate(items)]
+        return self._decide(jobs, batch_response)
+
+    def _decide_one(self, request: Request, target: Target, body: CaseRequest) -> Answering:
+        job = Operation(target.project, request.idempotency_key(), target.case, body)
+        return self._decide([job], single_response)
+
+    def _decide(
+        self, jobs: list[Operation], render: Callable[[list[Result]], Response]
+    ) -> Answering:
+        """Have them written; what must be planned for them alone is planned first, by a reader."""
+        decider = self._backend.deciders.get(jobs[0].project)
+        if decider is None or not decider.needs_own_policies:
+            return self._submissions.submit(jobs, render)
+        return self._plan_and_decide(decider, jobs, render)
+
+    async def _plan_and_decide(
+        self,
+        decider: CaseDecider,
+        jobs: list[Operation],
+        render: Callable[[list[Result]], Response],
+    ) -> Response:
+        openings = [job.body for job in jobs if isinstance(job.body, Opening) and job.body.known]
+        if openings:
+            await self._readers.run(self._backend.plan_openings, decider, openings)
+        return await self._submissions.submit(jobs, render)
+
+
+def operation_of(project: str, place: int, item: BatchItem) -> Operation:
+    """What an item of a batch asks."""
+    missing = (item.open is None) + (item.observations is None)
+    if missing + (item.reward is None) + (item.cancel is None) != 3:
+        raise Refusal(422, "expected just one of open, observations, reward, cancel", f"#/{place}")
+    if (item.open is None) == (item.case is None):
+        what = "a new case has no number yet" if item.open else "the number of the case is missing"
+        raise Refusal(422, what, f"#/{place}/case")
+    body = item.open or item.observations or item.reward or item.cancel
+    assert body is not None
+    return Operation(project, item.key, item.case or 0, body)
+
+
+def single_response(results: list[Result]) -> Response:
+    """The response to a request by itself."""
+    (result,) = results
+    if isinstance(result, Refusal):
+        return refused(result)
+    return Response(result.status, result.body)
+
+
+def batch_response(results: list[Result]) -> Response:
+    """The response to a batch."""
+    parts = [
+        b'{"status":%d,"problem":%s}' % (r.status, r.encoded())
+        if isinstance(r, Refusal)
+        else b'{"status":%d,"answer":%s}' % (r.status, r.body)
+        for r in results
+    ]
+    return Response(200, b"[" + b",".join(parts) + b"]")

@@ -1,0 +1,91 @@
+"""The calls about projects as such: creating, listing, and what the token may do."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
+
+import msgspec
+
+from askwise.service.api.calls import CREATE_PROJECT
+from askwise.service.api.messages import NewProject, TokenAnswer
+from askwise.service.api.refusals import Refusal
+from askwise.service.backend.backend import Backend
+from askwise.service.decisions.commit_groups import Answer, Creation, Result
+from askwise.service.decisions.creation import project_answer, project_creation
+from askwise.service.http.bodies import check_depth, encoded, read_body
+from askwise.service.http.decision_handlers import single_response
+from askwise.service.http.requests import Request, Response, Target
+from askwise.service.http.threads import ReaderThreads, Submissions
+from askwise.service.logging import log
+from askwise.service.priority import lower_priority
+
+MOST_CREATING = 16
+"""Projects that are being created, or wait for it; beyond, the answer is 503."""
+
+
+class ProjectHandlers:
+    """Handlers of the calls that create and list projects."""
+
+    def __init__(self, backend: Backend, readers: ReaderThreads, submissions: Submissions) -> None:
+        self._backend = backend
+        self._readers = readers
+        self._submissions = submissions
+        self._loop = asyncio.get_running_loop()
+        self._creator = ThreadPoolExecutor(1, "creator", initializer=lower_priority)
+        """Plans for new projects, one after the other; calls that read have their own threads."""
+        self._creating = 0
+
+    def close(self) -> None:
+        """Create no more projects."""
+        self._creator.shutdown(cancel_futures=True)
+
+    def token(self, request: Request, target: Target) -> Response:
+        """What the token of the request may do."""
+        request.arguments()
+        return encoded(TokenAnswer(target.token.scope, target.token.project or None))
+
+    async def create(self, request: Request, target: Target) -> Response:
+        """Create a project; its first policy is planned in a thread, before the project exists."""
+        key = request.idempotency_key()
+        if self._creating >= MOST_CREATING:
+            raise Refusal(503, "too many projects are being created, nothing was written", retry=1)
+        self._creating += 1
+        try:
+            body, token, creation = await self._loop.run_in_executor(
+                self._creator, _read_and_plan, key, request
+            )
+        finally:
+            self._creating -= 1
+        result: Result = await self._submissions.submit([creation], itemgetter(0))
+        if isinstance(result, Answer) and result.is_new:
+            log("info", "project created", project=body.name, token=creation.token.id)
+            await self._readers.run(self._backend.tokens.refresh)
+            shown = msgspec.json.decode(result.body) | {"token": token}
+            return encoded(shown, 201)
+        return single_response([result])
+
+    async def projects(self, request: Request, target: Target) -> Response:
+        """All projects that the token is for."""
+        request.arguments()
+        return await self._readers.run(self._projects, target.token.project)
+
+    def _projects(self, only: str) -> Response:
+        projects = [p for p in self._backend.ledger.projects() if not only or p.name == only]
+        return encoded({"projects": [project_answer(p) for p in projects]})
+
+    async def project(self, request: Request, target: Target) -> Response:
+        """One project as it stands."""
+        request.arguments()
+        return await self._readers.run(self._project, target.project)
+
+    def _project(self, name: str) -> Response:
+        return encoded(project_answer(self._backend.project(name)))
+
+
+def _read_and_plan(key: str, request: Request) -> tuple[NewProject, str, Creation]:
+    """In a thread: a body of a megabyte takes long to read, and a large project long to plan."""
+    check_depth(request.body)
+    body: NewProject = read_body(request, CREATE_PROJECT.decoder)
+    return body, *project_creation(key, body)

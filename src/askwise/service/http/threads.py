@@ -1,0 +1,68 @@
+"""Work that would hold up the event loop, done in other threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from askwise.service.decisions.commit_groups import Job, Result
+from askwise.service.decisions.writer import Writer
+
+T = TypeVar("T")
+
+
+class ReaderThreads:
+    """Threads that read the ledger for handlers."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(4, "reader")
+
+    async def run(self, call: Callable[..., T], *arguments: Any) -> T:
+        """What the call returns; other requests are answered meanwhile."""
+        return await self._loop.run_in_executor(self._threads, call, *arguments)
+
+    def close(self) -> None:
+        """Begin no more calls, and let those end that run."""
+        self._threads.shutdown(cancel_futures=True)
+
+
+class Submissions:
+    """Hands jobs to the writer, and brings its results back to the event loop."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._finished: deque[Callable[[], None]] = deque()
+        self._is_woken = False
+
+    def submit(self, jobs: Sequence[Job], render: Callable[[list[Result]], T]) -> asyncio.Future[T]:
+        """Have the jobs decided and written; then, what `render` makes of the results."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._writer.submit(jobs, lambda results: self._finish(future, render, results))
+        return future
+
+    def _finish(
+        self,
+        future: asyncio.Future[T],
+        render: Callable[[list[Result]], T],
+        results: list[Result],
+    ) -> None:
+        """In the writing thread: waking the loop takes long, so once for all that it finds then."""
+        self._finished.append(lambda: _resolve(future, render(results)))
+        if not self._is_woken:
+            self._is_woken = True
+            self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        self._is_woken = False  # before looking: what comes later wakes the loop again
+        while self._finished:
+            self._finished.popleft()()
+
+
+def _resolve(future: asyncio.Future[T], result: T) -> None:
+    if not future.done():
+        future.set_result(result)

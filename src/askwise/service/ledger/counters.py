@@ -1,0 +1,38 @@
+"""Which counters the ledger keeps: (kind, cell, place) → a whole number.
+
+| kind | cell | place |
+| --- | --- | --- |
+| `cases`, and each array of `counting.Statistics` by name | a row, or 0 | a column, or 0 |
+| `tally.` and the name of what a model counts beside them | a row | a column, or 0 |
+| `status` | a `Status` | 0 |
+| `bought` | an observation | 0 |
+| `day` | days since 1970, UTC | a place in `DAILY` |
+| `block` | a block of cases (`case_blocks.py`) | a place in `BY_BLOCK` |
+
+Learners learn from the first two kinds; the dashboard and the summary show the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TALLY = "tally."
+"""Goes before the name of what a model counts beside the statistics."""
+
+DAY = 86_400_000_000
+"""Microseconds."""
+
+DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled", "spend_high")
+"""What is counted of each day, by its place; reward in units of 2⁻³⁰, spend of 2⁻²⁰."""
+
+BY_BLOCK = ("acted", "rewarded", "reward", "spend", "awaited", "spend_high")
+"""What is counted of each block of cases; awaited are those that acted and have no reward yet."""
+
+SPEND_HIGH = 1 << 30
+"""Spending is counted as two numbers, the multiples of this many units (1,024) and the rest: 2³³
+steps cannot make either of them too large for 64 bits, whatever they cost."""
+
+
+def spend_of(amounts: Mapping[str, int]) -> int:
+    """What was spent on a day or in a block, in units of 2⁻²⁰."""
+    return amounts["spend_high"] * SPEND_HIGH + amounts["spend"]

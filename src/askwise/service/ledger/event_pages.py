@@ -1,0 +1,21 @@
+"""All events of a project, read some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.rows import Event, Project
+
+PAGE = 250
+"""Events that are read at a time."""
+
+
+def pages_of_events(ledger: Ledger, project: Project, after: int) -> Iterator[list[Event]]:
+    """All events up to the newest one of now, some at a time."""
+    while after < project.seq:
+        events = ledger.events(project.id, after, min(PAGE, project.seq - after))
+        if not events:
+            return
+        yield events
+        after = events[-1].seq

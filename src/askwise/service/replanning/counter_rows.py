@@ -1,0 +1,47 @@
+"""The counters of the ledger put into a learner, so that it plans with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from askwise._support.typing import Integers
+from askwise.counting import BY_ROW, Statistics
+from askwise.errors import LedgerError
+from askwise.learners.base import BaseLearner
+from askwise.service.ledger.counters import TALLY
+from askwise.service.ledger.rows import Increment
+
+
+def fill_counters(learner: BaseLearner, counters: Iterable[Increment]) -> None:
+    """Give a learner the counters of these rows, in place of its own."""
+    rows: dict[str, list[Increment]] = {}
+    for row in counters:
+        rows.setdefault(row.kind, []).append(row)
+    statistics = learner.new_counters()
+    learner.statistics = statistics
+    states = {row.cell for name in BY_ROW for row in rows.get(name, ())}
+    statistics.give_rows(np.array(sorted(states), np.int64))
+    statistics.cases = sum(row.amount for row in rows.get("cases", ()))
+    for name, array in (
+        *statistics.arrays(),
+        *((TALLY + name, array) for name, array in learner.tallies().items()),
+    ):
+        array[...] = 0
+        _put(array, rows.get(name, ()), statistics if name in BY_ROW else None)
+
+
+def _put(
+    array: Integers,
+    rows: Iterable[Increment],
+    statistics: Statistics | None,
+) -> None:
+    table = np.array([row[1:] for row in rows], np.int64).reshape(-1, 3)
+    cells, places, amounts = table.T
+    if statistics is not None:
+        cells = statistics.rows_of(np.ascontiguousarray(cells))
+    try:
+        array[(cells, places) if array.ndim == 2 else cells] = amounts
+    except IndexError as error:
+        raise LedgerError(f"a counter is not one of the problem's: {error}") from None

@@ -1,0 +1,190 @@
+"""The versions of a project's policy: each is a learner as the library saves it, never changed.
+
+A version is planned by going on from the one before it, with the counters of now. What the file
+holds beside the policy (where a model's estimates stand, the random state) is what the next plan
+goes on from; the rest is what cases follow.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from askwise.errors import LedgerError, LedgerUnavailableError
+from askwise.learners import LEARNERS
+from askwise.learners.base import BaseLearner
+from askwise.learners.saving import Check, from_bytes
+from askwise.policy import Policy
+from askwise.problem import Problem
+from askwise.service.api.served_learners import new_learner
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.rows import Project, Snapshot
+from askwise.service.logging import log
+from askwise.service.replanning.counter_rows import fill_counters
+
+T = TypeVar("T")
+
+MOST_TRIED = 8
+"""PolicyCache that are tried, where the newest ones cannot be read."""
+
+RETRIED_AFTER = 10.0
+"""Seconds after which a version that could not be read is tried again: it may have been mended."""
+
+MOST_KEPT, MOST_BYTES = 256, 256 * 2**20
+"""How many versions a process keeps in memory beside the newest of each project, and how large they
+are together, unpacked."""
+
+
+class PolicyVersion(NamedTuple):
+    """A version of a project's policy, in memory and ready to be followed."""
+
+    version: int
+    learner: BaseLearner
+    policy: Policy
+
+
+def learner_of(project: Project) -> BaseLearner:
+    """The project's learner before its first case."""
+    problem = msgspec.json.decode(project.problem, type=Problem)
+    return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
+
+
+def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
+    """The version after the learner's, planned with the counters of now; the learner is of it then.
+
+    A project may have begun with what a learner knew: that is in its first version, and stays.
+    """
+    fill_counters(learner, now.counters)
+    learner.statistics += start.statistics
+    tallies = learner.tallies()
+    for name, array in start.tallies().items():
+        tallies[name][...] += array
+    learner.restored()
+    learner.count_anew(learner.statistics, now.opened + start.opened)
+    learner.replan()
+    return learner.to_bytes()
+
+
+def first_plan(learner: BaseLearner) -> bytes:
+    """The first version; cases that the learner had open elsewhere are not the project's."""
+    learner.cases.clear()
+    learner.looking.clear()
+    learner.replan()
+    return learner.to_bytes()
+
+
+def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
+    """The learner of these bytes; the library checks all that it reads."""
+    return from_bytes(blob, LEARNERS, check)
+
+
+def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:
+    """The learner of this version."""
+    return _read_version(ledger, project, version)[0]
+
+
+def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearner, int]:
+    """The learner of this version, and the bytes that it has unpacked."""
+    stored = ledger.policy(project, version)
+    if stored is None:
+        raise LedgerError(f"project {project} has no policy of version {version}")
+    try:
+        learner = from_blob(stored.blob)
+        with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
+            return learner, sum(part.file_size for part in archive.infolist())
+    except Exception as error:  # whatever the bytes are, they are this project's alone
+        log("error", "a policy cannot be read", project=project, version=version, error=str(error))
+        raise LedgerError(f"the policy of version {version} cannot be read") from error
+
+
+def newest_readable(ledger: Ledger, project: int, version: int) -> tuple[int, BaseLearner]:
+    """The newest version that can be read, up to this one, and its learner."""
+    return _newest_readable(version, lambda number: read_version(ledger, project, number))
+
+
+def _newest_readable(version: int, read: Callable[[int], T]) -> tuple[int, T]:
+    why = LedgerError(f"there is no policy of version {version}")
+    for number in range(version, max(0, version - MOST_TRIED), -1):
+        try:
+            return number, read(number)
+        except LedgerUnavailableError:
+            raise
+        except LedgerError as error:
+            why = error if number == version else why
+    raise why
+
+
+class PolicyCache:
+    """Keeps policy versions in memory, and reads others from the ledger. Any thread may ask."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, int], PolicyVersion] = OrderedDict()
+        self._sizes: dict[tuple[int, int], int] = {}
+        """Bytes of each of those, unpacked."""
+        self._newest: dict[int, int] = {}
+        self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
+        """PolicyCache that could not be read: when, and why."""
+
+    def newest(self, project: int, at_least: int) -> PolicyVersion:
+        """The newest version in memory; if there is none, the one that is named is read.
+
+        A version that was just published is read in another thread, by `prepare`: no case waits
+        for it.
+        """
+        newest = self._newest.get(project)
+        if newest is None:
+            return self.prepare(project, at_least)
+        return self.version(project, newest)
+
+    def version(self, project: int, version: int) -> PolicyVersion:
+        """This version, read from the ledger if it is not in memory."""
+        kept = self._kept.get((project, version))
+        return kept if kept is not None else self._read(project, version)
+
+    def prepare(self, project: int, version: int) -> PolicyVersion:
+        """From now on this version is the newest, unless a newer one was prepared before.
+
+        If it cannot be read, the newest one before it that can be.
+        """
+        number, planned = _newest_readable(version, lambda n: self.version(project, n))
+        with self._lock:
+            self._newest[project] = max(number, self._newest.get(project, 0))
+        return planned
+
+    def _read(self, project: int, version: int) -> PolicyVersion:
+        since, error = self._unreadable.get((project, version), (-RETRIED_AFTER, ""))
+        if error and time.monotonic() - since < RETRIED_AFTER:
+            raise LedgerError(error)
+        try:
+            learner, size = _read_version(self._ledger, project, version)
+        except LedgerUnavailableError:
+            raise
+        except LedgerError as unreadable:
+            self._unreadable[project, version] = (time.monotonic(), str(unreadable))
+            raise
+        planned = PolicyVersion(version, learner, learner.policy)
+        with self._lock:
+            self._unreadable.pop((project, version), None)
+            self._kept[project, version] = planned
+            self._sizes[project, version] = size
+            self._drop_older((project, version))
+        return planned
+
+    def _drop_older(self, new: tuple[int, int]) -> None:
+        """Keep what was read last, and the newest version of each project."""
+        older = [key for key in self._kept if key != new and self._newest.get(key[0]) != key[1]]
+        size = sum(self._sizes[key] for key in older)
+        for place, key in enumerate(older):
+            if size <= MOST_BYTES and len(older) - place <= MOST_KEPT:
+                return
+            size -= self._sizes.pop(key)
+            del self._kept[key]

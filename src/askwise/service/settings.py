@@ -1,0 +1,71 @@
+"""How a server was started: what its processes must agree on."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import msgspec
+
+from askwise._support.documents import prepare
+from askwise.errors import OptionError
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every process of a server knows."""
+
+    db: str = "askwise.db"
+    host: str = "127.0.0.1"
+    port: int = 8350
+    workers: int = 1
+    hosts: tuple[str, ...] = ()
+    """Names in the header Host that are answered, beside loopback's and `host`."""
+    authenticates: bool = True
+    """Whether requests need a token; without, only loopback is listened to."""
+    most_body: int = 1 << 20
+    most_items: int = 1000
+    """Requests in a batch."""
+    most_connections: int = 1000
+    """Of a worker, at a time."""
+    read_within: float = 30.0
+    """Seconds from the first byte of a request to its last."""
+    write_within: float = 30.0
+    """Seconds in which a client that is sent an answer must take a part of it."""
+    idle_within: float = 75.0
+    """Seconds that a connection may be open without a request."""
+
+    def __post_init__(self) -> None:
+        if not self.authenticates and not is_loopback(self.host):
+            raise OptionError(
+                f"host {self.host!r} can be reached from elsewhere: without tokens the server "
+                "listens on 127.0.0.1 only"
+            )
+        for name, least, most in (
+            ("port", 0, 65_535),
+            ("workers", 1, 64),
+            ("most_connections", 1, 100_000),
+        ):
+            value: Any = getattr(self, name)
+            if not least <= value <= most:
+                raise OptionError(f"{name} must be from {least} to {most:,}, got {value}")
+
+    @property
+    def answers_to(self) -> frozenset[str]:
+        """The hosts that requests may name, in lower case."""
+        bare = f"[{self.host}]" if ":" in self.host else self.host
+        return frozenset(host.lower() for host in (*LOOPBACK, bare, *self.hosts))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+prepare(Settings)

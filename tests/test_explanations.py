@@ -1,0 +1,79 @@
+"""Why a policy decides as it does: worked out once for all that ask, and right before any case."""
+
+import asyncio
+import threading
+
+import msgspec
+import pytest
+
+from askwise.service.dashboard import explanations
+from askwise.service.dashboard.explanations import Explanations
+from askwise.service.decisions.writer import Writer
+from askwise.service.ledger import open_ledger
+from askwise.service.replanning.policy_versions import PolicyCache
+from serving import PROBLEM, create
+
+
+@pytest.fixture
+def planned(tmp_path):
+    ledger = open_ledger(str(tmp_path / "ledger.db"))
+    policy_cache = PolicyCache(ledger)
+    create(Writer(ledger, policy_cache))
+    yield policy_cache.version(ledger.project("clinic").id, 1)
+    ledger.close()
+
+
+def test_explanations_are_worked_out_once_however_many_ask(planned, monkeypatch):
+    calls, release = [], threading.Event()
+
+    def slow(one):
+        calls.append(one.version)
+        release.wait(10)
+        return "the answer"
+
+    monkeypatch.setattr(explanations, "worth", slow)
+
+    async def many():
+        found = Explanations()
+        asked = [asyncio.create_task(found.worth(1, planned)) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        asked[0].cancel()  # a client that leaves does not take the answer from others
+        release.set()
+        answers = [await task for task in asked[1:]]
+        answers.append(await found.worth(1, planned))
+        found.close()
+        return answers
+
+    assert asyncio.run(many()) == ["the answer"] * 5
+    assert calls == [1]
+
+
+def test_explanations_that_failed_are_tried_again(planned, monkeypatch):
+    calls = []
+
+    def failing(one):
+        calls.append(one)
+        if len(calls) == 1:
+            raise ZeroDivisionError
+        return "the answer"
+
+    monkeypatch.setattr(explanations, "policy_tree", failing)
+
+    async def twice():
+        found = Explanations()
+        with pytest.raises(ZeroDivisionError):
+            await found.tree(1, planned)
+        answer = await found.tree(1, planned)
+        found.close()
+        return answer
+
+    assert asyncio.run(twice()) == "the answer"
+
+
+def test_explanations_before_the_first_case(planned):
+    tree = msgspec.to_builtins(explanations.policy_tree(planned))
+    assert tree["policy_version"] == 1
+    worth = explanations.worth(planned)
+    assert [o.name for o in worth.observations] == [o.name for o in PROBLEM.observations]
+    assert worth.gain_of_nothing == pytest.approx(50)
+    assert worth.gain_of_everything == pytest.approx(50 - 1 - 9 * 2 / 3)  # one MRI in three fails
