@@ -599,7 +599,7 @@ def test_a_server_that_stops_answers_what_it_has_accepted(tmp_path):
 
 def test_a_server_that_stops_does_not_wait_for_idle_clients(tmp_path):
     with served(str(tmp_path / "ledger.db")) as server:
-        assert server.http.get("/health").status_code == 200  # and the connection is kept
+        assert server.http.get("/healthz").status_code == 200  # and the connection is kept
         began = time.monotonic()
         server.stop()
         assert time.monotonic() - began < 10
