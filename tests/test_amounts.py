@@ -201,7 +201,7 @@ def test_no_sum_of_what_was_spent_is_too_large_for_a_counter(ledger):
         number = decoded(ask(writer, Opening()))["case"]
         assert decoded(ask(writer, Observing({"mri": "neg"}), number))["cost"] == cost
     assert cases * cost > 2**63 * PAID_UNIT
-    found = summary(ledger, writer._decider("clinic"))
+    found = summary(ledger, writer._find_decider("clinic"))
     assert found.spend == cases * cost  # to the unit: all of it are whole numbers
     assert sum(block.spend for block in found.blocks) == cases * cost
     counters = ledger.snapshot(ledger.project("clinic").id).counters

@@ -1,4 +1,4 @@
-"""Groups that are decided before their turn, and what others did meanwhile."""
+"""Groups that are decided before their project is locked, and what others did meanwhile."""
 
 import secrets
 
@@ -23,7 +23,7 @@ from serving import (  # noqa: F401 (fixtures)
 SEEN = {"mammogram": "low", "mri": "neg"}
 
 
-class Halves:
+class TwoStepWriter:
     """A writer whose groups are decided and written when the test says so."""
 
     def __init__(self, ledger):
@@ -43,7 +43,7 @@ class Halves:
 @pytest.fixture(name="two")
 def two_fixture(ledger):
     create(Writer(ledger, PolicyCache(ledger)), learner="no-information")
-    return Halves(ledger), Writer(ledger, PolicyCache(ledger))
+    return TwoStepWriter(ledger), Writer(ledger, PolicyCache(ledger))
 
 
 def operation(body, case=0, key=None):
@@ -54,7 +54,7 @@ def events(ledger):
     return ledger.events(ledger.project("clinic").id, 0, 10_000)
 
 
-def test_a_case_that_somebody_changed_meanwhile_is_decided_anew(two, ledger):
+def test_a_case_that_changed_meanwhile_is_decided_anew(two, ledger):
     mine, other = two
     ask(other, Opening())
     group = mine.decide_ahead(operation(Rewarding(0.25), 1))
@@ -66,7 +66,7 @@ def test_a_case_that_somebody_changed_meanwhile_is_decided_anew(two, ledger):
     assert verify(ledger, "clinic").differences == []
 
 
-def test_a_case_that_somebody_opened_meanwhile_is_found(two, ledger):
+def test_a_case_that_was_opened_meanwhile_is_found(two, ledger):
     mine, other = two
     group = mine.decide_ahead(operation(Cancelling(), 1))
     ask(other, Opening())
@@ -121,15 +121,15 @@ def test_within_a_group_the_order_is_kept(two, ledger):
 def test_two_who_decide_at_the_same_time_leave_one_history(ledger, seed):
     rng = np.random.default_rng(seed)
     create(Writer(ledger, PolicyCache(ledger)))
-    halves = [Halves(ledger), Halves(ledger)]
+    writers = [TwoStepWriter(ledger), TwoStepWriter(ledger)]
     acknowledged = {}
     for _ in range(40):
         groups = []
-        for half in halves:
+        for writer in writers:
             jobs = [random_job(rng, len(acknowledged)) for _ in range(rng.integers(1, 6))]
-            groups.append((half, jobs, half.decide_ahead(*jobs)))
-        for half, jobs, group in groups:
-            for job, result in zip(jobs, half.write(group), strict=True):
+            groups.append((writer, jobs, writer.decide_ahead(*jobs)))
+        for writer, jobs, group in groups:
+            for job, result in zip(jobs, writer.write(group), strict=True):
                 if isinstance(result, Answer):
                     before = acknowledged.setdefault(job.key, result.body)
                     assert before == result.body
@@ -152,7 +152,7 @@ def random_job(rng, known):
     return operation(body, 0 if isinstance(body, Opening) else case, key)
 
 
-def test_a_case_at_hand_goes_on_as_one_from_the_ledger(ledger):
+def test_a_case_in_memory_goes_on_as_one_from_the_ledger(ledger):
     create(Writer(ledger, PolicyCache(ledger)))
     keeps = Writer(ledger, PolicyCache(ledger))
     for forgets in (False, True):

@@ -115,7 +115,7 @@ def create(ask, name):
 
 
 def decide(ask, project, cases):
-    """SimulatedPatients whose mammogram says all: high are treated well, low should wait."""
+    """Patients whose mammogram says all: high are treated well, low should wait."""
     for k in range(cases):
         shown = "high" if k % 2 else "low"
         case = ask(f"/projects/{project}/cases", {})

@@ -116,7 +116,7 @@ def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch, capfd):
             raise BlockingIOError("no process to be had")
         return real([sys.executable, "-c", "input()"], **more)
 
-    monkeypatch.setattr(processes, "AGAIN", 0.01)
+    monkeypatch.setattr(processes, "RESTARTED_AFTER", 0.01)
     monkeypatch.setattr(subprocess, "Popen", popen)
     others = ChildProcesses(Settings(), ["replanner"], {})
     others.start()

@@ -29,7 +29,7 @@ PROJECT = "demo"
 COST = 5.0
 
 RUSH_CASES = 1200
-"""SimulatedPatients who come in a rush at first, so that there is something to see;"""
+"""Patients who come in a rush at first, so that there is something to see;"""
 RUSH_GROUP = 16
 """so many of them together."""
 

@@ -32,7 +32,7 @@ from askwise.service.replanning.counter_rows import fill_counters
 T = TypeVar("T")
 
 MOST_TRIED = 8
-"""PolicyCache that are tried, where the newest ones cannot be read."""
+"""Versions that are tried, where the newest ones cannot be read."""
 
 RETRIED_AFTER = 10.0
 """Seconds after which a version that could not be read is tried again: it may have been mended."""
@@ -132,7 +132,7 @@ class PolicyCache:
         """Bytes of each of those, unpacked."""
         self._newest: dict[int, int] = {}
         self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
-        """PolicyCache that could not be read: when, and why."""
+        """Versions that could not be read: when, and why."""
 
     def newest(self, project: int, at_least: int) -> PolicyVersion:
         """The newest version in memory; if there is none, the one that is named is read.
