@@ -1,4 +1,6 @@
 import importlib
+import os
+import secrets
 import sys
 from pathlib import Path
 
@@ -10,6 +12,10 @@ import askwise
 import askwise._kernels
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+# Hundreds of tests start Python: each would compile the whole package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("askwise", deadline=None, derandomize=True)
 settings.load_profile("askwise")
@@ -39,12 +45,29 @@ def _plain_kernels():
             setattr(sys.modules[package], last, module)
 
 
-LONG = ("test_service_machine.py", "test_service_schema.py", "test_chaos.py", "test_import.py")
-"""What takes longest begins first, so that no processor waits for it in the end."""
+LONG = (
+    "test_service_machine.py",
+    "test_service_schema.py",
+    "test_chaos.py",
+    "test_import.py",
+    "test_reproduction.py",
+)
+"""What takes longest begins first, so that no processor waits for it in the end, and what is set up
+for long stays with one worker: others take over what is last."""
 
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in LONG)
+
+
+@pytest.fixture(scope="session")
+def postgres_of_all_tests():
+    """The address of a PostgreSQL that all workers of a run of the tests share."""
+    from chaos.databases import shared_postgres
+
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(16)
+    with shared_postgres(run) as address:
+        yield address
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -18,10 +18,9 @@ from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.creation import project_creation
 from askwise.service.ledger import open_ledger
 from askwise.service.operations.warm_up import warm_up
-from askwise.service.operations.worker import listen, work
+from askwise.service.operations.worker import listen, run, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
-from chaos.databases import postgres_server
 
 PROBLEM = aw.Problem(
     observations=[
@@ -34,10 +33,9 @@ PROBLEM = aw.Problem(
 
 
 @pytest.fixture(scope="session", name="postgres")
-def postgres_fixture():
+def postgres_fixture(postgres_of_all_tests):
     """The address of a real server; each test makes a database of its own in it."""
-    with postgres_server() as address:
-        yield address
+    return postgres_of_all_tests
 
 
 @pytest.fixture(params=["sqlite", "postgresql"], name="database")
@@ -96,7 +94,7 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}"
         self.http = httpx.Client(base_url=self.url, timeout=30)
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._thread = threading.Thread(target=lambda: run(self._run()))
 
     async def _run(self):
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
@@ -132,4 +130,5 @@ def served(db, **settings):
     try:
         yield server
     finally:
+        server.http.close()  # an idle connection is given a second
         server.stop()

@@ -11,13 +11,11 @@ from scipy.stats import chisquare
 import askwise as aw
 from askwise.errors import ModelError, OptionError, TableError
 from askwise.simulation.environments import (
-    CHUNK,
     Population,
     Table,
     breast_cancer,
     model_at_random,
     random_model,
-    stream,
     wisconsin,
 )
 
@@ -78,26 +76,6 @@ def test_the_better_action_is_never_worse_in_a_case():
     here = np.arange(len(better))
     assert (draws.rewards[here, better] >= draws.rewards[here, 1 - better]).all()
     assert (draws.rewards[here, better] > draws.rewards[here, 1 - better]).any()
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [Population(breast_cancer()), Table(CLINIC, ROWS, rewards=REWARDS)],
-    ids=["population", "table"],
-)
-def test_a_seed_means_one_stream_however_many_are_asked_for(environment):
-    def first(cases):
-        parts = list(stream(environment, rng(7), cases))
-        return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-    values, rewards = first(2 * CHUNK + 100)
-    assert len(values) == len(rewards) == 2 * CHUNK + 100
-    for cases in (1, 99, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK):
-        fewer_values, fewer_rewards = first(cases)
-        assert np.array_equal(fewer_values, values[:cases])
-        assert np.array_equal(fewer_rewards, rewards[:cases])
-    assert not list(stream(environment, rng(7), 0))
-    assert not np.array_equal(values[:CHUNK], values[CHUNK : 2 * CHUNK])
 
 
 # --- a table -------------------------------------------------------------------------------------

@@ -1,9 +1,4 @@
-"""One suite for every ledger: what `askwise.service.ledger.contract` promises, on each database."""
-
-import os
-import subprocess
-import sys
-import textwrap
+"""What the service writes in a ledger; what every ledger promises is in testing/test_ledgers.py."""
 
 import msgspec
 import numpy as np
@@ -18,19 +13,11 @@ from askwise.service.api.messages import Cancelling, Observing, Opening, Rewardi
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
-from askwise.service.ledger.rows import (
-    Event,
-    Head,
-    Increment,
-    Project,
-    StoredCase,
-    StoredPolicy,
-    StoredToken,
-)
 from askwise.service.operations.export import export_project, import_project
 from askwise.service.replanning.counter_rows import fill_counters
 from askwise.service.replanning.policy_versions import PolicyCache, from_blob, learner_of, next_plan
 from askwise.service.replanning.replanner import Replanner
+from askwise.testing.ledger_entries import append, event, new_project
 from inside import bought, now_of, strategy_of
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
@@ -42,126 +29,16 @@ from serving import (  # noqa: F401 (fixtures)
     postgres_fixture,
 )
 
-PLAN = StoredPolicy(version=1, watermark=0, fence=0, at=5, blob=b"\x00policy")
-
-
-def new_project(ledger, name="clinic"):
-    row = Project(0, name, b"{}", "learner", b"{}", 7, 1, 0, 0, 1, 0, 5, "")
-    with ledger.transaction() as transaction:
-        transaction.lock([0])
-        return transaction.create(row, PLAN)
-
-
-def event(seq, key="", case=1):
-    return Event(seq, key or f"key {seq}", "open", case, b"{}", 201, b'{"case":1}', 1_000 + seq)
-
-
-def append(ledger, project, seq, key="", amount=1):
-    with ledger.transaction() as transaction:
-        head = transaction.lock([project])[project]
-        transaction.append(
-            project,
-            Head(seq, head.opened + 1, head.version),
-            [event(seq, key)],
-            [StoredCase(seq, seq % 5, b"case")],
-            [Increment("visits", 3, 0, amount), Increment("visits", 3, seq, 1)],
-        )
-
-
-# --- the contract --------------------------------------------------------------------------------
-
-
-def test_what_is_appended_is_read_back(ledger):
-    project = new_project(ledger)
-    for seq in (1, 2, 3):
-        append(ledger, project, seq, amount=10**12)
-    assert ledger.events(project, 1, 10) == [event(2), event(3)]
-    assert ledger.events(project, 0, 1) == [event(1)]
-    assert ledger.case(project, 2) == StoredCase(2, 2, b"case")
-    assert [case.id for case in ledger.latest_cases(project, 3, 5)] == [2, 1]
-    found = ledger.snapshot(project)
-    assert found[:3] == (3, 3, 1)
-    assert found.counters == [
-        Increment("visits", 3, 0, 3 * 10**12),
-        *(Increment("visits", 3, seq, 1) for seq in (1, 2, 3)),
-    ]
-    assert ledger.counter_values(project, "visits")[3, 0] == 3 * 10**12
-    row = ledger.project("clinic")
-    assert (row.id, row.seq, row.opened, row.version) == (project, 3, 3, 1)
-    assert [p.name for p in ledger.projects()] == ["clinic"]
-    assert ledger.case(project, 9) is None
-    assert ledger.project("other") is None
-    with ledger.transaction() as transaction:
-        assert transaction.lock([project, 99]) == {project: Head(3, 3, 1)}
-        assert transaction.events_with_keys(project, ["key 2", "none"]) == {"key 2": event(2)}
-        assert set(transaction.cases(project, [1, 3, 8])) == {1, 3}
-
-
-def test_a_key_is_taken_for_ever_and_a_failed_transaction_leaves_nothing(ledger):
-    project, other = new_project(ledger), new_project(ledger, "other")
-    append(ledger, project, 1, "mine")
-    before = ledger.snapshot(project)
-    with pytest.raises(LedgerError):
-        append(ledger, project, 2, "mine")
-    with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:
-        _append_and_fail(transaction, project)
-    assert ledger.snapshot(project) == before
-    append(ledger, other, 1, "mine")  # a key is taken within its project
-    append(ledger, project, 2, "another")
-
-
-def _append_and_fail(transaction, project):
-    transaction.append(project, Head(2, 2, 1), [event(2)], [], [Increment("visits", 3, 0, 1)])
-    raise ZeroDivisionError
-
-
-def test_names_are_taken_once(ledger):
-    assert new_project(ledger) == 1
-    assert new_project(ledger) is None
-    assert new_project(ledger, "other") == 2
+# --- the databases -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("statement", ["UPDATE events SET answer = body", "DELETE FROM events"])
 def test_events_are_never_changed(ledger, statement):
     project = new_project(ledger)
-    append(ledger, project, 1)
+    append(ledger, project, event(1))
     with pytest.raises(LedgerError, match="never"), ledger.write_session() as session:
         session.all(statement)
     assert ledger.events(project, 0, 5) == [event(1)]
-
-
-def test_a_plan_is_published_by_the_newest_lease_and_after_its_version_only(ledger):
-    project = new_project(ledger)
-    assert ledger.take_lease("a").fence == 1
-    assert ledger.take_lease("b").holder == "a"  # not free yet
-    ledger.release_lease("b")
-    assert ledger.take_lease("a").fence == 1  # renewed
-    ledger.release_lease("a")
-    assert ledger.take_lease("b").fence == 2
-
-    def publish(version, fence):
-        with ledger.transaction() as transaction:
-            return transaction.publish(project, StoredPolicy(version, 0, fence, 6, b"p"))
-
-    assert not publish(2, fence=1)  # it has been taken over
-    assert not publish(3, fence=2)  # what comes before is not there
-    ledger.record_plan_failure(project, "why")
-    assert ledger.project("clinic").failure == "why"
-    assert publish(2, fence=2)
-    assert not publish(2, fence=2)
-    assert ledger.project("clinic")[9:] == (2, 0, 6, "")
-    assert ledger.policy(project, 1) == PLAN
-    assert [plan.version for plan in ledger.policies(project)] == [1, 2]
-    assert ledger.policy(project, 3) is None
-
-
-def test_tokens_are_kept_until_they_are_revoked(ledger):
-    token = StoredToken("id", b"digest", "read", "", 1, 0)
-    ledger.add_token(token)
-    assert ledger.tokens() == [token]
-    assert ledger.revoke_token("id", 9)
-    assert not ledger.revoke_token("id", 10)
-    assert ledger.tokens() == [token._replace(revoked=9)]
 
 
 def test_a_schema_of_the_future_is_refused(database):
@@ -175,68 +52,6 @@ def test_a_schema_of_the_future_is_refused(database):
     ledger.close()
     with pytest.raises(LedgerError, match="newer askwise"):
         open_ledger(database)
-
-
-FORKS = """
-    import os, sys
-    from askwise.service.ledger import open_ledger
-    from askwise.service.ledger.rows import Event, Head, Increment, StoredPolicy, Project
-    where, processes, groups = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    start, go = os.pipe()
-    children = []
-    for k in range(processes):
-        child = os.fork()
-        if child:
-            children.append(child)
-            continue
-        os.close(go)
-        os.read(start, 1)  # all begin together
-        ledger = open_ledger(where)
-        for n in range(groups):
-            with ledger.transaction() as transaction:
-                head = transaction.lock([1])[1]
-                seq = head.seq + 1
-                event = Event(seq, f"{k} {n}", "open", seq, b"{}", 201, b"{}", 1)
-                more = [Increment("visits", n % 3, 0, 1), Increment("visits", 7, k, 1)]
-                transaction.append(1, Head(seq, seq, 1), [event], [], more)
-        ledger.close()
-        os._exit(0)
-    os.close(go)
-    os.close(start)
-    codes = [os.waitpid(child, 0)[1] for child in children]
-    sys.exit(0 if not any(codes) else 1)
-"""
-
-
-def in_processes(database, processes, groups):
-    code = textwrap.dedent(FORKS)
-    subprocess.run(
-        [sys.executable, "-c", code, database, str(processes), str(groups)],
-        check=True,
-        timeout=120,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-
-
-def test_sixteen_processes_start_at_once(database):
-    in_processes(database, 16, 0)
-    ledger = open_ledger(database)
-    assert new_project(ledger) == 1
-    ledger.close()
-
-
-def test_processes_that_write_at_once_lose_nothing(database):
-    ledger = open_ledger(database)
-    new_project(ledger)
-    in_processes(database, 4, 15)
-    events = ledger.events(1, 0, 1000)
-    assert [e.seq for e in events] == list(range(1, 61))
-    assert {e.key for e in events} == {f"{k} {n}" for k in range(4) for n in range(15)}
-    assert ledger.counter_values(1, "visits") == {
-        **dict.fromkeys([(0, 0), (1, 0), (2, 0)], 20),
-        **{(7, k): 15 for k in range(4)},
-    }
-    ledger.close()
 
 
 # --- counters ------------------------------------------------------------------------------------
@@ -421,23 +236,6 @@ def test_the_same_problem_is_kept():
     assert msgspec.json.decode(msgspec.json.encode(PROBLEM), type=aw.Problem) == PROBLEM
 
 
-@pytest.mark.parametrize("rows", [0, 1, 3, 4, 31, 200, 256, 257, 700])
-def test_any_number_of_rows_is_written(ledger, rows):
-    project = new_project(ledger)
-    events = [event(k + 1, case=k + 1) for k in range(rows)]
-    cases = [StoredCase(k + 1, 1, b"\x00\xff\\\t\n%d" % k) for k in range(rows)]
-    more = [Increment("visits", k, 0, 2) for k in range(rows)]
-    with ledger.transaction() as transaction:
-        transaction.lock([project])
-        transaction.append(project, Head(rows, rows, 1), events, cases, more)
-        transaction.append(project, Head(rows, rows, 1), [], cases[::2], more[::3])
-    assert ledger.events(project, 0, 1000) == events
-    found = ledger.cases(project, list(range(1, rows + 9)))
-    assert found == {case.id: case for case in cases}
-    amounts = {(k, 0): 2 + 2 * (k % 3 == 0) for k in range(rows)}
-    assert ledger.counter_values(project, "visits") == amounts
-
-
 def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeypatch):
     where = tmp_path / "ledger.db"
     monkeypatch.setattr("askwise.service.ledger.sqlite.LONG_LOG", 20)
@@ -445,7 +243,7 @@ def test_a_long_log_is_copied_into_the_file_while_others_write(tmp_path, monkeyp
     project = new_project(ledger)
     log = where.with_name("ledger.db-wal")
     for seq in range(1, 400):
-        append(ledger, project, seq)
+        append(ledger, project, event(seq))
         if seq % 10 == 0:
             ledger.checkpoint()
     assert log.stat().st_size < 150 * 4200  # begun anew again and again
@@ -459,7 +257,7 @@ def test_whoever_commits_copies_a_log_that_nobody_tends(tmp_path, monkeypatch):
     ledger = open_ledger(str(where))
     project = new_project(ledger)
     for seq in range(1, 200):
-        append(ledger, project, seq)
+        append(ledger, project, event(seq))
     assert where.with_name("ledger.db-wal").stat().st_size < 100 * 4200
     ledger.close()
 

@@ -3,9 +3,8 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+import warnings
 
 import psycopg
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from askwise.service.api.messages import Observing, Opening
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.ledger import open_ledger
+from askwise.service.ledger import open_ledger, postgres, schema, sqlite
 from askwise.service.ledger.schema import NEWEST
 from askwise.service.replanning.policy_versions import PolicyCache
 from serving import (  # noqa: F401 (fixtures)
@@ -25,18 +24,10 @@ from serving import (  # noqa: F401 (fixtures)
     postgres_fixture,
 )
 
-LATER = """
-import sys
-from askwise.service.ledger import schema, sqlite, postgres, open_ledger
-more = tuple(f"CREATE TABLE later_{k} AS SELECT * FROM events" for k in range(12))
-more += ("CREATE INDEX events_by_case ON events (project, case_id)",)
-schema.STEPS += (more,)
-for module in (schema, sqlite, postgres):
-    module.NEWEST, module.STEPS = len(schema.STEPS), schema.STEPS
-print("begins", flush=True)
-open_ledger(sys.argv[1]).close()
-print("done", flush=True)
-"""
+LATER = (
+    *(f"CREATE TABLE later_{k} AS SELECT * FROM events" for k in range(12)),
+    "CREATE INDEX events_by_case ON events (project, case_id)",
+)
 
 
 def fill(database, cases):
@@ -61,14 +52,44 @@ def version_of(database):
     return apsw.Connection(database).pragma("user_version")
 
 
-def start(database):
-    path = os.pathsep.join(sys.path)
-    return subprocess.Popen(
-        [sys.executable, "-c", LATER, database],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-    )
+class Process:
+    """A process that knows a later schema; forked, since to import all would take the most time.
+
+    It begins when `start` is closed by all that could write there.
+    """
+
+    def __init__(self, database, start, *others):
+        read, write = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads
+            self.pid = os.fork()
+        if not self.pid:
+            try:
+                os.dup2(write, 1)
+                for other in others:
+                    os.close(other)
+                os.read(start, 1)
+                migrate_later(database)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        os.close(write)
+        self.stdout = os.fdopen(read)
+
+    def end(self):
+        """What it said, and its return code."""
+        with self.stdout:
+            said = self.stdout.read()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), said
+
+
+def migrate_later(database):
+    schema.STEPS += (LATER,)
+    for module in (schema, sqlite, postgres):
+        module.NEWEST, module.STEPS = len(schema.STEPS), schema.STEPS
+    os.write(1, b"begins\n")
+    open_ledger(database).close()
+    os.write(1, b"done\n")
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -76,19 +97,19 @@ def test_sixteen_processes_migrate_at_once_and_some_are_killed(database, seed):
     rng = random.Random(seed)
     before = fill(database, 40)
     assert version_of(database) == NEWEST
-    processes = [start(database) for _ in range(16)]
+    start, go = os.pipe()
+    processes = [Process(database, start, go) for _ in range(16)]
+    os.close(go)
     for process in processes:
         assert process.stdout.readline() == "begins\n"
         if rng.random() < 0.5:
             time.sleep(rng.random() * 0.01)
-            process.send_signal(signal.SIGKILL)
+            os.kill(process.pid, signal.SIGKILL)
     for process in processes:
-        with process:
-            said = process.stdout.read()
-        assert (process.returncode, said) == (0, "done\n") or process.returncode == -signal.SIGKILL
-    last = start(database)
-    with last:
-        assert last.stdout.read() == "begins\ndone\n"
+        code, said = process.end()
+        assert (code, said) == (0, "done\n") or code == -signal.SIGKILL
+    assert Process(database, start).end() == (0, "begins\ndone\n")
+    os.close(start)
     assert version_of(database) == NEWEST + 1
     with pytest.raises(Exception, match="newer askwise"):
         open_ledger(database)  # whoever is older leaves it alone

@@ -128,37 +128,42 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def test_all_files_are_written_into_a_new_folder(tmp_path):
-    folder = tmp_path / "new" / "results"
-    written(folder)
+@pytest.fixture(scope="module", name="usual")
+def usual_fixture(tmp_path_factory):
+    """What is written of the usual reproduction: the folder and the page."""
+    folder = tmp_path_factory.mktemp("usual") / "new" / "results"
+    return folder, written(folder)
+
+
+def test_all_files_are_written_into_a_new_folder(usual):
+    folder, _ = usual
     assert {path.name for path in folder.iterdir()} == FILES
     assert (folder / "figure1.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(folder / "figure1.svg").getroot().tag.endswith("svg")
 
 
-def test_the_tables_hold_the_cells(tmp_path):
-    given = reproduction()
-    write_reproduction(given, tmp_path)
-    gains = rows(tmp_path / "figure1.csv")
+def test_the_tables_hold_the_cells(usual):
+    given, (folder, _) = reproduction(), usual
+    gains = rows(folder / "figure1.csv")
     assert list(gains[0]) == ["learner", "cost", "seed", "gain"]
     assert [(r["learner"], float(r["cost"]), int(r["seed"]), float(r["gain"])) for r in gains] == [
         (cell.learner, cell.cost, cell.seed, cell.gain) for cell in given.cells
     ]
-    regret = rows(tmp_path / "regret.csv")
+    regret = rows(folder / "regret.csv")
     assert list(regret[0]) == ["learner", "cost", "seed", "t", "regret", "round"]
     assert [(int(r["t"]), float(r["regret"]), int(r["round"])) for r in regret] == [
         row for cell in given.cells for row in cell.curve
     ]
-    run = json.loads((tmp_path / "run.json").read_text())
+    run = json.loads((folder / "run.json").read_text())
     assert run["command"] == "askwise reproduce"
     assert run["seeds"] == [0, 1, 2]
     assert len(run["cells"]) == len(given.cells)
     assert run["cells"][0] == {"learner": "sim-oos", "cost": 1.0, "seed": 0, "seconds": 0.25}
 
 
-def test_the_page_needs_nothing_else(tmp_path):
-    page = written(tmp_path)
-    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+def test_the_page_needs_nothing_else(usual):
+    folder, page = usual
+    html = (folder / "index.html").read_text(encoding="utf-8")
     assert "http://" not in html
     assert "https://" not in html
     assert "<script" not in html
@@ -170,8 +175,8 @@ def test_the_page_needs_nothing_else(tmp_path):
     assert all(link.startswith("#") and link[1:] in page.ids for link in links)
 
 
-def test_the_page_has_every_section_and_the_trees(tmp_path):
-    text = "".join(written(tmp_path).text)
+def test_the_page_has_every_section_and_the_trees(usual):
+    text = "".join(usual[1].text)
     for title in (
         "Figure 1",
         "How close to the best",

@@ -597,6 +597,14 @@ def test_a_server_that_stops_answers_what_it_has_accepted(tmp_path):
         ledger.close()
 
 
+def test_a_server_that_stops_does_not_wait_for_idle_clients(tmp_path):
+    with served(str(tmp_path / "ledger.db")) as server:
+        assert server.http.get("/healthz").status_code == 200  # and the connection is kept
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < 10
+
+
 def test_a_restart_goes_on_with_every_case(tmp_path):
     path = str(tmp_path / "ledger.db")
     problem = aw.Problem(

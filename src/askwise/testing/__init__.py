@@ -1,14 +1,29 @@
-"""Checks that every learner must pass, shipped for those who write their own.
+"""Checks that every learner, environment and ledger must pass, shipped for those who write one.
 
-    from askwise.testing import check_learner
-    check_learner(MyLearner)                    # or a function (problem, *, rng) -> learner
+`check_learner`, `check_environment` and `check_ledger` run all checks of a kind, and the first that
+fails raises an AssertionError that says what was expected. `LEARNER_CHECKS`, `ENVIRONMENT_CHECKS`
+and `LEDGER_CHECKS` hold them one by one, for a parametrised test. A learner is given as its class,
+an environment as a function that makes one, a ledger as a function that opens the database of a
+name:
 
-`LEARNER_CHECKS` holds them one by one, for a parametrised test.
+>>> from tempfile import TemporaryDirectory
+>>> from askwise import SeqOOS, testing
+>>> from askwise.service.ledger.sqlite import SqliteLedger
+>>> from askwise.simulation.environments import Population, breast_cancer
+>>> testing.check_learner(SeqOOS)
+>>> testing.check_environment(lambda: Population(breast_cancer()))
+>>> with TemporaryDirectory() as folder:
+...     testing.check_ledger(lambda name: SqliteLedger(f"{folder}/{name}.db"))
 """
 
 from collections.abc import Callable
 
 from askwise.simulation.environments import random_model
+from askwise.testing.environments import (
+    ENVIRONMENT_CHECKS,
+    MakesEnvironment,
+    check_environment,
+)
 from askwise.testing.learner_checks import (
     check_bad_input_changes_nothing,
     check_buys_at_most_m_and_counts_the_cost,
@@ -22,6 +37,8 @@ from askwise.testing.learner_checks import (
     check_saved_and_loaded_goes_on,
     check_works_from_threads,
 )
+from askwise.testing.ledger_entries import MakesLedger
+from askwise.testing.ledgers import LEDGER_CHECKS, check_ledger
 from askwise.testing.playing import MakesLearner, begin, play, see
 from askwise.testing.real_life_checks import (
     check_takes_what_is_on_file,
@@ -52,10 +69,16 @@ def check_learner(make: MakesLearner) -> None:
 
 
 __all__ = [
+    "ENVIRONMENT_CHECKS",
     "LEARNER_CHECKS",
+    "LEDGER_CHECKS",
+    "MakesEnvironment",
     "MakesLearner",
+    "MakesLedger",
     "begin",
+    "check_environment",
     "check_learner",
+    "check_ledger",
     "play",
     "random_model",
     "see",
