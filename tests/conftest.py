@@ -46,11 +46,11 @@ def _plain_kernels():
 
 
 LONG = (
-    "test_service_machine.py",
-    "test_service_schema.py",
+    "test_machine.py",
+    "test_openapi.py",
     "test_chaos.py",
     "test_import.py",
-    "test_reproduction.py",
+    "test_experiment.py",
 )
 """What takes longest begins first, so that no processor waits for it in the end, and what is set up
 for long stays with one worker: others take over what is last."""

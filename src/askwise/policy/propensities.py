@@ -1,11 +1,11 @@
 """How likely a case did what it did, given what it saw: the propensities of its steps.
 
 What a case tries is a function of its tag (`_kernels/policy/draws.py`), a uniform number of 62 bits
-of which every uniform draw u(tag, place) is a hash. For one place, u runs
-evenly through the multiples of 2⁻³¹ as the tag does: so far the probabilities here are exact. Steps
-use different places, whose draws are independent as far as a hash can make them so; a course of
-several steps multiplies them as if they were (`tests/test_propensity.py` compares both with
-frequencies over many tags).
+of which every uniform draw u(tag, place) is a hash. For one place, u runs evenly through the
+multiples of 2⁻³¹ as the tag does: so far the probabilities here are exact. Steps use different
+places, whose draws are independent as far as a hash can make them so; a course of several steps
+multiplies them as if they were (`tests/policy/test_propensities.py` compares both with frequencies
+over many tags).
 
 Where one draw serves several steps, as which pair a case tries first or whether it tries anything,
 steps are not independent, and the probability of a step is that of the course with it, over that of

@@ -6,9 +6,9 @@ Needs the extra `report`: `pip install 'askwise[report]'`.
 from pathlib import Path
 
 from askwise._support.extras import need
-from askwise.simulation.experiments.results import Reproduction
 from askwise.reproduction.summary import Summary
 from askwise.reproduction.tables import write_tables
+from askwise.simulation.experiments.results import Reproduction
 
 __all__ = ["write_reproduction"]
 

@@ -15,11 +15,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from askwise.policy import oracle
+from askwise.policy import Policy, oracle
 from askwise.simulation.environments import breast_cancer
 from askwise.simulation.experiments.results import Oracle, Reproduction, RunInfo
 from askwise.simulation.experiments.sweep import Job, run_sweep
-from askwise.policy import Policy
 
 COSTS = (1.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0, 21.0)
 """Above 24 nothing is worth buying, and only the price of finding that out would be compared."""

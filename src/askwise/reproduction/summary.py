@@ -5,8 +5,8 @@ from typing import Literal
 
 from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
-from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
 from askwise.reproduction.statistics import Estimate, estimate
+from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
 
 NAMES = {"sim-oos": "Sim-OOS", "seq-oos": "Seq-OOS", "contextual-ucb": "Contextual-UCB"}
 

@@ -3,7 +3,8 @@
 What a project takes is memory, in every process that serves it, and time in which no other request
 is served. Both follow from a few numbers: how many subsets and states there are, how many actions,
 how many values. Each table that is built is counted here as so many numbers of 8 bytes; what is
-counted was compared with the memory that creating such a project takes (tests/test_sizes.py).
+counted was compared with the memory that creating such a project takes
+(tests/service/api/test_sizes.py).
 """
 
 from __future__ import annotations

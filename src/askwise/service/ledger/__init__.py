@@ -15,7 +15,8 @@
 the database's errors into the three kinds of `contract.py`. One that does not speak SQL is a class
 with the methods of `contract.Ledger`. Either way: add a branch to `open_ledger` below, have
 `address.py` recognise its addresses, and add it to the fixture `database` in `tests/serving.py`:
-every test of the service, `tests/test_ledger.py` first, then runs on it as on the others.
+every test of the service, `tests/testing/test_ledgers.py` first, then runs on it as on the
+others.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ ARGUMENTS = (
     "--request-timeout=60",
     "--no-color",
     "--warnings=off",
-    # it has no end, so it would be waited for in vain; tests/test_service.py reads it
+    # it has no end, so it would be waited for in vain; tests/service/http/test_handlers.py reads it
     "--exclude-operation-id=live",
     # the document cannot say which observations, values and versions a project has, nor that a case
     # which has its reward gets no other: such requests fit it, and are refused all the same

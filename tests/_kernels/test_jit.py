@@ -8,7 +8,7 @@ import askwise
 from askwise._kernels.states import lattices
 
 HERE = Path(askwise.__file__).parent
-FOLDERS = (HERE, *(Path(__file__).parents[1] / name for name in ("tests", "benchmarks", "tools")))
+FOLDERS = (HERE, *(Path(__file__).parents[2] / name for name in ("tests", "benchmarks", "tools")))
 SOURCES = [
     p for f in FOLDERS for p in sorted(f.rglob("*.py")) if HERE / "_kernels" not in p.parents
 ]

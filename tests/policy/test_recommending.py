@@ -10,8 +10,8 @@ from askwise.policy.recommending import best_by, recommended
 from askwise.service.dashboard.explanations import policy_tree, worth
 from askwise.service.replanning.policy_versions import PolicyVersion
 from askwise.simulation.environments import Population
-from test_real_life_plans import random_model, random_problem
-from test_warm_starts import Effects, complete_log, decided_log
+from learners.test_warm_start import Effects, complete_log, decided_log
+from planning.test_given_panels_failures import random_model, random_problem
 
 LEARNED = [
     (aw.Learner, {}),

@@ -20,7 +20,7 @@ from askwise.simulation.environments.base import Draws
 from askwise.states.rows import Rows
 from askwise.testing import LEARNER_CHECKS, see
 from inside import bought, full_plan, now_of
-from test_incremental import BETA, assert_same
+from planning.test_incremental import BETA, assert_same
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
 CLOCKS = ["doubling", "exact"]

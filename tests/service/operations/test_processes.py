@@ -18,8 +18,8 @@ from askwise.service.ledger import open_ledger
 from askwise.service.operations import processes
 from askwise.service.operations.processes import ChildProcesses, listen_all
 from askwise.service.settings import Settings
+from service.operations.test_serve import children_of, serving, until
 from serving import PROBLEM
-from test_serve import children_of, serving, until
 
 BUSY = "import time; end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
 

@@ -25,7 +25,7 @@ from askwise.errors import CaseError
 from askwise.learners.cases import Case
 from askwise.simulation.environments import Population
 from inside import path_policy, rounds_of, set_policy
-from test_real_life_plans import busy_models, is_drawn_right
+from planning.test_given_panels_failures import busy_models, is_drawn_right
 
 UNITS = 2**30
 """Of a reward."""

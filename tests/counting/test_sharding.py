@@ -19,13 +19,13 @@ from askwise.learners import LEARNERS
 from askwise.simulation.environments import Population, random_model
 from askwise.testing import see
 from inside import bought, full_plan, now_of, rounds_of, strategy_of
+from planning.test_incremental import BETA, IN_FULL, assert_same
 from test_docs import blocks_of
-from test_incremental import BETA, IN_FULL, assert_same
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
 CLOCKS = ["doubling", "exact"]
 STORAGES = ["dense", "sparse"]
-PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def model_of(seed, shape=(4, 2, 3, 5), m=3):
@@ -73,7 +73,7 @@ def contents(statistics):
 
 # --- on a cluster --------------------------------------------------------------------------------
 
-# Each backend runs in a Python of its own, with warnings as errors: see tests/test_experiments.py.
+# Each backend runs in a Python of its own, with warnings as errors, as in simulation/test_sweep.py.
 SCRIPT = """
 import functools
 import operator

@@ -13,6 +13,7 @@ from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.settings import Settings
 from chaos.databases import clean_up, start_postgres
+from service.decisions.test_faults import FULL, NEW, NO_SYNC, client, disk, post  # noqa: F401
 from serving import (  # noqa: F401 (fixtures)
     ask,
     create,
@@ -21,7 +22,6 @@ from serving import (  # noqa: F401 (fixtures)
     postgres_fixture,
     served,
 )
-from test_service_faults import FULL, NEW, NO_SYNC, client, disk, post  # noqa: F401
 
 
 def until(http, status):
