@@ -90,7 +90,8 @@ import askwise as aw
 def count(problem, cases, at_once, sparse):
     statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
     for observed, action, reward in cases:
-        statistics.record(observed, action, reward, acquisition=bought(at_once))
+        acquisition = "simultaneous" if at_once else "sequential"
+        statistics.record(observed, action, reward, acquisition=acquisition)
     return statistics, os.getpid()
 
 
@@ -199,7 +200,9 @@ def assert_same_plans(kind, total, everything, storage):
         counted.statistics.record(observed, action, reward, acquisition=bought(kind is aw.SimOOS))
     expected = counted.replan()
     assert_same(merged.replan(), expected)
-    assert merged.policy.values[merged.policy.table.row(0)] == expected.values[expected.row(0)]
+    assert (
+        merged.policy.values[merged.policy.table.row(0)] == expected.values[expected.table.row(0)]
+    )
     assert_same(merged.policy, full_plan(merged))
     assert now_of(merged).t == counted.t == len(everything) + 1
     one, other = merged.recommend(), counted.recommend()
@@ -252,7 +255,7 @@ def test_who_merged_goes_on_like_who_counted(kind, clock, storage):
     for name in ("state", "action", "round"):
         assert np.array_equal(getattr(left, name), getattr(right, name))
     assert merged.statistics == counted.statistics
-    assert now_of(merged).round == counted.round >= 50
+    assert now_of(merged).round == now_of(counted).round >= 50
     assert_same(merged.policy, counted.policy)
 
 

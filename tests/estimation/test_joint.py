@@ -251,7 +251,7 @@ def test_conformance_with_options(options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"acquisition": "both"}, "plan must be 'sequential' or 'simultaneous', got 'both'"),
+        ({"acquisition": "both"}, "acquisition must be 'sequential' or 'simultaneous', got 'both'"),
         ({"explore_budget": -1}, "explore_budget must be a number from 0 to"),
         ({"explore_budget": float("nan")}, "got nan"),
         ({"explore_budget": True}, "got True"),

@@ -186,7 +186,7 @@ def test_rows_frames_and_words():
     assert json.dumps(worth.frame("pyarrow").to_pydict())
     with pytest.raises(OptionError, match="'mri', expected one of: age"):
         worth["mri"]
-    with pytest.raises(OptionError, match="plan must be"):
+    with pytest.raises(OptionError, match="acquisition must be"):
         aw.worth(breast_cancer(cost=5.0), acquisition="both")
     with pytest.raises(OptionError, match="expected a Model, a learner or a fitted log, got a int"):
         aw.worth(3)

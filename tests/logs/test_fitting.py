@@ -194,7 +194,7 @@ def test_decisions_count_as_if_recorded_one_by_one(problem, looks, kind, tmp_pat
             del log["order"]
         fit = aw.fit(saved(log, tmp_path, kind), problem, acquisition=looks)
         assert fit.kind == "logged decisions"
-        assert fit.looks == looks
+        assert fit.acquisition == looks
         assert fit.statistics == recorded(problem, rows, at_once=looks == "simultaneous")
 
     check()
@@ -460,7 +460,7 @@ def test_complete_records_in_too_many_subsets_are_not_counted_in_them(monkeypatc
     monkeypatch.setattr("askwise.logs.fitting.MOST_SUBSETS", 14)
     fit = aw.fit(ROWS, CLINIC)
     assert repr(fit) == "<Fit of 3 complete records>"
-    assert fit.learner().log.cases == 3
+    assert strategy_of(fit.learner()).log.cases == 3
     for ask in (lambda: fit.statistics, lambda: fit.learner("seq-oos")):
         with pytest.raises(TooLargeError, match="15 subsets"):
             ask()
@@ -545,7 +545,7 @@ def test_learners_start_from_what_the_log_can_tell_them():
     complete.learner().open()
     assert complete.statistics == before
     assert "3 complete records" in repr(complete)
-    assert "3 logged decisions, looks in order" in repr(ordered)
+    assert "3 logged decisions, sequential" in repr(ordered)
 
 
 def test_the_joint_model_learns_from_decisions_and_goes_on_in_long_rounds():
@@ -699,7 +699,7 @@ def test_the_command_line_takes_rewards_and_decisions(tmp_path, monkeypatch):
     CLINIC.save("clinic.yaml")
     write_csv("decided.csv", DECIDED)
     printed = askwise("fit", "decided.csv", "--problem", "clinic.yaml")
-    assert "3 logged decisions, looks in order" in printed
+    assert "3 logged decisions, sequential" in printed
     write_csv("rows.csv", {"good": ROWS["wait"], **ROWS})
     rewards = ("--reward", "wait=good", "--reward", "treat=treat")
     assert "3 complete" in askwise("fit", "rows.csv", "--problem", "clinic.yaml", *rewards)

@@ -335,7 +335,9 @@ def test_weights_by_propensity_recover_what_another_policy_would_gain():
     target = aw.oracle.simultaneous(model)
     weighed = []
     for case in play(learner, model, 6_000, np.random.default_rng(1)):
-        same = case.subset == target.subset and case.action_index == target.act(case.state_index)
+        same = case.subset == target.table.sets[0] and case.action_index == target.act(
+            case.state_index
+        )
         gain = case.earned * model.problem.reward_value - case.cost
         weighed.append(gain * same / np.prod(case.propensity))
     error = np.std(weighed) / np.sqrt(len(weighed))

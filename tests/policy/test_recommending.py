@@ -33,7 +33,7 @@ def is_one(learner):
     assert policy.value == pytest.approx(tree.root.reason.gain, abs=1e-9 * beta)
     found = aw.worth(learner)
     assert found.policy.tree() == tree
-    assert found._market.today.policy.tree().outline() == tree.outline()
+    assert found._sensitivity.today.policy.tree().outline() == tree.outline()
     assert found.gain == pytest.approx(policy.value, abs=1e-9 * beta)
     assert all(row.gain == found.gain for row in found)
     explained = aw.explain(learner)

@@ -12,10 +12,10 @@ So where nothing is ever found, what trying costs a case goes to zero like 1/√
 pays, there is more to be found and to pay for it with.
 
 **After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
-the shortlist. Logged decisions are cases like its own; after complete records it goes on with the
-table of `estimation/tabular_posterior.py`. The allowance begins after the log's cases, and is no
-more than half a per cent of β a case. Once it has had as many cases as the log, it goes on as a
-learner that had all of them itself.
+the shortlist. Logged decisions are cases like its own: once it has had as many, it goes on as a
+learner that had all of them itself. After complete records it goes on with the table of
+`estimation/tabular_posterior.py`. The allowance begins after the log's cases, and is no more than
+half a per cent of β a case.
 """
 
 from __future__ import annotations
@@ -94,6 +94,10 @@ class AdditiveStrategy(ModelStrategy):
         rng = np.random.default_rng(0)
         for _ in range(SWEEPS):
             self.model.screen(now.statistics, rng)
+
+    def follows_log(self, opened: int) -> bool:
+        """After complete records always: their table says more of what pays than tries would."""
+        return self.log.records is not None or super().follows_log(opened)
 
     # --- planning --------------------------------------------------------------------------------
 

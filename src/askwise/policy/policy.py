@@ -31,7 +31,7 @@ class Policy:
     >>> from askwise import oracle
     >>> from askwise.simulation.environments import breast_cancer
     >>> oracle.simultaneous(breast_cancer(cost=5.0))
-    <Policy, simultaneous, of value 80.4>
+    <Policy, simultaneous, of value 76.7>
     """
 
     def __init__(

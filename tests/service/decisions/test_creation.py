@@ -96,7 +96,7 @@ def test_many_observations_keep_their_tallies(ledger):
     Writer(ledger, PolicyCache(ledger)).commit([creation_from_learner("k", "many", learner)[1]])
     plan_now(ledger, "many")
     again = PolicyCache(ledger).version(ledger.project("many").id, 2).learner
-    for name, array in again.tallies().items():
+    for name, array in strategy_of(again).tallies().items():
         assert (array == before[name]).all()
     assert again.statistics.cases == 50
 

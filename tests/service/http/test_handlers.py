@@ -260,7 +260,7 @@ def test_bad_input_is_refused_by_name_and_changes_nothing(server, path, body, st
         ({"options": {"detect": True}}, "cannot forget"),
         ({"options": {"colour": 1}}, "no option 'colour'"),
         ({"options": {"rng": 1}}, "no option 'rng'"),
-        ({"options": {"acquisition": "never"}}, "plan must be"),
+        ({"options": {"acquisition": "never"}}, "acquisition must be"),
         ({"name": "seq-oos", "options": {"width": "wide"}}, "width"),
     ],
 )
@@ -644,15 +644,15 @@ def test_a_restart_goes_on_with_every_case(tmp_path):
 
 def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatch):
     """A set is chosen anew for a case with something on file: no other request waits for that."""
-    from askwise.learners import Learner
+    from askwise.learners.joint_strategy import JointStrategy
 
-    threads, real = [], Learner.plan_from
+    threads, real = [], JointStrategy.plan_for_case
 
     def plans(self, *arguments):
         threads.append(threading.current_thread().name)
         return real(self, *arguments)
 
-    monkeypatch.setattr(Learner, "plan_from", plans)
+    monkeypatch.setattr(JointStrategy, "plan_for_case", plans)
     with served(str(tmp_path / "ledger.db")) as server:
         chosen = {"name": "learner", "options": {"acquisition": "simultaneous"}}
         body = {"name": "sets", "problem": as_json(PROBLEM), "learner": chosen}

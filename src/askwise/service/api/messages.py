@@ -271,7 +271,7 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
 
 
 class Projects(msgspec.Struct):
-    """All projects."""
+    """All projects, by their names."""
 
     projects: list[ProjectAnswer]
 

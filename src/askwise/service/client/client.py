@@ -91,7 +91,7 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections."""
+        """Close the connections that the client has open."""
         self.close()
 
     def close(self) -> None:
@@ -242,7 +242,7 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the connections."""
+        """Close the connections that the client has open."""
         await self.close()
 
     async def close(self) -> None:

@@ -86,7 +86,7 @@ class ServedCase:
 
 
 def decode_case(case: StoredCase) -> CaseRecord:
-    """What `ServedCase.stored` encoded."""
+    """The record of a case that `ServedCase.stored` encoded."""
     return _decode(case.data)
 
 

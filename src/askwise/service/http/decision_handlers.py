@@ -25,7 +25,7 @@ class DecisionHandlers:
         self._submissions = submissions
 
     def open(self, request: Request, target: Target) -> Answering:
-        """Open a case."""
+        """Open a case under the newest policy."""
         return self._decide_one(request, target, read_body(request, OPEN_CASE.decoder))
 
     def observe(self, request: Request, target: Target) -> Answering:
@@ -37,7 +37,7 @@ class DecisionHandlers:
         return self._decide_one(request, target, read_body(request, REWARD.decoder))
 
     def cancel(self, request: Request, target: Target) -> Answering:
-        """Abandon a case."""
+        """Abandon a case: no action, or no reward, will come."""
         return self._decide_one(request, target, read_body(request, CANCEL.decoder))
 
     def batch(self, request: Request, target: Target) -> Answering:

@@ -1,4 +1,4 @@
-"""What a ledger promises, whatever database keeps it; `askwise.testing.ledgers` checks each promise.
+"""What a ledger promises, whatever database keeps it; `testing/ledgers.py` checks each promise.
 
 **Atomic.** An event, the step of its case, what it adds to the counters and the answer to it are
 written in one transaction, or none of them is. Each method of `Ledger` that writes is a transaction
