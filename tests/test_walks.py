@@ -1,13 +1,18 @@
 """The walks of ARCHITECTURE.md are what runs, in that order."""
 
 import re
+import secrets
 import sys
+import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import askwise as aw
 from inside import now_of, rounds_of
+from serving import PROBLEM as SERVED
+from serving import served
 
 PAGE = Path(__file__).parents[1] / "ARCHITECTURE.md"
 SOURCES = Path(aw.__file__).parent
@@ -56,14 +61,61 @@ def traced(run):
     return calls
 
 
+def follow(listed, calls):
+    place = 0
+    for number, step in enumerate(listed):
+        assert step in calls[place:], f"{step} did not run after {listed[:number]}"
+        place += calls[place:].index(step)
+
+
 def check(heading, calls):
     listed = steps(heading)
-    place = 0
-    for step in listed:
-        assert step in calls[place:], f"{step} did not run after {listed[: listed.index(step)]}"
-        place += calls[place:].index(step)
+    follow(listed, calls)
     ran = {file for file, _ in calls if not file.startswith(EVERYWHERE)}
     assert ran == {file for file, _ in listed if not file.startswith(EVERYWHERE)}
+
+
+BESIDE = (
+    "service/backend/",
+    "service/replanning/",
+    "service/dashboard/",
+    "service/decisions/writer.py",
+    "service/ledger/",
+    "service/logging.py",
+)
+"""What a server does by itself at any time: it looks for new policies, and whether it is well."""
+
+
+def test_an_http_observation(tmp_path):
+    calls, heard = [], threading.Event()
+
+    def note(frame, event, _):
+        path = frame.f_code.co_filename
+        if event == "call" and heard.is_set() and path.startswith(f"{SOURCES}/service/"):
+            calls.append((path[len(str(SOURCES)) + 1 :], frame.f_code.co_qualname))
+
+    threading.setprofile(note)  # for the threads of the server, which begin now
+    try:
+        with served(str(tmp_path / "ledger.db")) as server:
+            learner = {"name": "fixed-set", "options": {"observations": ["mammogram"]}}
+            problem = msgspec.to_builtins(SERVED)
+            post(server, "", {"name": "clinic", "problem": problem, "learner": learner})
+            post(server, "/clinic/cases", {})
+            heard.set()
+            post(server, "/clinic/cases/1/observations", {"values": {"mammogram": "low"}})
+            heard.clear()
+    finally:
+        threading.setprofile(None)
+    listed = steps("An HTTP observation")
+    follow(listed, calls)
+    ran = {file for file, _ in calls if not file.startswith(BESIDE)}
+    assert ran == {file for file, _ in listed if not file.startswith(BESIDE)}
+
+
+def post(server, path, body):
+    headers = {"Authorization": f"Bearer {server.token}", "Idempotency-Key": secrets.token_hex(8)}
+    answer = server.http.post(f"/v1/projects{path}", json=body, headers=headers)
+    assert answer.is_success, answer.text
 
 
 def play(learner, number=0):

@@ -394,7 +394,7 @@ def test_seventy_observations_are_decided_alike(kind, clock):
     assert now_of(sparse).round == now_of(dense).round >= 1500
     assert sparse.statistics.is_sparse
     assert FIRST_ROWS < sparse.statistics.visited < dense.statistics.visited // 2
-    assert max(i for s in left.state.tolist() for i in sparse.lattice.domain(s)) >= 64
+    assert max(i for s in left.state.tolist() for i in sparse.statistics.lattice.domain(s)) >= 64
     assert_same_content(sparse.statistics, dense.statistics)
 
 
@@ -441,7 +441,7 @@ def test_the_face_decides_alike_with_late_rewards(kind, clock):
             *pair, reward = waiting.pop(int(rng.integers(len(waiting))))
             for case in pair:
                 case.reward(reward)
-    assert learners[0].round == learners[1].round >= 200
+    assert now_of(learners[0]).round == now_of(learners[1]).round >= 200
     assert learners[0].statistics == learners[1].statistics
 
 
@@ -484,8 +484,8 @@ def test_what_is_recommended_is_the_same(kind):
         one, other = sparse.recommend(), dense.recommend()
         assert one.tree() == other.tree()
         assert one.value == other.value
-        assert one.is_sparse
-        assert not other.is_sparse
+        assert one.table.row_of is not None
+        assert other.table.row_of is None
         trees.add(one.tree().outline())
     assert sum("buy" in tree for tree in trees) >= 2
 

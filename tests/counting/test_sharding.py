@@ -204,7 +204,7 @@ def assert_same_plans(kind, total, everything, storage):
         merged.policy.values[merged.policy.table.row(0)] == expected.values[expected.table.row(0)]
     )
     assert_same(merged.policy, full_plan(merged))
-    assert now_of(merged).t == counted.t == len(everything) + 1
+    assert now_of(merged).t == now_of(counted).t == len(everything) + 1
     one, other = merged.recommend(), counted.recommend()
     assert one.tree() == other.tree()
     assert one.value == pytest.approx(other.value, rel=1e-14)

@@ -256,7 +256,7 @@ def test_load_refuses_other_files(tmp_path):
         (lambda h: h["rng"].update(bit_generator="os.system"), "unknown random generator"),
         (lambda h: h.pop("round"), "round"),
         (lambda h: h.update(cases_counted=2**40), "more cases than can be counted"),
-        (lambda h: h["policies"][0].update(kind="odd"), "unknown kind of policy"),
+        (lambda h: h["policies"][0]["table"].update(kind="odd"), "unknown kind of policy"),
         (lambda h: h.update(policies=[]), "damaged"),
         (
             lambda h: h.update(
@@ -286,7 +286,7 @@ def test_load_refuses_other_files(tmp_path):
 
     for arrays, message in [
         (negative, "visits has a negative count"),
-        (out_of_range, "a policy's following are not all from -1 to 1"),
+        (out_of_range, "a policy's look are not all from -1 to 1"),
         (looks_twice, "looks at what is known already"),
         (cut, "transitions is not as long as it says"),
     ]:

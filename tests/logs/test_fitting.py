@@ -399,7 +399,7 @@ def test_a_log_that_says_too_little_is_refused(tmp_path):
         aw.fit(ROWS, CLINIC, label="treat", action="wait")
     with pytest.raises(OptionError, match="order='x' is of logged decisions"):
         aw.fit(ROWS, CLINIC, order="x")
-    with pytest.raises(OptionError, match="looks must be"):
+    with pytest.raises(OptionError, match="acquisition must be"):
         aw.fit(DECIDED, CLINIC, acquisition="blindly")
     with pytest.raises(OptionError, match="problem must be a Problem"):
         aw.fit(ROWS, "clinic.yaml")
@@ -521,13 +521,14 @@ def test_learners_start_from_what_the_log_can_tell_them():
             "simultaneous" if fit is at_once else "sequential"
         )
         assert strategy_of(learner).log.cases == now_of(learner).opened == 3
-    with pytest.raises(StatisticsError, match="sim-oos learns from looks that were chosen at once"):
+    with pytest.raises(StatisticsError, match="sim-oos learns from simultaneous looks"):
         ordered.learner("sim-oos")
-    with pytest.raises(
-        StatisticsError, match="seq-oos learns from looks that were chosen in order"
-    ):
+    with pytest.raises(StatisticsError, match="seq-oos learns from sequential looks"):
         at_once.learner("seq-oos")
-    assert complete.learner("learner", acquisition="simultaneous").way.name == "simultaneous"
+    assert (
+        strategy_of(complete.learner("learner", acquisition="simultaneous")).acquisition.name
+        == "simultaneous"
+    )
     mri = aw.Observation("mri", values=["neg", "pos"], cost=1)
     small = aw.Problem(observations=[mri], actions=["wait", "treat"])
     one = aw.fit({"mri": ["neg"], "action": ["wait"], "reward": [1]}, small)
@@ -535,12 +536,12 @@ def test_learners_start_from_what_the_log_can_tell_them():
         one.learner("policy-ucb")
     with pytest.raises(OptionError, match="unknown learner 'oracle'"):
         complete.learner("oracle")
-    assert ordered.learner("learner").way.name == "sequential"
-    assert at_once.learner("learner").way.name == "simultaneous"
+    assert strategy_of(ordered.learner("learner")).acquisition.name == "sequential"
+    assert strategy_of(at_once.learner("learner")).acquisition.name == "simultaneous"
     for options in ({"window": 100}, {"detect": True}, {"explore_budget": 5.0}):
         with pytest.raises(OptionError, match="not with those of a log"):
             ordered.learner("learner", **options)
-    assert at_once.learner("learner", model="additive").log.cases == 3
+    assert strategy_of(at_once.learner("learner", model="additive")).log.cases == 3
     before = complete.statistics.copy()
     complete.learner().open()
     assert complete.statistics == before
