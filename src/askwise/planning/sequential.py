@@ -8,9 +8,10 @@ From the states of m observations down to the empty one,
     F̂(ψ) = max_i Q̂(ψ, i),     ĝ(ψ) = argmax_i Q̂(ψ, i)     over i in D \ dom(ψ) and ∅,
 
 where a state of m observations has only ∅. The maximum over p̃ is solved in closed form by
-`_kernels.optimism.optimistic_mean`. In a panel c_i is the price of the next look (`prices.py`), and
-an outcome that is refunded is worth F̂(ψ') + c_i. With known probabilities and rewards and zero
-radii it is ordinary dynamic programming, and F̂ of the empty state is F*_0.
+`_kernels.planning.optimism.optimistic_mean`. In a panel c_i is the price of the next look
+(`states/prices.py`), and an outcome that is refunded is worth F̂(ψ') + c_i. With known
+probabilities and rewards and zero radii it is ordinary dynamic programming, and F̂ of the empty
+state is F*_0.
 """
 
 from typing import NamedTuple

@@ -5,8 +5,8 @@ For each subset I with |I| ≤ m, the optimistic gain of buying just I is the co
     V̂(I) = max  β Σ_{ψ in Ψ⁺(I)} p̃(ψ) r̂*(ψ) − Σ_{i in I} c_i
            s.t. Σ |p̃(ψ) − p̂(ψ)| ≤ conf₂(N(I)),  Σ p̃(ψ) = 1,  p̃ ≥ 0,
 
-which `_kernels.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With known
-probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. Where
+which `_kernels.planning.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With
+known probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. Where
 something is given, there is one such problem for each context; what is refunded in ψ is added to
 its reward.
 """
