@@ -12,7 +12,7 @@ demo: .venv/ready ## the paper's experiment in a minute: figures, tables and a p
 	$(RUN)/askwise reproduce --quick --output demo
 
 test: .venv/ready ## everything that must hold
-	$(RUN)/pytest -n 2 --dist worksteal
+	$(RUN)/pytest -n 4 --dist worksteal
 
 lint: .venv/ready ## format, style, types, import order
 	$(RUN)/ruff format --check .
