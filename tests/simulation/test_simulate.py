@@ -13,14 +13,14 @@ import askwise as aw
 from askwise._kernels.radii import Radii
 from askwise._support import progress as _progress
 from askwise._support.numbers import shown
-from askwise.errors import OptionError, TooLargeError
+from askwise.errors import ModelError, OptionError, TooLargeError
 from askwise.estimation.estimates import Estimates
 from askwise.learners import LEARNERS
 from askwise.learners.optimistic import OptimisticInFull
 from askwise.planning import plan_sequential
 from askwise.policy.trees import Act
 from askwise.policy.trees.growing import node_of
-from askwise.simulation.environments import CHUNK, Population, breast_cancer, random_model
+from askwise.simulation.environments import CHUNK, Draws, Population, breast_cancer, random_model
 from askwise.testing import see
 from inside import now_of, strategy_of
 
@@ -371,3 +371,38 @@ def test_a_learner_played_by_hand_is_a_learner_simulated():
     assert case.state_index == whole.state[-1]
     case.reward(draws.rewards[0, case.action_index])
     assert learner.statistics == straight.statistics
+
+
+@pytest.mark.parametrize(
+    ("values", "rewards", "message"),
+    [
+        ([[0, 2]], [[0.0, 1.0]], "observation 'b' that is not one of its 2"),
+        ([[-1, 0]], [[0.0, 1.0]], "observation 'a' that is not one of its 3"),
+        ([[30_000, 0]], [[0.0, 1.0]], "0 to 30000"),
+        ([[0]], [[0.0, 1.0]], "drew 1 values and 2 rewards a case, expected 2 and 2"),
+        ([[0, 0]], [[0.0]], "drew 2 values and 1 rewards"),
+        ([[0, 0]], [[0.0, 1.5]], "a reward that is not from 0 to 1"),
+        ([[0, 0]], [[float("nan"), 1.0]], "a reward that is not from 0 to 1"),
+    ],
+)
+@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.Learner])
+def test_what_an_environment_may_not_draw_is_refused(kind, values, rewards, message):
+    """Compiled loops check nothing: such a value ended the process."""
+
+    class Careless:
+        problem = aw.Problem(
+            observations=[
+                aw.Observation("a", values=[0, 1, 2], cost=0.1),
+                aw.Observation("b", values=[0, 1], cost=0.1),
+            ],
+            actions=["wait", "treat"],
+        )
+
+        def draw(self, rng, cases):
+            drawn = np.repeat(np.array(values, np.int16), cases, axis=0)
+            return Draws(drawn, np.repeat(rewards, cases, axis=0))
+
+    learner = kind(Careless.problem, rng=0)
+    with pytest.raises(ModelError, match=message):
+        aw.simulate(learner, Careless(), steps=50, rng=0)
+    assert learner.statistics.cases == 0

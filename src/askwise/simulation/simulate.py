@@ -19,7 +19,7 @@ from askwise._support.numbers import shown
 from askwise._support.progress import Progress
 from askwise._support.random import as_generator
 from askwise._support.typing import Choices, Floats, Integers, RandomSource
-from askwise.errors import OptionError
+from askwise.errors import ModelError, OptionError
 from askwise.learners import BaseLearner
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Cases
@@ -205,12 +205,39 @@ def simulate(
 
 def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
     """In the compiled loop."""
-    values, actions = draws.values, run.action[part]
-    if run.lattice.has_given:  # what is given goes last
-        values = np.ascontiguousarray(values[:, run.lattice.order])
+    values, actions = _checked_values(run.lattice, draws), run.action[part]
     cases = Cases(values, draws.rewards, run.state[part], actions, run.round[part])
     rounds_of(learner).run(cases)
     run.reward[part] = draws.rewards[np.arange(len(actions)), actions]
+
+
+def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
+    """The values of the cases, what is given last; what an environment may not draw is refused.
+
+    It would lead the kernels out of their tables.
+    """
+    values, rewards = draws
+    drawn = (values.shape[1], rewards.shape[1])
+    expected = (len(lattice.observations), len(lattice.problem.actions))
+    if drawn != expected:
+        raise ModelError(
+            f"the environment drew {drawn[0]} values and {drawn[1]} rewards a case, "
+            f"expected {expected[0]} and {expected[1]}"
+        )
+    if lattice.has_given:
+        values = np.ascontiguousarray(values[:, lattice.order])
+    highest, lowest = values.max(axis=0, initial=0), values.min(axis=0, initial=0)
+    wrong = np.flatnonzero((lowest < 0) | (highest >= lattice.outcomes))
+    if len(wrong):
+        i = int(wrong[0])
+        name, most = lattice.observations[i].name, int(lattice.outcomes[i])
+        raise ModelError(
+            f"the environment drew a value of observation {name!r} that is not one of its {most}, "
+            f"numbered from 0: {int(lowest[i])} to {int(highest[i])}"
+        )
+    if not (rewards.min(initial=0.0) >= 0 and rewards.max(initial=0.0) <= 1):
+        raise ModelError("the environment drew a reward that is not from 0 to 1")
+    return values
 
 
 def _play(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
