@@ -1,8 +1,5 @@
-"""Cases counted in shards, wherever they lie, teach just what they teach on one machine."""
+"""Cases counted in shards on a cluster teach just what they teach on one machine."""
 
-import copy
-import functools
-import operator
 import os
 import pickle
 import subprocess
@@ -13,65 +10,16 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.counting.row_counters import BY_ROW, FIRST_ROWS
 from askwise.errors import StatisticsError
 from askwise.learners import LEARNERS
-from askwise.simulation.environments import Population, random_model
-from askwise.testing import see
-from inside import bought, full_plan, now_of, rounds_of, strategy_of
-from planning.test_incremental import BETA, IN_FULL, assert_same
+from askwise.simulation.environments import Population
+from inside import strategy_of
+from shards import KINDS, STORAGES, assert_same_plans, contents, count, model_of, shards_of
 from test_docs import blocks_of
 
-KINDS = [aw.SimOOS, aw.SeqOOS]
-CLOCKS = ["doubling", "exact"]
-STORAGES = ["dense", "sparse"]
-PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-
-
-def model_of(seed, shape=(4, 2, 3, 5), m=3):
-    rng = np.random.default_rng(seed)
-    return random_model(rng, shape, max_observations=m, reward_value=BETA, highest_cost=8.0)
-
-
-def finished_cases(kind, model, number, seed):
-    """A log as a desk would write it: what was bought, in order; the action; the reward."""
-    rng = np.random.default_rng(seed)
-    learner, log = kind(model.problem), []
-    for full in model.sample(rng, number).tolist():
-        case = see(learner.open(), model.problem, full)
-        names = [model.problem.observations[i].name for i, _ in case.path]
-        mean = model.reward[tuple(full)][case.action_index]
-        reward = round(float(rng.beta(1 + 4 * mean, 5 - 4 * mean)), 3)
-        case.reward(reward)
-        log.append(({name: case.state[name] for name in names}, case.action, reward))
-    return log, learner.statistics
-
-
-def count(problem, cases, *, at_once, sparse=False):
-    statistics = aw.Statistics(aw.states.Lattice(problem), sparse=sparse)
-    for observed, action, reward in cases:
-        statistics.record(observed, action, reward, acquisition=bought(at_once))
-    return statistics
-
-
-def shards_of(kind, model, number=5, cases=300):
-    return [finished_cases(kind, model, cases + 7 * k, seed=k)[0] for k in range(number)]
-
-
-def contents(statistics):
-    """Every counter as bytes, in the order of the states, without the rows of zeros."""
-    states = statistics.states
-    used = np.zeros(len(states), bool)
-    by_row = [getattr(statistics, name)[: len(states)] for name in BY_ROW]
-    for array in by_row:
-        used |= array.reshape(len(array), -1).any(axis=1)
-    rows = np.flatnonzero(used)
-    rows = rows[np.argsort(states[rows])]
-    arrays = [statistics.subset_visits, states[rows], *(array[rows] for array in by_row)]
-    return statistics.cases, [(a.dtype.str, a.shape, a.tobytes()) for a in arrays]
-
-
 # --- on a cluster --------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 # Each backend runs in a Python of its own, with warnings as errors, as in simulation/test_sweep.py.
 SCRIPT = """
@@ -130,7 +78,7 @@ if __name__ == "__main__":
         import distributed
 
         with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as cluster:
             exec(exchanged(page, "tcp://scheduler:8786", cluster.scheduler_address), namespace)
             with distributed.Client(cluster), joblib.parallel_config("dask", n_jobs=-1):
@@ -144,6 +92,8 @@ if __name__ == "__main__":
     (folder / "totals").write_bytes(pickle.dumps((totals, namespace["total"])))
 """
 
+ANOTHER_CLUSTER = "ignore:Port 8787 is already in use:UserWarning"
+"""Dask's dashboard says so where another test, or anybody else, has one."""
 HERE = 'with joblib.parallel_config("loky", n_jobs=2):\n'
 
 
@@ -167,7 +117,17 @@ def test_a_cluster_counts_as_one_machine_does(backend, tmp_path):
     (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
     (tmp_path / "page").write_text(page_on(backend), encoding="utf-8")
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT, backend, str(tmp_path)],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-W",
+            ANOTHER_CLUSTER,
+            "-c",
+            SCRIPT,
+            backend,
+            str(tmp_path),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -189,253 +149,6 @@ def test_a_cluster_counts_as_one_machine_does(backend, tmp_path):
             aw.SimOOS if at_once else aw.SeqOOS, totals[0], everything, STORAGES[sparse]
         )
     assert of_the_page.cases == 4000
-
-
-def assert_same_plans(kind, total, everything, storage):
-    """A learner that merged the total plans like one that counted every case itself."""
-    problem = total.lattice.problem
-    merged, counted = kind(problem, storage=storage), kind(problem, storage=storage)
-    merged.merge(total)
-    for observed, action, reward in everything:
-        counted.statistics.record(observed, action, reward, acquisition=bought(kind is aw.SimOOS))
-    expected = counted.replan()
-    assert_same(merged.replan(), expected)
-    assert (
-        merged.policy.values[merged.policy.table.row(0)] == expected.values[expected.table.row(0)]
-    )
-    assert_same(merged.policy, full_plan(merged))
-    assert now_of(merged).t == now_of(counted).t == len(everything) + 1
-    one, other = merged.recommend(), counted.recommend()
-    assert one.tree() == other.tree()
-    assert one.value == pytest.approx(other.value, rel=1e-14)
-
-
-# --- on one machine ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_any_split_and_any_order_count_alike(kind, storage):
-    model, sparse = model_of(2), storage == "sparse"
-    logs, statistics = zip(
-        *(finished_cases(kind, model, 250, seed) for seed in range(4)), strict=True
-    )
-    everything = [case for log in logs for case in log]
-    recorded = functools.partial(count, model.problem, at_once=kind is aw.SimOOS, sparse=sparse)
-    whole = recorded(everything)
-    assert whole.is_sparse == sparse
-    # what the learners counted themselves is what their logs say
-    assert functools.reduce(operator.add, statistics) == whole
-    rng = np.random.default_rng(0)
-    for pieces in (1, 2, 3, 17):
-        shuffled = [everything[k] for k in rng.permutation(len(everything))]
-        parts = [recorded(shuffled[k::pieces]) for k in range(pieces)]
-        total = functools.reduce(operator.add, parts)
-        assert total == whole
-        assert contents(total) == contents(whole)
-    assert recorded(everything[1:]) != whole
-    assert contents(recorded(everything[1:])) != contents(whole)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_who_merged_goes_on_like_who_counted(kind, clock, storage):
-    model = model_of(3)
-    shards = shards_of(kind, model, number=3)
-    merged, counted = (kind(model.problem, clock=clock, storage=storage) for _ in range(2))
-    for cases in shards:
-        merged.merge(count(model.problem, cases, at_once=kind is aw.SimOOS, sparse=True))
-        for observed, action, reward in cases:
-            counted.statistics.record(
-                observed, action, reward, acquisition=bought(kind is aw.SimOOS)
-            )
-    assert merged.statistics.is_sparse == (storage == "sparse")
-    left, right = (aw.simulate(x, Population(model), steps=3000, rng=1) for x in (merged, counted))
-    for name in ("state", "action", "round"):
-        assert np.array_equal(getattr(left, name), getattr(right, name))
-    assert merged.statistics == counted.statistics
-    assert now_of(merged).round == now_of(counted).round >= 50
-    assert_same(merged.policy, counted.policy)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_plan_after_a_merge_is_the_full_plan(kind, clock, storage):
-    model, rng = model_of(4), np.random.default_rng(4)
-    shards = shards_of(kind, model, number=4, cases=150)
-    learner, compared = kind(model.problem, clock=clock, storage=storage), 0
-    waiting = []
-    for k, full in enumerate(model.sample(rng, 900).tolist()):
-        if k % 250 == 100:
-            shard = count(model.problem, shards.pop(), at_once=kind is aw.SimOOS, sparse=True)
-            learner.merge(shard)
-        if rounds_of(learner).is_over and now_of(learner).round:
-            expected = full_plan(learner)
-            assert_same(learner.replan(), expected)
-            compared += 1
-        case = see(learner.open(), model.problem, full)
-        waiting.append((case, float(rng.random() < model.reward[tuple(full)][case.action_index])))
-        while waiting and (rng.random() < 0.6 or len(waiting) > 30):
-            late, reward = waiting.pop(int(rng.integers(len(waiting))))
-            late.reward(reward)
-        if not shards and k % 10 == 0:  # and the compiled loop takes over from where it is
-            aw.simulate(learner, Population(model), steps=5, rng=k)
-    assert not shards
-    assert compared >= 100
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_runs_with_merges_equal_runs_with_full_plans(kind, clock, storage):
-    model = model_of(5)
-    one = kind(model.problem, clock=clock, storage=storage)
-    other = IN_FULL[kind](model.problem, clock=clock)
-    for seed, cases in enumerate(shards_of(kind, model, number=3)):
-        shard = count(model.problem, cases, at_once=kind is aw.SimOOS, sparse=True)
-        for learner in (one, other):
-            learner.merge(shard)
-        left, right = (
-            aw.simulate(x, Population(model), steps=1500, rng=seed) for x in (one, other)
-        )
-        assert np.array_equal(left.state, right.state)
-        assert np.array_equal(left.action, right.action)
-        assert np.array_equal(left.round, right.round)
-        assert one.statistics == other.statistics
-    assert now_of(one).round == now_of(other).round >= 60
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_cases_that_bought_the_other_way_are_planned_with_too(kind, clock, storage):
-    model = model_of(6, (2, 3, 2), m=2)
-    other_way = aw.SeqOOS if kind is aw.SimOOS else aw.SimOOS
-    one = kind(model.problem, clock=clock, storage=storage)
-    other = IN_FULL[kind](model.problem, clock=clock)
-    for seed, cases in enumerate(shards_of(other_way, model, number=3)):
-        shard = count(model.problem, cases, at_once=other_way is aw.SimOOS, sparse=True)
-        for learner in (one, other):
-            learner.merge(shard)
-        expected = full_plan(one)
-        assert_same(one.replan(), expected)
-        other.replan()
-        left, right = (aw.simulate(x, Population(model), steps=500, rng=seed) for x in (one, other))
-        assert np.array_equal(left.state, right.state)
-        assert np.array_equal(left.action, right.action)
-        assert np.array_equal(left.round, right.round)
-    assert now_of(one).round == now_of(other).round >= 20
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_open_cases_live_through_a_merge(kind, clock, storage, tmp_path):
-    model, rng = model_of(7), np.random.default_rng(7)
-    learner = kind(model.problem, clock=clock, storage=storage)
-    aw.simulate(learner, Population(model), steps=400, rng=0)
-    draws = model.sample(rng, 9).tolist()
-    acted = [see(learner.open(), model.problem, full) for full in draws[:3]]
-    for _ in range(200):  # some more rounds may want nothing at first
-        looking = [learner.open() for _ in range(3)]
-        if all(case.wanted for case in looking):
-            break
-        see(looking[0], model.problem, draws[3]).reward(0.0)
-    assert all(case.wanted for case in looking)
-    policy, before = learner.policy, learner.statistics.copy()
-    shard = count(
-        model.problem,
-        shards_of(kind, model, number=1, cases=700)[0],
-        at_once=kind is aw.SimOOS,
-        sparse=storage == "sparse",
-    )
-    learner.merge(shard)
-    assert learner.statistics == before + shard
-    learner.save(tmp_path / "open.askwise")
-    loaded = aw.load(tmp_path / "open.askwise")
-    aw.simulate(learner, Population(model), steps=300, rng=1)
-    aw.simulate(loaded, Population(model), steps=300, rng=1)
-    assert loaded.statistics == learner.statistics
-    known = learner.statistics.copy()
-    for case, full in zip(looking, draws[4:7], strict=True):
-        twin = loaded.cases[case.id]
-        while case.wanted:
-            assert case.wanted == twin.wanted == policy.wanted(case.state)
-            for x in (case, twin):
-                x.observe({name: full[int(name[1:])] for name in x.wanted})
-        assert case.action == twin.action == policy.action(case.state)
-        observed = {f"o{i}": full[i] for i, _ in case.path}
-        known.record(observed, case.action, 0.75, acquisition=bought(kind is aw.SimOOS))
-        for x in (case, twin):
-            x.reward(0.75)
-    for case in acted:
-        known.count_reward(case.state_index, case.action_index, 0.5)
-        for x in (case, loaded.cases[case.id]):
-            x.reward(0.5)
-    assert learner.statistics == loaded.statistics == known
-    expected = full_plan(learner)
-    assert_same(learner.replan(), expected)
-    assert_same(loaded.replan(), expected)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_who_merged_dense_statistics_can_be_saved(kind, storage, tmp_path):
-    model = model_of(8)
-    learner = kind(model.problem, storage=storage)
-    aw.simulate(learner, Population(model), steps=300, rng=0)
-    cases = shards_of(kind, model, number=1)[0]
-    learner.merge(count(model.problem, cases, at_once=kind is aw.SimOOS))
-    learner.save(tmp_path / "merged.askwise")
-    loaded = aw.load(tmp_path / "merged.askwise")
-    assert loaded.statistics == learner.statistics
-    left, right = (aw.simulate(x, Population(model), steps=500, rng=1) for x in (learner, loaded))
-    assert np.array_equal(left.state, right.state)
-    assert np.array_equal(left.action, right.action)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_statistics_that_were_sent_count_on(storage):
-    model, sparse = model_of(8), storage == "sparse"
-    cases = shards_of(aw.SeqOOS, model, number=1)[0]
-    half = count(model.problem, cases[:150], at_once=False, sparse=sparse)
-    half.record(*cases[150], acquisition="simultaneous")
-    for sent in (pickle.loads(pickle.dumps(half)), copy.deepcopy(half)):
-        assert sent == half
-        kept = half.copy()
-        for here, case in enumerate(cases[151:]):
-            sent.record(*case, acquisition=bought(here % 2 == 0))
-            kept.record(*case, acquisition=bought(here % 2 == 0))
-        assert sent == kept != half
-        assert contents(sent) == contents(kept)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_more_rows_than_the_first_are_merged(kind):
-    problem = aw.Problem(
-        observations=[
-            aw.Observation(f"o{i}", values=list(range(2 + i % 5)), cost=1.0) for i in range(30)
-        ],
-        actions=["a0", "a1"],
-        max_observations=3,
-        reward_value=BETA,
-    )
-    rng = np.random.default_rng(0)
-    everything = []
-    for _ in range(1500):
-        names = rng.permutation(30)[: rng.integers(1, 4)].tolist()
-        observed = {f"o{i}": int(rng.integers(2 + i % 5)) for i in names}
-        everything.append((observed, f"a{rng.integers(2)}", float(rng.random())))
-    recorded = functools.partial(count, problem, at_once=kind is aw.SimOOS)
-    parts = [recorded(everything[k::3], sparse=True) for k in range(3)]
-    total = functools.reduce(operator.add, parts)
-    assert total.visited > FIRST_ROWS
-    assert total == recorded(everything)
-    assert contents(total) == contents(recorded(everything)) == contents(total.dense())
-    assert_same_plans(kind, total, everything, "sparse")
-    assert_same_plans(kind, total, everything, "dense")
 
 
 # --- what is refused -----------------------------------------------------------------------------

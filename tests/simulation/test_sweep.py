@@ -1,7 +1,9 @@
 """Sweeps give the same cells wherever they run, and go on where they were."""
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -35,7 +37,7 @@ if __name__ == "__main__":
         backend = "dask"
         cluster = LocalCluster(
             n_workers=1, threads_per_worker=2, processes=False, protocol="tcp://",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
         )
         address = cluster.scheduler_address
     cells = run_sweep(jobs, backend=backend, workers=2, address=address)
@@ -59,6 +61,18 @@ def test_threads_give_the_same_cells(cells):
     assert untimed(run_sweep(JOBS[::-1], workers=1)) == cells[::-1]
 
 
+@pytest.fixture
+def taken_port():
+    """Hold the port that Dask would serve its own state on, as another cluster may."""
+    with socket.socket() as other:
+        # Another test, or the reader's own cluster, may hold it already: just as well.
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 8787))
+            other.listen()
+        yield
+
+
+@pytest.mark.usefixtures("taken_port")
 @pytest.mark.parametrize("backend", ["processes", "dask", "dask at an address", "ray"])
 def test_processes_and_clusters_give_the_same_cells(backend, cells):
     result = subprocess.run(

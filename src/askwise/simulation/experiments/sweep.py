@@ -144,7 +144,13 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
             yield
     elif backend == "dask":
         distributed = need("distributed", "dask")
-        local = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+        # Dask serves its own state on port 8787 unless told otherwise, and warns when that is taken.
+        local = {
+            "n_workers": workers,
+            "threads_per_worker": 1,
+            "dashboard_address": "127.0.0.1:0",
+            "scheduler_kwargs": {"dashboard": False},
+        }
         with (
             distributed.Client(address, set_as_default=False)
             if address
