@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
 
 F = TypeVar("F")
 
@@ -24,7 +25,7 @@ def jit(function: F) -> F:
     return _compiled(function)
 
 
-def bare(function: F) -> F:
+def jit_no_arrays(function: F) -> F:
     """`jit` for a kernel that makes no arrays.
 
     Then Numba need not count references, which for a kernel that is handed dozens of arrays and
@@ -33,8 +34,8 @@ def bare(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
-def inner(function: F) -> F:
-    """`bare` for a kernel that only kernels call.
+def jit_internal(function: F) -> F:
+    """`jit_no_arrays` for a kernel that only kernels call.
 
     It has no entry for Python, which with dozens of arrays to unpack would take longer to compile
     than the kernel. A call from Python would end the process: a test looks that there is none.
@@ -54,12 +55,35 @@ def _compiled(function: F, **more: bool) -> F:
     # there is not even opened, since it may name things that no longer exist.
     with contextlib.suppress(AttributeError):
         cache = kernel._cache
+        kernel.compile = _one_process_at_a_time(kernel)
         cache._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
             cache_path=cache._cache_path,
             filename_base=f"{cache._impl.filename_base}-{_STAMP[:12]}",
             source_stamp=_STAMP,
         )
     return cast("F", kernel)
+
+
+def _one_process_at_a_time(kernel: Any) -> Any:
+    """`kernel.compile`, while another process that compiles the same kernel is waited for.
+
+    Then the kernel is on disk, and need only be loaded. Kernels call each other in no circle, so no
+    two processes wait for one another; a lock ends with its process.
+    """
+    compiled = kernel.compile
+    path = Path(kernel._cache._cache_path) / f"{kernel._cache._impl.filename_base}.lock"
+
+    def compile_alone(signature: Any) -> Any:
+        with contextlib.ExitStack() as held:
+            held.enter_context(global_compiler_lock)  # first, so that threads do not wait crosswise
+            with contextlib.suppress(ImportError, OSError):  # as on Windows: compiled twice then
+                import fcntl
+
+                path.parent.mkdir(parents=True, exist_ok=True)
+                fcntl.flock(held.enter_context(path.open("w")), fcntl.LOCK_EX)
+            return compiled(signature)
+
+    return compile_alone
 
 
 def _stamp() -> str:

@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from askwise._support.numbers import remedy_for
 from askwise.errors import FileError
 
 T = TypeVar("T")
 
-_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
+_AT = re.compile(r" - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`$")
 
 
 def prepare(*kinds: Any) -> None:
@@ -50,6 +51,12 @@ def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
         what = message[: at.start()] if at else message
         if what.endswith("got `bool`"):
             what += " (a text such as yes or no needs quotes)"
+        if what.startswith("Expected `float") and what.endswith("got `str`"):
+            found = _found(data, where)
+            what = f"expected a number, got the text {found!r}{remedy_for(found)}"
+        if at and at["key"]:
+            odd = next(iter(k for k in _found(data, where) if not isinstance(k, str)), None)
+            what = f"key {odd!r} is no text; where a comma made it one, 2,5 is written 2.5"
         key = where.lstrip(".") or "the document"
         raise FileError(f"{path}{_line(text, where)}: {key}: {what}") from None
 
@@ -147,6 +154,16 @@ def _render_yaml(data: Any) -> str:
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None))
 
 
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+
+
+def _found(data: Any, where: str) -> Any:
+    """What stands at the path `.observations[1].cost`."""
+    for key, index in _STEP.findall(where):
+        data = data[key] if key else data[int(index)]
+    return data
+
+
 def _line(text: str, where: str) -> str:
     """`, line 7` for the path `.observations[1].cost`, as far down as the document goes."""
     import yaml
@@ -158,7 +175,7 @@ def _line(text: str, where: str) -> str:
     if node is None:
         return ""
     line = node.start_mark.line
-    for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", where):
+    for key, index in _STEP.findall(where):
         if key and isinstance(node, yaml.MappingNode):
             found = [(k, v) for k, v in node.value if k.value == key]
             if not found:

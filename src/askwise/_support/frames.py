@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +23,8 @@ def columns_of(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
         import narwhals as nw
 
         try:
-            table = nw.from_native(frame, eager_only=True)
+            with unique_columns():
+                table = nw.from_native(frame, eager_only=True)
         except (TypeError, nw.exceptions.NarwhalsError) as error:
             raise TableError(f"expected a data frame or a mapping of columns: {error}") from None
         found = table.columns
@@ -34,6 +37,24 @@ def columns_of(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     if len(lengths) > 1:
         raise TableError(f"the columns have different lengths: {sorted(lengths)}")
     return columns
+
+
+@contextmanager
+def unique_columns() -> Iterator[None]:
+    """What narwhals says of two columns with one name, as an error of askwise."""
+    import narwhals as nw
+
+    try:
+        yield
+    except nw.exceptions.DuplicateError as error:
+        named = re.search(r"'(.*)' \d+ times", str(error))
+        name = repr(named[1]) if named else "alike"
+        raise TableError(twice(name)) from None
+
+
+def twice(name: str) -> str:
+    """That two columns have one name, as a sentence."""
+    return f"two columns are called {name}: rename one, or leave it out"
 
 
 def cells_of(column: Any) -> list[Any]:

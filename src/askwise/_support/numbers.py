@@ -86,6 +86,13 @@ def interval(value: float, low: float, high: float) -> str:
     return f"{value_text} ({ends[0]} to {ends[1]})"
 
 
+def remedy_for(number: object) -> str:
+    """How to write a number that came as a text, for the end of a message; "" if it did not."""
+    if not isinstance(number, str):
+        return ""
+    return ": write a number without quotes, with a point for decimals, such as 2.5"
+
+
 def as_price(amount: float) -> str:
     """A price as it was given, if that is short; else as any other number.
 

@@ -1,6 +1,6 @@
 """What was seen and earned, as exact counters that can be merged and taken back."""
 
-from askwise.counting.row_counters import BY_ROW, MOST_STATES
+from askwise.counting.row_counters import BY_ROW, MOST_STATES, SPARSE_FROM
 from askwise.counting.statistics import Statistics
 from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
 
@@ -10,6 +10,7 @@ __all__ = [
     "MOST_PAID",
     "MOST_STATES",
     "PAID_UNIT",
+    "SPARSE_FROM",
     "UNIT",
     "Statistics",
     "check_reward",

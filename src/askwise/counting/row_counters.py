@@ -20,6 +20,9 @@ from askwise.states.rows import Counters, Rows, extended
 MOST_STATES = 20_000_000
 """Of a problem whose every state has a row."""
 
+SPARSE_FROM = 100_000
+"""With so many states it pays to keep rows only for those that are visited, if they are few."""
+
 FIRST_ROWS = 1024
 """How many rows sparse counters begin with."""
 

@@ -65,7 +65,7 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
 
 
 def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
-    """The means of the joint model, and how sure they are."""
+    """The means of the joint model, by the first variances of effects, and how sure they are."""
     lattice = statistics.lattice
     model = JointModel(lattice)
     if log.records is not None:

@@ -14,14 +14,24 @@ from the product of the marginals:
 repeated a few times whenever a round begins, each time from where it stood (Dempster, Laird, Rubin:
 Maximum likelihood from incomplete data via the EM algorithm, 1977).
 
-**Rewards.** For each action a Gaussian, with the prior of `anova.py` and one linear observation
-Σ_φ p(φ | ψ) r(a, φ) for each state acted in; the equations are in
-`_kernels/estimation/joint_rewards.py`.
+**Rewards.** For each action a Gaussian around what all actions earn on average, with the prior of
+`anova.py` and one linear observation Σ_φ p(φ | ψ) r(a, φ) for each state acted in; the equations
+are in `_kernels/estimation/joint_rewards.py`.
+
+**Variances of effects.** With a fixed prior, noise looks like effects, and information like
+something worth buying; and one decisive observation among many looks like luck. So the variance of
+the effect of every set J, of k_J coefficients, is drawn given a draw of the rewards of all A
+actions, once a round (Gibbs sampling). It leans on its level (main effects, pairs, larger sets),
+and the level on what is believed first:
+
+    s²_level = (Σ_J ‖f_J‖² / F + ν₀ s₀²) / (A Σ_J k_J + ν₀)
+    s²_J     ~ (‖f_J‖² / F + ν s²_level) / χ²(A k_J + ν)
 
 **Complete records** (`take`) are cases whose full state is known: each counts once, in its own
 cell, for p and for the rewards of every action. So a log and live cases are one body of evidence.
 
-Imagined cases and the prior are fixed while counts grow: in the limit the counts alone decide.
+Imagined cases are fixed and variances stay above a part of the first ones while counts grow: in
+the limit the counts alone decide.
 """
 
 from __future__ import annotations
@@ -34,7 +44,14 @@ from askwise._kernels.radii import Radii
 from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
-from askwise.estimation.anova import agreement, inverse_covariance
+from askwise.estimation.anova import (
+    LEVELS,
+    agreement,
+    first_variances,
+    inverse_covariance,
+    sets_of,
+    sums_of_squares,
+)
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
 from askwise.problem import Problem
@@ -46,6 +63,16 @@ MASS = 100.0
 FLOOR = 1.0
 STEPS = 3
 """Steps of EM a round."""
+OF_FIRST = 3.0
+OF_LEVEL = 8.0
+"""ν₀ and ν: how many coefficients the first variance counts for, and that of the level."""
+LEAST_PART = 0.002
+MOST_PART = 1e6
+"""No variance falls below that part of its first value: no effect is ruled out. None comes near
+this multiple of it, since rewards are from 0 to 1.
+"""
+LEAST_LUCK = 0.3
+"""No draw of χ² is below this part of its mean: a level of few coefficients would jump."""
 
 
 def count_cells(problem: Problem) -> int:
@@ -74,24 +101,34 @@ class JointModel:
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
         self._radices = radices
         self._order = _cells_by_state(lattice, self._digits)
-        self._inverse_prior = inverse_covariance(radices)[agreement(self._digits)]
+        self._sets, self._first_variances = sets_of(radices), first_variances(radices)
+        self.effect_variances: Floats = self._first_variances.copy()
+        """s²_J of every set J of observations."""
+        self.centre = 0.5
+        """What all actions earn on average."""
+        self._agreement = agreement(self._digits)
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
         self._whole = np.zeros(cells)
-        self._known, self._pull = np.zeros((2, actions, cells))
+        self._known, self._seen = np.zeros((2, actions, cells))
+        self._earned = np.zeros(actions)
 
     def take(self, records: CompleteRecords) -> None:
         """Know complete records, in place of those it knew before."""
         given = records.digits.shape[1] - self.lattice.buyable
         digits = np.roll(records.digits.astype(np.int64), given, axis=1)
         cell = np.ravel_multi_index(tuple(digits.T), tuple(self._radices))
+        from askwise._kernels.estimation.joint_rewards import DOUBT, LEAST_VARIANCE
+
         cells, actions = len(self._whole), len(self._mean)
         n: Floats = np.bincount(cell, records.counts, cells).astype(np.float64)
         for action in range(actions):
             total = np.bincount(cell, records.units[:, action] * UNIT, cells)
-            mean = (total + 1.0) / (n + 2.0)
-            self._known[action] = n / (mean * (1.0 - mean))
-            self._pull[action] = self._known[action] * (total / np.maximum(1.0, n) - 0.5)
+            self._earned[action] = total.sum()
+            usual = (total.sum() + 1.0) / (n.sum() + 2.0)
+            mean = (total + DOUBT * usual) / (n + DOUBT)
+            self._known[action] = n / np.maximum(LEAST_VARIANCE, mean * (1.0 - mean))
+            self._seen[action] = total / np.maximum(1.0, n)
         self._whole = n
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
@@ -119,17 +156,23 @@ class JointModel:
                 self.population,
             )
         self._probability = None
+        n = statistics.action_counts.sum(axis=0) + self._whole.sum()
+        earned = statistics.reward_sums.sum(axis=0) * UNIT + self._earned
+        self.centre = float((((earned + 0.5) / (n + 1.0)).sum() + 0.5) / (len(n) + 1))
         posterior(
             self._order,
             layout.offsets,
             self.population,
             self.probability,
-            self._inverse_prior,
+            self._agreement,
+            inverse_covariance(self._radices, self.effect_variances),
             statistics.action_counts,
             statistics.reward_sums,
             UNIT,
             self._known,
-            self._pull,
+            self._seen,
+            self.centre,
+            (earned + 1.0) / (n + 2.0),
             self._factor,
             self._mean,
         )
@@ -146,14 +189,17 @@ class JointModel:
         return self._probability
 
     def restored(self) -> None:
-        """The population was overwritten by a saved one: see that it can be one."""
+        """Population and variances were overwritten by saved ones: see that they can be some."""
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
+        part = self.effect_variances / self._first_variances
+        if not ((part >= 0.99 * LEAST_PART) & (part <= MOST_PART)).all():  # nor is NaN
+            raise StatisticsError("the variances of effects are not all ones that it draws")
         self._probability = None
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""
-        return self._of_states(0.5 + self._mean)
+        return self._of_states(self._mean)
 
     def variances(self) -> Floats:
         """Of r(a, ψ), at [ψ, a]."""
@@ -180,12 +226,27 @@ class JointModel:
 
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
         """r(a, ψ) of such a world, at [ψ, a]."""
-        from askwise._kernels.estimation.joint_rewards import draw_rewards
+        return self._of_states(self._draw_effects(rng, spread))
+
+    def draw_effect_variances(self, rng: np.random.Generator) -> None:
+        """s²_J of every set anew, given a draw of the rewards; the next `update` goes by them."""
+        first, (level, coefficients) = self._first_variances, self._sets
+        squares = sums_of_squares(self._draw_effects(rng, 1.0), self._radices)
+        free = len(self._mean) * coefficients
+        top = np.bincount(level, squares, LEVELS)[level] + OF_FIRST * first
+        of_level = top / (np.bincount(level, free, LEVELS)[level] + OF_FIRST)
+        luck = np.maximum(rng.chisquare(free + OF_LEVEL), LEAST_LUCK * (free + OF_LEVEL))
+        drawn = (squares + OF_LEVEL * of_level) / luck
+        self.effect_variances[:] = np.maximum(drawn, LEAST_PART * first)
+
+    def _draw_effects(self, rng: np.random.Generator, spread: float) -> Floats:
+        """The effects f = r − c of such a world, at [a, φ]."""
+        from askwise._kernels.estimation.joint_rewards import draw_effects
 
         cells = np.empty_like(self._mean)
         noise = rng.standard_normal(self._mean.shape)
-        draw_rewards(self._factor, self._mean, noise, spread, cells)
-        return self._of_states(cells)
+        draw_effects(self._factor, self._mean, noise, spread, cells)
+        return cells
 
     def weight(self, acquisition: AcquisitionName) -> Floats:
         """p(ψ), once or in every slot: p(ψ' | ψ, i) is in proportion to it, from any parent."""
@@ -193,11 +254,12 @@ class JointModel:
             return self.probability
         return np.repeat(self.probability[:, None], self.lattice.m, 1)
 
-    def _of_states(self, cells: Floats) -> Floats:
-        """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""
+    def _of_states(self, effects: Floats) -> Floats:
+        """r(a, ψ) at [ψ, a], from r(a, φ) − c at [a, φ]."""
         from askwise._kernels.estimation.joint_rewards import rewards_of_states
 
-        states = np.empty((self.lattice.size, len(cells)))
+        states = np.empty((self.lattice.size, len(effects)))
+        cells = self.centre + effects
         offsets = self.lattice.layout.offsets
         rewards_of_states(self._order, offsets, self.population, self.probability, cells, states)
         return states

@@ -33,7 +33,7 @@ from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.budget import affordable_cases
 from askwise.learners.cases import Case
-from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
@@ -58,9 +58,6 @@ SHORTEST = 10
 
 SWEEPS = 20
 """From nothing, or over a log: a learner that goes on by itself sweeps once in a round."""
-
-MOST_LOST = 0.005
-"""What trying may cost a case after a log, in units of β."""
 
 
 class AdditiveStrategy(ModelStrategy):

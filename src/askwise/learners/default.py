@@ -42,7 +42,7 @@ class Learner(BaseLearner):
     >>> learner
     <Learner, sequential, joint model: 0 cases, round 0>
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    79.6
+    78.4
     """
 
     name = "learner"

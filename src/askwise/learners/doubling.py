@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from askwise._support.typing import Integers
 from askwise.counting import Statistics
+from askwise.counting.round_counts import RoundCounts
 from askwise.policy import Policy
-
-
-class Marks(NamedTuple):
-    """The counts of a round as arrays by row, for the kernels: one choice a state, its policy's.
-
-    Valid where `stamp` is the number of the round, so that a new round clears nothing.
-    """
-
-    began: Integers
-    """N_k of the state's choice."""
-    nu: Integers
-    """ν_k of the state's choice."""
-    stamp: Integers
 
 
 class Doubling:
@@ -44,8 +31,8 @@ class Doubling:
         if counts is None:
             counts = self.counts[pair] = [statistics.count_of(*pair) - 1, 0]
             self.on_first(*pair)
-        nu = counts[1] = counts[1] + 1
-        return nu >= counts[0]  # ν_k is at least 1
+        within = counts[1] = counts[1] + 1
+        return within >= counts[0]  # ν_k is at least 1
 
     def begin(self) -> None:
         """A new round begins: nothing was counted in it yet."""
@@ -58,18 +45,23 @@ class Doubling:
             for state, choice, n in began
         }
 
-    def to_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
+    def to_arrays(
+        self, arrays: RoundCounts, round: int, policy: Policy, statistics: Statistics
+    ) -> None:
         """Write the counts of this round into the arrays."""
-        for (state, choice), (began, nu) in self.counts.items():
+        for (state, choice), (before, within) in self.counts.items():
             if choice == policy.choice(state):
                 row = statistics.row(state)
-                marks.stamp[row], marks.began[row], marks.nu[row] = round, began, nu
+                arrays.before[row], arrays.within[row] = before, within
+                arrays.counted_in[row] = round
 
-    def from_marks(self, marks: Marks, round: int, policy: Policy, statistics: Statistics) -> None:
+    def from_arrays(
+        self, arrays: RoundCounts, round: int, policy: Policy, statistics: Statistics
+    ) -> None:
         """Take the counts of this round over from the arrays."""
-        for row in np.flatnonzero(marks.stamp == round).tolist():
+        for row in np.flatnonzero(arrays.counted_in == round).tolist():
             state = statistics.state(row)
-            pair = [int(marks.began[row]), int(marks.nu[row])]
+            pair = [int(arrays.before[row]), int(arrays.within[row])]
             self.counts[state, policy.choice(state)] = pair
 
 

@@ -1,15 +1,27 @@
 """The default learner's strategy for a few hundred full states: one joint model of them all.
 
-At the beginning of a round it draws two worlds from what it believes (`estimation/joint.py`). It
-plans for the first, drawn near the mean. Where that plan would act, it looks once more with a
-chance of 2/√(1 + n), n cases having come to that state: half of the time at what is most telling in
-the second world, whatever the price, else at anything. With a chance of 1/√(1 + n), n cases having
-acted there, it does what is best in the second world.
+At the beginning of a round it draws two worlds from what it believes (`estimation/joint.py`) and
+plans for the first, drawn near the mean at first and ever less so. Beside that plan it tries
 
-The second world is drawn wider and wider, like √log t. Bad luck with the first few tries of an
-action makes it look worse than it is; a draw of the same width for ever would hardly come back to
-it, and the learner would go on paying for a look, or taking an action, that only seems better. As
-such draws count for ever fewer cases, they cost little.
+- another look (or set), whether the plan would look or act, with a chance of `CURIOSITY`/√(1 + n),
+  n cases having come to that state: half of the time the best one in the second world (where the
+  plan would act, the most telling one, whatever its price), else any;
+- the action that is best in the second world, with a chance of `BOLDNESS`/√(1 + n), n cases having
+  acted there.
+
+**What trying costs** is the gain of the plan less that of the plan with its tries, both by what is
+believed now. All chances are scaled down until that is at most
+
+    β (FIRST + LATER / √t)   in the first 200 cases,      β LATER / √t   after them,
+
+so t cases lose about 2 β LATER √t by trying, and a case ever less.
+
+**Why what it recommends becomes the best.** What the tries would cost unscaled falls like 1/√t, and
+so does what they may cost: the scale stays away from zero. So of n cases that came to a state some
+multiple of √n tried something else there, which is without limit in n; by induction every state
+that can be bought is come to without end, and every action that may still be the best taken there.
+Counts outweigh the prior, the estimates of all of them become right, and the best policy by right
+estimates is the best one.
 
 **After a log** it first does what the log recommends, and explores as its own cases add up: of t
 cases n were the log's, and the world that is planned for has a share of √((t − n) / t) of its
@@ -35,7 +47,7 @@ from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
 from askwise.learners.budget import affordable_cases
-from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, set_policy_from
@@ -46,21 +58,31 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 SPREAD = 0.5
-"""How far the world that is planned for is drawn from the mean: ½ of the posterior's spread."""
-SETTLED = 1_000
-"""The wide world is drawn with a spread of √log(t / SETTLED), at least 1.
+"""How far the world that is planned for is drawn from the mean in the first thousand cases."""
+WIDENING = 0.15
+"""How much farther with every tenfold of cases after them, up to a whole draw.
 
-Sooner costs score early on, and for long when buying sets; later, runs may stay stuck for longer.
-How it was chosen is in docs/learning.md.
+Wider draws find what was missed; early, when much is uncertain, they cost more than they find.
 """
-CURIOSITY = 2.0
-BOLDNESS = 1.0
-"""How likely one more look and another action are, c/√(1 + n) for a state that n cases came to, or
-acted in."""
-SHARE = 100
-"""A round is as long as this part of all cases before it."""
-MOST_LOST = 0.005
-"""What trying may cost a case after a log, in units of β, by what is believed."""
+CURIOSITY = {"sequential": 2.0, "simultaneous": 6.0}
+BOLDNESS = 0.5
+BOLDNESS_IF_IT_CHANGES = 1.0
+"""How likely another look or set, and another action are, c/√(1 + n), before they are scaled.
+
+A look is chosen in every state that a case comes to, a set only once.
+"""
+FIRST_CASES = 200
+FIRST = 0.05
+LATER = 0.2
+LATER_IF_IT_CHANGES = 0.8
+"""What trying may cost a case, in units of β; how it was chosen is in docs/learning.md.
+
+In a world that changes, what is not worth buying today may be tomorrow.
+"""
+SETTLING = 20
+"""Draws of the variances of effects after a log."""
+ROUND_DIVISOR = 100
+"""A round is as long as the number of all cases before it, divided by this."""
 
 
 class JointStrategy(ModelStrategy):
@@ -94,6 +116,9 @@ class JointStrategy(ModelStrategy):
     def settle(self, now: Progress) -> None:
         """Let the estimates settle on what a log says."""
         self.model.update(now.statistics, STEPS)
+        for _ in range(SETTLING):
+            self.model.draw_effect_variances(now.rng)
+            self.model.update(now.statistics, 0)
 
     # --- planning --------------------------------------------------------------------------------
 
@@ -106,8 +131,9 @@ class JointStrategy(ModelStrategy):
         known = beliefs_of(self.model, statistics, self.log) if follows else None
         near = self._near(rng, opened, known)
         self.world[:] = near.reward
-        wide = self.model.draw(rng, wide_spread(opened), self.acquisition.name)
-        length = max(1, opened // SHARE)
+        wide = self.model.draw(rng, 1.0, self.acquisition.name)
+        self.model.draw_effect_variances(rng)
+        length = max(1, opened // ROUND_DIVISOR)
         if self.explore_budget is not None:
             blind = self._blind_gain()
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
@@ -115,15 +141,17 @@ class JointStrategy(ModelStrategy):
                 return self._careful_policy(statistics, near), length
             length = min(length, affordable)
         policy = self.acquisition.best(self.lattice, near)
-        exploration = self._exploration(statistics, wide)
+        exploration = self._exploration(policy, statistics, wide)
         if known is None:
-            return policy.exploring(exploration), length
+            mean, most = self.model.mean_rewards(), most_spent(opened, forgets=self.forgets)
+            return self._affordable(policy, exploration, mean, most), length
         relied, is_first = known.cautious_rewards(), opened == self.log.cases
         best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
             self.world[:] = relied.max(axis=1)
-        return self._affordable(policy, exploration, relied), length
+        # by the means, what was hardly tried would seem to cost little
+        return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     @property
     def _most_lost(self) -> float:
@@ -137,24 +165,26 @@ class JointStrategy(ModelStrategy):
     def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Estimates:
         """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
         if known is None:
-            return self.model.draw(rng, SPREAD, self.acquisition.name)
+            return self.model.draw(rng, near_spread(opened), self.acquisition.name)
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
-        reward = self.model.draw_rewards(rng, SPREAD * own)
+        reward = self.model.draw_rewards(rng, near_spread(opened) * own)
         reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
 
     def _affordable(
-        self, policy: Policy, exploration: PathExploration | SetExploration, relied: Floats
+        self,
+        policy: Policy,
+        exploration: PathExploration | SetExploration,
+        reward: Floats,
+        most: float,
     ) -> Policy:
-        """The policy with an exploration that costs no more than it may, by what can be relied on.
-
-        By the means, what was hardly tried would seem to cost little.
-        """
-        lost = self._lost(policy, policy.exploring(exploration), relied)
-        part = min(1.0, self._most_lost / lost) if lost > 0 else 1.0
-        return policy.exploring(exploration.scaled(part))
+        """The policy with an exploration that costs at most so much of β a case, by rewards r."""
+        trying, p = policy.exploring(exploration), self.model.probability
+        lost = expected_gain(trying, p, reward, 0.0) - expected_gain(trying, p, reward)
+        most *= self.lattice.problem.reward_value
+        return policy.exploring(exploration.scaled(most / lost)) if lost > most else trying
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
@@ -184,13 +214,16 @@ class JointStrategy(ModelStrategy):
         return joint_beliefs(statistics, self.log)
 
     def _exploration(
-        self, statistics: Statistics, wide: Estimates
+        self, policy: Policy, statistics: Statistics, wide: Estimates
     ) -> PathExploration | SetExploration:
-        """What tells most in the wide world whatever the price, and what is best there."""
+        """What is best in the second world, and how likely it is tried."""
         came = statistics.transitions.sum(axis=1) + self._recorded, self._began(statistics)
         acted = statistics.action_counts.sum(axis=1) + self._recorded
-        another = np.minimum(1.0, BOLDNESS / np.sqrt(1 + acted))
-        return self.acquisition.exploration(self._priceless, wide, came, CURIOSITY, another)
+        boldness = BOLDNESS_IF_IT_CHANGES if self.forgets else BOLDNESS
+        another = np.minimum(1.0, boldness / np.sqrt(1 + acted))
+        return self.acquisition.exploration(
+            policy, self._priceless, wide, came, CURIOSITY[self.acquisition.name], another
+        )
 
     def _began(self, statistics: Statistics) -> Floats:
         """How many cases began in each context."""
@@ -235,23 +268,39 @@ class JointStrategy(ModelStrategy):
 
     def settle_anew(self, statistics: Statistics) -> None:
         """Work the population out from nothing but what was counted."""
+        variances = self.model.effect_variances
         self.model = JointModel(self.lattice)
+        self.model.effect_variances[:] = variances
         self.begin_with(self.log)
         self.model.update(statistics, STEPS)
         self.world[:] = 0.0
 
     def model_arrays(self) -> dict[str, Floats | Integers]:
         """Where the estimates stand, from which the next ones go on."""
-        return {"population": self.model.population, "world": self.world}
+        model = self.model
+        return {
+            "population": model.population,
+            "effect_variances": model.effect_variances,
+            "world": self.world,
+        }
 
     def model_restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
 
 
-def wide_spread(opened: int) -> float:
-    """How far the second world is drawn from the mean after so many cases."""
-    return math.sqrt(max(1.0, math.log((1 + opened) / SETTLED)))
+def near_spread(opened: int) -> float:
+    """How far the world that is planned for is drawn from the mean after so many cases."""
+    return min(1.0, SPREAD + WIDENING * max(0.0, math.log10((1 + opened) / 1_000)))
+
+
+def most_spent(opened: int, *, forgets: bool = False) -> float:
+    """What trying may cost a case after so many cases, in units of β.
+
+    Of a learner that forgets they are the cases it remembers.
+    """
+    later = LATER_IF_IT_CHANGES if forgets else LATER
+    return FIRST * (opened < FIRST_CASES) + later / math.sqrt(1 + opened)
 
 
 def _free_of_charge(problem: Problem) -> Problem:

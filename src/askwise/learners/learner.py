@@ -36,11 +36,18 @@ def rounds_of(learner: BaseLearner) -> Rounds:
     return learner._rounds
 
 
+def why_not_served(kind: type[BaseLearner]) -> str:
+    """Why the service cannot offer learners of this class; empty if it can."""
+    return kind._why_not_served
+
+
 class BaseLearner:
     """What all learners show. Safe to use from several threads."""
 
     name: ClassVar[str]
     """What the registry, the command line and saved files call it."""
+    _why_not_served: ClassVar[str] = ""
+    """Why the service cannot offer it; empty if it can."""
 
     def __init__(
         self,

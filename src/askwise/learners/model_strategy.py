@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from askwise._support.random import random_bits
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.errors import OptionError
@@ -24,8 +25,11 @@ from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition, Pairs
 from askwise.states import Lattice
 
-TAGS = 1 << 62
-"""How many tags there are."""
+TAG_BITS = 62
+"""A tag is a random number of so many bits."""
+
+MOST_LOST = 0.005
+"""What trying may cost a case after a log, in units of β, by what is believed."""
 
 
 class ModelStrategy(Strategy):
@@ -91,11 +95,11 @@ class ModelStrategy(Strategy):
 
     def round_length(self, now: Progress) -> int:
         """A part of all cases before it; less if the budget is nearly used up."""
-        return int(self._length[0])
+        return self._length.item(0)
 
     def tag(self, now: Progress) -> int:
         """A random number for each case: it decides what the case tries."""
-        return int(now.rng.integers(TAGS))
+        return random_bits(now.rng, TAG_BITS)
 
     def count_part(self, now: Progress, case: Case) -> Pairs:
         """Nothing: the model learns from cases that acted only."""
@@ -108,7 +112,7 @@ class ModelStrategy(Strategy):
             policy = rounds.policy_of_the_round()
             number = min(len(cases) - start, self.round_length(now) - now.lengths[1])
             part = cases.part(start, start + number)
-            tags = now.rng.integers(TAGS, size=number)
+            tags = now.rng.integers(1 << TAG_BITS, size=number)
             now.statistics.cases += number
             part.state[:], part.action[:] = self.run_cases(
                 policy, now.statistics, tags, part.values, part.rewards

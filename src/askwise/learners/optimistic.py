@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from askwise._support.typing import Integers, RandomSource
-from askwise.counting import Statistics
+from askwise.counting import SPARSE_FROM, Statistics
 from askwise.counting.forgetting import forgetting_of
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates
@@ -22,9 +22,6 @@ from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition, Pairs, set_policy_from
 from askwise.problem import Problem
 from askwise.states import Lattice
-
-SPARSE_FROM = 100_000
-"""With so many states it pays to keep rows only for those that are visited."""
 
 
 class Optimistic(Strategy):
@@ -116,20 +113,20 @@ class Optimistic(Strategy):
         current = rounds.policy_of_the_round()
         rounds.part_with_policy()
         planner = self._planner_for(now)
-        rounds.rule.to_marks(rounds.marks(), now.round, current, now.statistics)
+        rounds.rule.to_arrays(rounds.round_counts(), now.round, current, now.statistics)
         control = np.array([now.round, now.statistics.cases, rounds.is_over])
         out, start = (cases.state, cases.action, cases.round), 0
         while start < len(cases):
             now.statistics.make_room(planner.most_new_rows)
-            marks = rounds.marks()
-            start = planner.run(cases.values, cases.rewards, start, marks, control, out)
+            round_counts = rounds.round_counts()
+            start = planner.run(cases.values, cases.rewards, start, round_counts, control, out)
         before = now.round
         now.round, now.statistics.cases, over = control.tolist()
         rounds.is_over = bool(over)
         rounds.policy = self.acquisition.live_policy(planner)
         if now.round != before:
             rounds.rule.begin()
-        rounds.rule.from_marks(rounds.marks(), now.round, rounds.policy, now.statistics)
+        rounds.rule.from_arrays(rounds.round_counts(), now.round, rounds.policy, now.statistics)
         now.opened += len(cases)
         now.lengths = lengths_after(now.lengths, before, now.round, cases.round)
 

@@ -54,7 +54,7 @@ LEARNERS: dict[str, type[BaseLearner]] = {
 """The registry. `LEARNERS[MyLearner.name] = MyLearner` adds an algorithm of your own."""
 
 
-def kind_of(name: str) -> type[BaseLearner]:
+def learner_class(name: str) -> type[BaseLearner]:
     """The learner of that name, or an error that lists the names."""
     if name not in LEARNERS:
         raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
@@ -63,7 +63,7 @@ def kind_of(name: str) -> type[BaseLearner]:
 
 def option_names(name: str) -> list[str]:
     """The options that the learner of that name takes, beside the seed."""
-    parameters = inspect.signature(kind_of(name)).parameters
+    parameters = inspect.signature(learner_class(name)).parameters
     return [option for option in parameters if option not in ("problem", "rng")]
 
 
@@ -80,7 +80,7 @@ def make(
     >>> make("seq-oos", breast_cancer().problem, {"delta": 0.05}, rng=0)
     <SeqOOS: 0 cases, round 0>
     """
-    kind: Callable[..., BaseLearner] = kind_of(name)
+    kind: Callable[..., BaseLearner] = learner_class(name)
     options = dict(options or {})
     known = option_names(name)
     for option in options:

@@ -16,12 +16,13 @@ from askwise._support.random import as_generator
 from askwise._support.typing import RandomSource
 from askwise.counting import Statistics
 from askwise.counting.forgetting import Forgetting, Knowledge
+from askwise.counting.round_counts import RoundCounts
 from askwise.learners.case_policies import CasePolicies
 from askwise.learners.cases import Case
-from askwise.learners.doubling import Doubling, Marks
+from askwise.learners.doubling import Doubling
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Batch
+from askwise.policy.acquisition import Batch, Pairs
 from askwise.problem import Problem, Seen
 from askwise.states import Lattice
 from askwise.states.rows import extended
@@ -59,7 +60,7 @@ class Rounds:
         self.case_policies = CasePolicies()
         """The policies of this round for cases with prices of their own."""
         self._copy: Policy | None = None
-        self._marks: Marks | None = None
+        self._round_counts: RoundCounts | None = None
 
     # --- cases -----------------------------------------------------------------------------------
 
@@ -103,29 +104,31 @@ class Rounds:
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
-        self._counted(self.strategy.count(self.now, case))
+        self._looked(self.strategy.count(self.now, case))
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """A case got its reward: count it at the state acted in."""
         state, action, statistics = case.state_index, case.action_index, self.now.statistics
+        strategy = self.strategy
         if before is None:
             if self.forgetting is not None:
                 case.block = self.forgetting.number
             statistics.count_reward(state, action, reward)
-            self._counted([(state, action)])
+            if strategy.doubles and self.rule.counted((state, action), statistics):
+                self.is_over = True
         elif self.forgetting is None or self.forgetting.replace_reward(
             case.block, state, action, before, reward
         ):
             statistics.replace_reward(state, action, before, reward)
-            self.strategy.changed(state, action)
-        self.strategy.count_reward(case, reward, before)
+            strategy.changed(state, action)
+        strategy.count_reward(case, reward, before)
         if not case.is_by_default:
             self.cases.pop(case.id, None)
 
     def cancelled(self, case: Case) -> None:
         """A case was abandoned: count the looks it took one by one, each a fair sample."""
         if case.action_index < 0:
-            self._counted(self.strategy.count_part(self.now, case))
+            self._looked(self.strategy.count_part(self.now, case))
         self.looking.pop(case.id, None)
         self.cases.pop(case.id, None)
 
@@ -138,9 +141,9 @@ class Rounds:
         for observation, amount in paid:
             statistics.count_paid(observation, amount)
 
-    def _counted(self, pairs: list[tuple[int, int]]) -> None:
-        """End the round if a count has doubled."""
-        if self.strategy.doubles:
+    def _looked(self, pairs: Pairs) -> None:
+        """End the round if the count of a look has doubled."""
+        if pairs and self.strategy.doubles:
             for pair in pairs:
                 if self.rule.counted(pair, self.now.statistics):
                     self.is_over = True
@@ -262,32 +265,34 @@ class Rounds:
 
     def run_round_by_round(self, cases: Cases) -> None:
         """A compiled loop for each round; plans between them."""
-        now, marks, run = self.now, self.marks(), self.strategy.acquisition.run
+        now, round_counts, run = self.now, self.round_counts(), self.strategy.acquisition.run
         batch = Batch(cases.values, cases.rewards, cases.state, cases.action, 0)
-        self.rule.to_marks(marks, now.round, self.frozen_policy(), now.statistics)
+        self.rule.to_arrays(round_counts, now.round, self.frozen_policy(), now.statistics)
         while batch.start < len(cases):
             policy = self.policy_of_the_round()
             length = self.strategy.round_length(now)
             if length is not None:
                 room = length - now.lengths[1]
                 batch = batch._replace(values=cases.values[: batch.start + room])
-            end, over = run(policy, now.statistics, batch, now.round, marks)
+            end, over = run(policy, now.statistics, batch, now.round, round_counts)
             self.is_over = over and self.strategy.doubles
             cases.round[batch.start : end] = now.round
             now.statistics.cases += end - batch.start
             now.count_opened(end - batch.start)
             batch = batch._replace(start=end)
-        self.rule.from_marks(marks, now.round, self.frozen_policy(), now.statistics)
+        self.rule.from_arrays(round_counts, now.round, self.frozen_policy(), now.statistics)
 
-    def marks(self) -> Marks:
+    def round_counts(self) -> RoundCounts:
         """The arrays in which the kernels keep the counts of a round, long enough."""
         rows = self.now.statistics.capacity
-        if self._marks is None:
-            self._marks = Marks(*(np.zeros(rows, np.int64) for _ in range(3)))
-        elif len(self._marks.stamp) < rows:
-            used = len(self._marks.stamp)
-            self._marks = Marks(*(extended(array, used, rows) for array in self._marks))
-        return self._marks
+        if self._round_counts is None:
+            self._round_counts = RoundCounts(*(np.zeros(rows, np.int64) for _ in range(3)))
+        elif len(self._round_counts.counted_in) < rows:
+            used = len(self._round_counts.counted_in)
+            self._round_counts = RoundCounts(
+                *(extended(array, used, rows) for array in self._round_counts)
+            )
+        return self._round_counts
 
     def _end_blocks(self) -> None:
         """Forget what there is to forget, if a block of cases is over."""

@@ -21,14 +21,14 @@ BIT_GENERATORS = {
 }
 
 
-def plain(rng: np.random.Generator) -> dict[str, Any]:
+def generator_to_json(rng: np.random.Generator) -> dict[str, Any]:
     """The state of a generator for JSON; whole numbers of 128 bits go as text."""
-    return _plain(rng.bit_generator.state)
+    return _state_to_json(rng.bit_generator.state)
 
 
-def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
+def _state_to_json(state: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: _plain(value)
+        key: _state_to_json(value)
         if isinstance(value, Mapping)
         else value.tolist()
         if isinstance(value, np.ndarray)
@@ -39,9 +39,9 @@ def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def revived(plain: dict[str, Any]) -> np.random.Generator:
-    """The generator whose `plain` state this is."""
-    name = plain.get("bit_generator")
+def generator_from_json(saved: dict[str, Any]) -> np.random.Generator:
+    """The generator whose state `generator_to_json` gave."""
+    name = saved.get("bit_generator")
     if name not in BIT_GENERATORS:
         raise FileError(f"unknown random generator {name!r}")
 
@@ -56,5 +56,5 @@ def revived(plain: dict[str, Any]) -> np.random.Generator:
         }
 
     generator: Any = BIT_GENERATORS[name]()
-    generator.state = numbers(plain)
+    generator.state = numbers(saved)
     return np.random.Generator(generator)

@@ -37,7 +37,7 @@ from askwise.learners.saved_counters import (
     restore_log,
     restore_records,
 )
-from askwise.learners.saved_generators import plain, revived
+from askwise.learners.saved_generators import generator_from_json, generator_to_json
 from askwise.policy import Policy
 from askwise.policy.saving import (
     SavedPolicy,
@@ -51,7 +51,7 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 4
+VERSION = 5
 
 MOST_HEADER = 64 << 20
 """Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
@@ -150,7 +150,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
         lengths=now.lengths,
         began=[(s, c, n) for (s, c), (n, _) in rounds.rule.counts.items()],
         opened=now.opened,
-        rng=plain(now.rng),
+        rng=generator_to_json(now.rng),
         policies=[describe(p, now.lattice, now.statistics) for p in policies],
         planned=rounds.policy is not None,
         cases=cases,
@@ -321,7 +321,7 @@ def _restore(
     if max(states, default=0) >= now.lattice.size:
         raise FileError(f"there is no state {max(states)}")
     rounds.rule.resume(header.began, now.statistics)
-    now.rng = revived(header.rng)
+    now.rng = generator_from_json(header.rng)
     for saved in header.cases:
         case = rounds.cases[saved.id] = _reopen(rounds, saved, policies)
         if case.wanted:

@@ -30,13 +30,13 @@ def plan_paths_by_advantage(
     beta = lattice.problem.reward_value
     spent = lattice.costs_of(np.arange(lattice.size))
     stop: Floats = beta * reward.max(axis=1)
-    values, following = stop.copy(), np.full(lattice.size, -1, np.int16)
+    values, look = stop.copy(), np.full(lattice.size, -1, np.int16)
     for subset in reversed(range(lattice.subsets)):
         members, here = lattice.members(subset), lattice.block(subset)
         if len(members) == lattice.m:
             continue
         best = stop[here].copy()
-        look = np.full(len(best), -1, np.int16)
+        best_look = np.full(len(best), -1, np.int16)
         seen = probability[here] > 0
         for i in range(lattice.buyable):
             if i in members:
@@ -48,9 +48,9 @@ def plan_paths_by_advantage(
             worth = stop[here][seen] + (p * (values[below] - cost)).sum(axis=1) - blindly
             better = worth > best[seen] + margin
             rows = np.flatnonzero(seen)[better]
-            best[rows], look[rows] = worth[better], i
-        values[here], following[here] = best, look
-    return SequentialPlan(values, following)
+            best[rows], best_look[rows] = worth[better], i
+        values[here], look[here] = best, best_look
+    return SequentialPlan(values, look)
 
 
 def plan_sets_by_advantage(

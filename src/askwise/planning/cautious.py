@@ -36,7 +36,7 @@ def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPla
     from askwise._kernels.planning.cautious import plan_seen_paths as kernel
 
     lattice, n = statistics.lattice, len(cautious.reward)
-    values, following = np.zeros(n), np.full(n, -1, np.int16)
+    values, look = np.zeros(n), np.full(n, -1, np.int16)
     kernel(
         lattice.layout,
         statistics.counters,
@@ -45,6 +45,6 @@ def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPla
         lattice.tariff,
         lattice.problem.reward_value * cautious.reward,
         values,
-        following,
+        look,
     )
-    return SequentialPlan(values, following)
+    return SequentialPlan(values, look)

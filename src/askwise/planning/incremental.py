@@ -18,6 +18,7 @@ import numpy as np
 from askwise._kernels.radii import Schedule
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT, Statistics
+from askwise.counting.round_counts import RoundCounts
 from askwise.states.rows import extended
 
 
@@ -47,7 +48,7 @@ class IncrementalPlanner(ABC):
         values: Choices,
         rewards: Floats,
         start: int,
-        marks: tuple[Integers, Integers, Integers],
+        round_counts: RoundCounts,
         control: Integers,
         out: tuple[Integers, Choices, Integers],
     ) -> int:
@@ -56,13 +57,13 @@ class IncrementalPlanner(ABC):
         `control` is [round, cases so far, is the round over].
         """
         self._grow()
-        inner = np.array([*control, self.horizon])
+        kernel_control = np.array([*control, self.horizon])
         _, run = self._kernels()
-        end = int(run(*self._state(), values, rewards, start, *marks, inner, *out))
-        if inner[0] != control[0]:
+        end = int(run(*self._state(), values, rewards, start, *round_counts, kernel_control, *out))
+        if kernel_control[0] != control[0]:
             self._queued.clear()
-        control[:] = inner[:3]
-        self.horizon = int(inner[3])
+        control[:] = kernel_control[:3]
+        self.horizon = int(kernel_control[3])
         return end
 
     @property
@@ -97,7 +98,7 @@ class IncrementalPlanner(ABC):
         """The one that plans, and the one that runs."""
 
     def _state(self) -> tuple[Any, ...]:
-        from askwise._kernels.planning.terms import Setting
+        from askwise._kernels.planning.plan_inputs import Setting
 
         lattice = self.statistics.lattice
         beta = lattice.problem.reward_value
@@ -153,7 +154,7 @@ class SequentialPlanner(IncrementalPlanner):
             subset=np.full(n, -1),
             value=np.full(n, beta),
             stop=np.full(n, beta),
-            following=np.full(n, -1, np.int16),
+            look=np.full(n, -1, np.int16),
             action=np.zeros(n, np.int16),
             cache_of=np.full(n, -1, np.int64),
             cache=np.empty((n, observations)),
@@ -193,7 +194,7 @@ class SequentialPlanner(IncrementalPlanner):
             "subset": -1,
             "value": beta,
             "stop": beta,
-            "following": -1,
+            "look": -1,
             "action": 0,
             "cache_of": -1,
             "touched": 0,

@@ -29,7 +29,7 @@ class SequentialPlan(NamedTuple):
 
     values: Floats
     """F̂(ψ), indexed by state."""
-    next: Choices
+    look: Choices
     """ĝ(ψ): an observation, or −1 to stop and act."""
 
 
@@ -49,7 +49,7 @@ def plan_sequential(
     from askwise._kernels.planning.plans import sequential
 
     values = np.empty(lattice.size)
-    following = np.empty(lattice.size, np.int16)
+    look = np.empty(lattice.size, np.int16)
     stop = lattice.problem.reward_value * estimates.reward
     sequential(
         lattice.layout,
@@ -62,6 +62,6 @@ def plan_sequential(
         margin,
         stop if myopic else values,
         values,
-        following,
+        look,
     )
-    return SequentialPlan(values, following)
+    return SequentialPlan(values, look)

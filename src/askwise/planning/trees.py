@@ -25,7 +25,7 @@ class CompactTree(NamedTuple):
 def compact_tree(
     lattice: Lattice,
     observations: tuple[int, ...],
-    following: Choices,
+    look: Choices,
     estimates: Estimates,
     values: int,
 ) -> CompactTree:
@@ -34,26 +34,26 @@ def compact_tree(
     `observations` are the few as places in the full problem, `values` the most that one of its
     observations has. The estimates have one weight a state.
     """
-    look, states = _given_first(lattice)
+    of_nodes, states = _given_first(lattice)
     first = len(states) - lattice.contexts
     for state in states[first:]:
-        look.append(int(following[state]))
+        of_nodes.append(int(look[state]))
     for node, state in enumerate(states):  # grows
-        if node >= first and look[node] >= 0:
-            children = lattice.children(state, look[node])
+        if node >= first and of_nodes[node] >= 0:
+            children = lattice.children(state, of_nodes[node])
             states.extend(children)
-            look.extend(int(following[below]) for below in children)
-    looks = np.array(look, np.int16)
+            of_nodes.extend(int(look[below]) for below in children)
+    looks = np.array(of_nodes, np.int16)
     child = children_of(looks, lattice.outcomes)
     value = lattice.problem.reward_value * estimates.reward[states]
     weight = estimates.weight[states]
     for node in range(len(states) - 1, -1, -1):  # children come after their parents
-        if look[node] >= 0:
+        if of_nodes[node] >= 0:
             after = child[node][child[node] >= 0]
             price, worth = 0.0, value[after]
             if node >= first:
-                price = lattice.price(states[node], (look[node],))
-                refunded = lattice.tariff.refunded[look[node]]
+                price = lattice.price(states[node], (of_nodes[node],))
+                refunded = lattice.tariff.refunded[of_nodes[node]]
                 if refunded >= 0:
                     worth[refunded] += price
             else:
@@ -81,25 +81,23 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
     return look, states + level
 
 
-def without_idle_looks(
-    lattice: Lattice, following: Choices, action: Choices
-) -> tuple[Choices, Choices]:
+def without_idle_looks(lattice: Lattice, look: Choices, action: Choices) -> tuple[Choices, Choices]:
     """The plan without looks after which the same is done whatever they show: g and h."""
-    following, action = following.copy(), action.copy()
+    look, action = look.copy(), action.copy()
 
-    def matters(state: int, look: int, done: set[int]) -> bool:
+    def matters(state: int, i: int, done: set[int]) -> bool:
         if len(done) == 1:
             (action[state],) = done
         return len(done) > 1
 
     for context in range(lattice.contexts):
-        prune_looks(lattice, following, action, context, matters)
-    return following, action
+        prune_looks(lattice, look, action, context, matters)
+    return look, action
 
 
 def prune_looks(
     lattice: Lattice,
-    following: Choices,
+    look: Choices,
     action: Choices,
     state: int,
     keeps: Callable[[int, int, set[int]], bool],
@@ -109,14 +107,14 @@ def prune_looks(
     `keeps(ψ, i, done)` says of each look whether it stays, `done` being the actions that may follow
     it in what was kept.
     """
-    look = int(following[state])
-    if look >= 0:
-        children = lattice.children(state, look)
-        after = (prune_looks(lattice, following, action, child, keeps) for child in children)
+    i = int(look[state])
+    if i >= 0:
+        children = lattice.children(state, i)
+        after = (prune_looks(lattice, look, action, child, keeps) for child in children)
         done = set().union(*after)
-        if keeps(state, look, done):
+        if keeps(state, i, done):
             return done
-        following[state] = -1
+        look[state] = -1
     return {int(action[state])}
 
 
@@ -131,11 +129,11 @@ def children_of(look: Choices, radices: Integers) -> Integers:
 def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
     """The sequential plan that looks at the members of each context's set in order, whatever they
     show."""
-    following = np.full(lattice.size, -1, np.int16)
+    look = np.full(lattice.size, -1, np.int16)
     for context, subset in enumerate(sets.tolist()):
         members = lattice.members(subset)
         for k in range(len(members)):
             context_subset = lattice.context_subset(lattice.subset(members[:k]), context)
             first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
-            following[first:end] = members[k]
-    return following
+            look[first:end] = members[k]
+    return look

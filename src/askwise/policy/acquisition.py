@@ -13,6 +13,7 @@ import numpy as np
 from askwise._kernels.radii import Schedule
 from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
 from askwise.counting import UNIT, Statistics
+from askwise.counting.round_counts import RoundCounts
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
@@ -35,11 +36,7 @@ Pairs = list[tuple[int, int]]
 """(state, choice) pairs that were counted; a choice is an action, or looking at i as −1 − i."""
 
 
-Marks = tuple[Integers, Integers, Integers]
-"""The counts of a round by row: N_k and ν_k of the state's choice, and the round they are of."""
-
-
-class Course(Protocol):
+class CasePath(Protocol):
     """What a case has seen so far."""
 
     start: int
@@ -72,10 +69,10 @@ class Acquisition(Protocol):
     plans_anew_for_files: bool
     """Whether a case with something on file needs a plan of its own."""
 
-    def count(self, statistics: Statistics, case: Course) -> Pairs:
+    def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """Count what the case saw; returns the pairs that may end a round."""
 
-    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+    def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
         """Count what a case saw that was abandoned before it acted, as far as that is fair."""
 
     def weight(self, statistics: Statistics) -> Integers:
@@ -98,16 +95,18 @@ class Acquisition(Protocol):
 
     def exploration(
         self,
-        lattice: Lattice,
+        policy: Policy,
+        priceless: Lattice,
         wide: Estimates,
         came: tuple[Floats, Floats],
         curiosity: float,
         action_probability: Floats,
     ) -> PathExploration | SetExploration:
-        """Look, in a world of no prices, at what tells most; act as is best in it.
+        """Look as is best in another world, act as is best in it.
 
-        `came` has how many cases came to each state and to each context, n; a case looks with
-        the probability of curiosity / √(1 + n).
+        Where the policy would act, prices do not count: look at what tells most. `came` has how
+        many cases came to each state and to each context, n; a case takes another look with the
+        probability of curiosity / √(1 + n).
         """
 
     def no_exploration(self, lattice: Lattice) -> PathExploration | SetExploration:
@@ -125,7 +124,7 @@ class Acquisition(Protocol):
         """Let the planner take a policy over; its next plan comes from the counters alone."""
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
         """Decide and count cases under the policy until they or the round are over."""
 
@@ -155,7 +154,7 @@ class Simultaneous:
     name: AcquisitionName = "simultaneous"
     plans_anew_for_files = True
 
-    def count(self, statistics: Statistics, case: Course) -> Pairs:
+    def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ) of all substates. Looks end no round."""
         if case.start < case.lattice.contexts:
             statistics.count_set(case.state_index, case.subset)
@@ -165,7 +164,7 @@ class Simultaneous:
             statistics.count_path(path, case.start, case.lattice.subset_of(case.start))
         return []
 
-    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+    def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
         """Nothing: whether the rest of the set was seen may depend on what the part showed."""
         return []
 
@@ -201,15 +200,19 @@ class Simultaneous:
 
     def exploration(
         self,
-        lattice: Lattice,
+        policy: Policy,
+        priceless: Lattice,
         wide: Estimates,
         came: tuple[Floats, Floats],
         curiosity: float,
         action_probability: Floats,
     ) -> SetExploration:
-        """The most telling set of each context."""
+        """The best set of each context; the most telling one where the policy buys nothing."""
+        table = policy.table
+        assert isinstance(table, SetTable)
         probability = np.minimum(1.0, curiosity / np.sqrt(1 + came[1]))
-        sets = plan_simultaneous(lattice, wide).sets
+        dear, free = (plan_simultaneous(at, wide).sets for at in (policy.lattice, priceless))
+        sets = np.where((table.sets > 0) & (dear != table.sets), dear, free)
         return SetExploration(sets, probability, wide.action, action_probability)
 
     def no_exploration(self, lattice: Lattice) -> SetExploration:
@@ -238,7 +241,7 @@ class Simultaneous:
         planner.values[:] = table.values
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
         """The kernel for sets."""
         from askwise._kernels.learners.runs import run_simultaneous
@@ -255,7 +258,7 @@ class Simultaneous:
             UNIT,
             statistics.counters,
             round,
-            *marks,
+            *counts,
             batch.state,
             batch.action,
         )
@@ -267,12 +270,12 @@ class Sequential:
     name: AcquisitionName = "sequential"
     plans_anew_for_files = False
 
-    def count(self, statistics: Statistics, case: Course) -> Pairs:
+    def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ, i, ψ') along the path."""
         statistics.count_path(case.path, case.start, _subset_at_start(case))
         return _pairs(case)
 
-    def count_part(self, statistics: Statistics, case: Course) -> Pairs:
+    def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
         statistics.count_steps(case.path, case.start, _subset_at_start(case))
         return _pairs(case)
@@ -284,14 +287,14 @@ class Sequential:
     def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
         """The best next look in every state."""
         plan = plan_sequential(lattice, estimates)
-        return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
+        return Policy(PathTable(lattice, plan.look, estimates.action, plan.values))
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
         """The best of the looks that were taken, in every state."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, counted.acquisition)
         plan = plan_seen_paths(statistics, known)
-        arrays = (plan.next, known.action, plan.values)
+        arrays = (plan.look, known.action, plan.values)
         table = PathTable(statistics.lattice, *arrays, row_finder(statistics))
         return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
 
@@ -307,23 +310,27 @@ class Sequential:
     def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
         """The best next look in every state."""
         weight: Floats = np.repeat(np.asarray(estimates.weight)[:, None], lattice.m, axis=1)
-        return plan_sequential(lattice, estimates._replace(weight=weight)).next
+        return plan_sequential(lattice, estimates._replace(weight=weight)).look
 
     def exploration(
         self,
-        lattice: Lattice,
+        policy: Policy,
+        priceless: Lattice,
         wide: Estimates,
         came: tuple[Floats, Floats],
         curiosity: float,
         action_probability: Floats,
     ) -> PathExploration:
-        """The most telling next look of each state."""
+        """The best next look of each state; the most telling one where the policy would act."""
+        table, lattice = policy.table, policy.lattice
+        assert isinstance(table, PathTable)
         states, contexts = came
         states[: lattice.contexts] = contexts
         probability = np.minimum(1.0, curiosity / np.sqrt(1 + states))
         full = lattice.layout.offsets[lattice.layout.levels[lattice.m]]
         probability[full:] = 0.0
-        looks = plan_sequential(lattice, wide).next.astype(np.int64)
+        dear, free = (plan_sequential(at, wide).look for at in (lattice, priceless))
+        looks = np.where(table.look >= 0, dear, free).astype(np.int64)
         return PathExploration(looks, probability, wide.action, action_probability)
 
     def no_exploration(self, lattice: Lattice) -> PathExploration:
@@ -339,7 +346,7 @@ class Sequential:
     def live_policy(self, planner: SequentialPlanner) -> Policy:
         """The planner's next looks and actions."""
         tables, statistics = planner.tables, planner.statistics
-        views = (tables.following.view(), tables.action.view(), planner.values.view())
+        views = (tables.look.view(), tables.action.view(), planner.values.view())
         table = PathTable(statistics.lattice, *views, row_finder(statistics))
         return Policy(table, frequency=statistics.frequency())
 
@@ -348,12 +355,12 @@ class Sequential:
         table = policy.table
         assert isinstance(table, PathTable)
         rows = len(table.actions)
-        planner.tables.following[:rows] = table.look
+        planner.tables.look[:rows] = table.look
         planner.tables.action[:rows] = table.actions
         planner.values[:rows] = table.values
 
     def run(
-        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, marks: Marks
+        self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
         """The kernel for paths."""
         from askwise._kernels.learners.runs import run_sequential
@@ -370,7 +377,7 @@ class Sequential:
             UNIT,
             statistics.counters,
             round,
-            *marks,
+            *counts,
             batch.state,
             batch.action,
         )
@@ -379,11 +386,11 @@ class Sequential:
 ACQUISITIONS: dict[str, Acquisition] = {a.name: a for a in (Sequential(), Simultaneous())}
 
 
-def _subset_at_start(case: Course) -> int:
+def _subset_at_start(case: CasePath) -> int:
     return 0 if case.start < case.lattice.contexts else case.lattice.subset_of(case.start)
 
 
-def _pairs(case: Course) -> Pairs:
+def _pairs(case: CasePath) -> Pairs:
     pairs, state = [], case.start
     for observation, child in case.path:
         pairs.append((state, -1 - observation))

@@ -5,7 +5,7 @@ with probabilities that shrink as a state becomes familiar. What a case tries de
 and its tag, one random number, and on nothing else. `tree` and `evaluate` show the policy without
 what it explores.
 
-    PathExploration   where the policy would act, look once more, or take another action
+    PathExploration   take another look, or another action
     SetExploration    buy another set, or take another action
     UniformDraw       the whole policy was drawn for one case (`baselines/random_choice.py`)
 
@@ -25,7 +25,7 @@ from askwise._support.arrays import Array
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import MOST_STATES, UNIT, Statistics
 from askwise.errors import FileError
-from askwise.policy.propensities import one_more_look, set_propensities, uniform_draw_propensities
+from askwise.policy.propensities import another_look, set_propensities, uniform_draw_propensities
 from askwise.policy.tables import (
     Path,
     PathTable,
@@ -103,9 +103,9 @@ class _OfEveryState:
 
 class _PathArrays(NamedTuple):
     other_look: Integers
-    """What to look at in each state where the policy would act, −1 for anything."""
+    """Another look for each state, −1 for anything."""
     look_probability: Floats
-    """How likely a case looks once more in each state."""
+    """How likely a case takes another look in each state, that one or any."""
     other_action: Choices
     """Another action for each state."""
     action_probability: Floats
@@ -113,10 +113,10 @@ class _PathArrays(NamedTuple):
 
 
 class PathExploration(_OfEveryState, _PathArrays):
-    """Where the policy would act, a case may look once more, and may take another action."""
+    """A case may take another look, whether the policy would look or act, and another action."""
 
     __slots__ = ()
-    kind: ClassVar[str] = "one more look"
+    kind: ClassVar[str] = "another look"
 
     @classmethod
     def none(cls, lattice: Lattice) -> PathExploration:
@@ -132,42 +132,40 @@ class PathExploration(_OfEveryState, _PathArrays):
 
     def looks(self, table: PathTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation to buy now."""
-        planned = table.look.item(state)
-        if planned >= 0:
-            return (planned,)
-        probability = self.look_probability.item(state)
-        if not probability:  # most often, once a state is familiar
-            return ()
-        i = tried(uniform(tag, 4 * state + LOOKS), probability, self.other_look.item(state))
-        if i == ANY:
+        i, probability = STOP, self.look_probability.item(state)
+        if probability:
+            i = tried(uniform(tag, 4 * state + LOOKS), probability, self.other_look.item(state))
+        if i == STOP:
+            i = table.look.item(state)
+        elif i == ANY:
             known = table.lattice.domain(state)
             unknown = [i for i in range(table.lattice.buyable) if i not in known]
             i = unknown[int(uniform(tag, 4 * state + WHICH) * len(unknown))]
-        return () if i == STOP else (i,)
+        return () if i < 0 else (i,)
 
     def propensities(
         self, table: PathTable, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities:
         """Of each look, then of stopping and the action; now, since the tables are large."""
-        steps, state, planned = [], start, table.look.item
+        steps, state = [], start
         for i, reached in path:
-            steps.append(1.0 if planned(state) == i else self._probability_of(table, state, i))
+            steps.append(self._probability_of(table, state, i))
             state = reached
         if looks:
-            i = looks[0]
-            steps.append(1.0 if planned(state) == i else self._probability_of(table, state, i))
+            steps.append(self._probability_of(table, state, looks[0]))
         if action >= 0:
-            stops = 1.0 - self.look_probability.item(state) if planned(state) < 0 else 0.0
+            stops = self._probability_of(table, state, STOP)
             steps.append(stops * self.action_propensity(table, state, action))
         return tuple(steps)
 
     def _probability_of(self, table: PathTable, state: int, i: int) -> float:
-        """Of looking at i, which is not what the policy itself would do."""
-        if table.look.item(state) >= 0:
-            return 0.0
+        """Of looking at i in a state, or of acting (STOP)."""
+        probability = self.look_probability.item(state)
+        planned = (1.0 - probability) * (table.look.item(state) == i)
+        if not probability or i == STOP:
+            return planned
         unknown = table.lattice.buyable - len(table.lattice.domain(state))
-        probability, other = self.look_probability.item(state), self.other_look.item(state)
-        return one_more_look(i, probability, other, unknown)
+        return planned + another_look(i, probability, self.other_look.item(state), unknown)
 
     def run(
         self,

@@ -100,7 +100,7 @@ def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
         plan = plan_paths_by_advantage(
             lattice, beliefs.probability, beliefs.cautious_rewards(), margin=margin
         )
-    table = PathTable(lattice, plan.next, estimates.action, plan.values)
+    table = PathTable(lattice, plan.look, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
 
 

@@ -217,7 +217,8 @@ class Policy:
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"
-        return f"<Policy, {self.acquisition}, of value {shown(self.value)}{note}>"
+        kind = "planned value" if self._source is None else "value"
+        return f"<Policy, {self.acquisition}, of {kind} {shown(self.value)}{note}>"
 
     def _repr_html_(self) -> str:
         return self.tree().html()

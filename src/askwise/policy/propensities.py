@@ -32,11 +32,11 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.policy.tree_cases import Tree
 
 
-def one_more_look(i: int, probability: float, other: int, unknown: int) -> float:
-    """The probability of looking at i where the policy itself would act.
+def another_look(i: int, probability: float, other: int, unknown: int) -> float:
+    """The probability that a case looks at i beside what the policy itself would do.
 
-    A case looks once more with a probability: half of the time at the other look, if there is one,
-    else at anything.
+    It takes another look with a probability: half of the time the other look, if there is one, else
+    anything.
     """
     if other < 0:
         return probability / unknown

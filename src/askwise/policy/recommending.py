@@ -4,17 +4,18 @@ Plans are made with what can be relied on: rewards less one standard deviation (
 bounds among what was tried (`CountedEvidence`). What is shown of them are means: the value of what
 is recommended is the gain at the root of its tree. Estimates of states by themselves need not
 average out, so two things are seen to afterwards: a look after which the same is done whatever it
-shows is not bought, and nothing is bought where buying nothing is expected to gain more.
+shows is not bought, and nothing is bought where acting at once is expected to gain more.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from askwise._support.typing import Choices
+from askwise._support.typing import Choices, Floats
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
+from askwise.policy.exploration import PathExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
 from askwise.policy.trees.growing import node_of
@@ -49,6 +50,7 @@ def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> Path
     if isinstance(evidence, Beliefs):
         look[evidence.probability <= 0] = -1  # nothing is known of what never comes
         look, actions = without_idle_looks(lattice, look, actions)
+        _stop_where_that_is_better(lattice, look, actions, evidence)
 
     def now() -> PathTable:
         return PathTable(lattice, look.copy(), actions.copy(), table.values, table.row_of)
@@ -58,6 +60,22 @@ def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> Path
     look[[table.row(g) for g in stops]] = -1
     actions[[table.row(g) for g in stops]] = [policy.act(g) for g in stops]
     return now()
+
+
+def _stop_where_that_is_better(
+    lattice: Lattice, look: Choices, actions: Choices, evidence: Beliefs
+) -> None:
+    """Act in every state in which that is expected to gain more than the look, in place."""
+    from askwise._kernels.policy.gains import gains_by_paths
+
+    every, nothing = np.arange(lattice.size), PathExploration.none(lattice)
+    acting: Floats = lattice.problem.reward_value * evidence.reward[every, actions]
+    spent = lattice.costs_of(every)
+    for _ in range(lattice.m):  # a state after which fewer looks are bought may gain more itself
+        gains = acting.copy()
+        untried = nothing.other_look, nothing.look_probability, 0.0
+        gains_by_paths(lattice.layout, look, *untried, evidence.probability, spent, gains)
+        look[gains < acting] = -1
 
 
 def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTable:

@@ -183,9 +183,8 @@ class SetTable(_ByState):
         check_choices("actions", actions, 0, len(lattice.problem.actions))
         sets = read("sets", (lattice.contexts,), np.int64)
         check_choices("sets", sets, 0, lattice.subsets)
-        return cls(
-            lattice, sets, actions, read("values", (lattice.context_subsets,), np.float64), row_of
-        )
+        values = read_values(read, lattice.context_subsets, of_sets=True)
+        return cls(lattice, sets, actions, values, row_of)
 
 
 class PathTable(_ByState):
@@ -250,7 +249,7 @@ class PathTable(_ByState):
         check_choices("look", look, -1, lattice.buyable)
         states = np.arange(rows) if row_of is None else statistics.states[:rows]
         check_looks(lattice, states, look)
-        return cls(lattice, look, actions, read("values", (rows,), np.float64), row_of)
+        return cls(lattice, look, actions, read_values(read, rows), row_of)
 
 
 def rest_of_set(lattice: Lattice, chosen: int, state: int) -> tuple[int, ...]:
@@ -282,6 +281,19 @@ def restored_rows(
     if dense and lattice.size > MOST_STATES:
         raise FileError(f"a policy has {rows:,} rows, more than there can be")
     return rows, row_of
+
+
+def read_values(read: ReadArray, number: int, *, of_sets: bool = False) -> Floats:
+    """What a saved plan promises, finite numbers.
+
+    A set that a plan never buys is worth −∞, and a policy that chose its set without a plan has no
+    values: then all are NaN.
+    """
+    values = read("values", (number,), np.float64)
+    never_bought, has_none = np.isneginf(values), np.isnan(values).all()
+    if not (np.isfinite(values) | (of_sets & (never_bought | has_none))).all():
+        raise FileError("a policy's values are not all finite numbers")
+    return values
 
 
 def check_choices(name: str, choices: Array, low: int, high: int) -> None:

@@ -24,6 +24,7 @@ from askwise.policy.tables import (
     Propensities,
     ReadArray,
     check_choices,
+    read_values,
     remaining,
     rest_of_set,
 )
@@ -121,7 +122,7 @@ class TreeTable:
         check_choices("actions", actions, 0, len(lattice.problem.actions))
         child = children_of(look, lattice.outcomes)
         _check_tree(lattice, look, child, is_set=acquisition == "simultaneous")
-        values = read("values", (nodes,), np.float64)
+        values = read_values(read, nodes)
         return cls(lattice, look, actions, child, values, acquisition=acquisition)
 
 
@@ -147,23 +148,23 @@ class TreeExploration(_Tried):
 
     def looks(self, table: TreeTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation that a case with that tag buys now, or what of its set is unknown."""
-        from askwise._kernels.policy.tree_cases import kind_of, next_look, set_of
+        from askwise._kernels.policy.tree_cases import behaviour_of, next_look, set_of
 
         tree, lattice = self.tree(table), table.lattice
         if tree.is_set:
             values = values_in(lattice, lattice.context(state))
             bought = lattice.members(int(set_of(lattice.layout, tree, tag, values, 0)))
             return remaining(lattice, bought, lattice.domain(state))
-        kind, node, subset = kind_of(tree, tag), table.row(state), lattice.subset_of(state)
-        i = int(next_look(lattice.layout, tree, tag, kind, node, subset))
+        node, subset = table.row(state), lattice.subset_of(state)
+        i = int(next_look(lattice.layout, tree, tag, behaviour_of(tree, tag), node, subset))
         return () if i < 0 else (i,)
 
     def action(self, table: TreeTable, state: int, tag: int) -> int:
         """What a case with that tag does."""
-        from askwise._kernels.policy.tree_cases import action_of, kind_of
+        from askwise._kernels.policy.tree_cases import action_of, behaviour_of
 
         tree, actions = self.tree(table), len(table.lattice.problem.actions)
-        return int(action_of(tree, tag, kind_of(tree, tag), table.row(state), actions))
+        return int(action_of(tree, tag, behaviour_of(tree, tag), table.row(state), actions))
 
     def propensities(
         self, table: TreeTable, start: int, path: Path, looks: tuple[int, ...], action: int

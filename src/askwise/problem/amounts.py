@@ -9,6 +9,7 @@ them over all cases that can be counted, leaves what a float holds.
 
 from __future__ import annotations
 
+from askwise._support.numbers import remedy_for
 from askwise.errors import ProblemError
 from askwise.problem.bins import is_number
 
@@ -24,7 +25,9 @@ LARGEST_SUM = 2.0**40
 def check_amount(amount: object, what: str, error: type[Exception] = ProblemError) -> float:
     """The amount as a float from 0 to the largest one, or an error that names it."""
     if not is_number(amount) or not amount >= 0:  # type: ignore[operator]
-        raise error(f"{what} must be a finite number of at least 0, got {amount!r}")
+        raise error(
+            f"{what} must be a finite number of at least 0, got {amount!r}{remedy_for(amount)}"
+        )
     if amount > LARGEST_AMOUNT:  # type: ignore[operator]
         raise error(f"{what} must be at most {LARGEST_AMOUNT:,.0f}, got {amount!r}: {REMEDY}")
     return float(amount) + 0.0  # type: ignore[arg-type]  # so that −0.0 is 0.0
@@ -34,7 +37,9 @@ def check_reward_value(value: object) -> float:
     """β as a float within its limits, or an error that names it."""
     what = "reward_value"
     if not is_number(value) or not value > 0:  # type: ignore[operator]
-        raise ProblemError(f"{what} must be a finite number above 0, got {value!r}")
+        raise ProblemError(
+            f"{what} must be a finite number above 0, got {value!r}{remedy_for(value)}"
+        )
     if not LEAST_REWARD_VALUE <= value <= LARGEST_AMOUNT:  # type: ignore[operator]
         raise ProblemError(
             f"{what} must be from {LEAST_REWARD_VALUE:g} to {LARGEST_AMOUNT:,.0f}, "

@@ -100,12 +100,12 @@ def bin_of(edges: Sequence[Edge], value: object) -> int | None:
         moment = moment.date() if isinstance(moment, datetime) else moment
     elif not isinstance(moment, datetime):  # a day begins at midnight
         moment = datetime.combine(moment, time())
-    if kind_of(moment) != kind_of(first):  # one has a time zone, the other has none
+    if edge_type(moment) != edge_type(first):  # one has a time zone, the other has none
         return None
     return bisect_right(edges, moment)
 
 
-def kind_of(edge: Edge) -> str:
+def edge_type(edge: Edge) -> str:
     """What an edge is, and what is taken where edges are of that kind."""
     if not isinstance(edge, date):
         return "a number"
@@ -125,10 +125,9 @@ def checked_edges(edges: object, who: str) -> tuple[Edge, ...]:
             edge = as_date(given)
         if edge is None or not (isinstance(edge, date) or is_number(edge)):
             raise ProblemError(f"{who}: edge {given!r} must be a finite number or a date")
-        if checked and kind_of(edge) != kind_of(checked[0]):
-            raise ProblemError(
-                f"{who}: edge {given!r} is {kind_of(edge)}, but the first is {kind_of(checked[0])}"
-            )
+        if checked and edge_type(edge) != edge_type(checked[0]):
+            kind, first = edge_type(edge), edge_type(checked[0])
+            raise ProblemError(f"{who}: edge {given!r} is {kind}, but the first is {first}")
         if checked and not checked[-1] < edge:  # type: ignore[operator]
             raise ProblemError(
                 f"{who}: edge {given!r} must be above the one before it, {checked[-1]}"

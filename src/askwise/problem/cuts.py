@@ -31,7 +31,7 @@ import numpy as np
 from askwise._support.frames import cells_of, columns_of
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, TableError
-from askwise.problem.bins import Edge, as_date, as_number, is_missing, is_number, kind_of
+from askwise.problem.bins import Edge, as_date, as_number, edge_type, is_missing, is_number
 from askwise.problem.problem import Fails, Observation
 from askwise.problem.scales import Points, Scale, scale_of
 
@@ -189,8 +189,8 @@ def _read(cells: Sequence[Any]) -> _Column:
         found: Edge | None = as_date(cell) if value is None else value
         if found is None:
             raise TableError(f"row {row}: expected a number or a date, got {cell!r}")
-        kind = kind or kind_of(found)
-        if kind_of(found) != kind:
+        kind = kind or edge_type(found)
+        if edge_type(found) != kind:
             raise TableError(f"row {row}: expected {kind}, as above, got {cell!r}")
         if isinstance(found, int | float) and not is_number(found):
             continue

@@ -15,12 +15,13 @@ from askwise._support.documents import prepare, read_document, write_document
 from askwise._support.html import of_problem
 from askwise.errors import CaseError, ProblemError
 from askwise.problem.amounts import check_amount, check_reward_value
-from askwise.problem.bins import bin_of, checked_edges, checked_names, is_missing, kind_of
+from askwise.problem.bins import bin_of, checked_edges, checked_names, edge_type, is_missing
+from askwise.problem.booleans import BOOLEANS, as_text, place_alike
 
 Value = str | int
 
-Seen = Value | float | Decimal | date | np.generic | None
-"""What may be said of a look: a value, a number or a date for its bin, nothing."""
+Seen = Value | bool | float | Decimal | date | np.generic | None
+"""What may be said of a look: a value, a boolean, a number or a date for its bin, nothing."""
 
 _UNSAID = float("nan")
 """The cost of an observation that is given need not be said."""
@@ -47,6 +48,9 @@ class Observation(
     outcome beside the values, written None. A missing cell (None, NaN, NaT, pandas.NA) is one.
     edges: it is a number or a date, and the values are the bins between the edges.
     other: the value that stands for every text or whole number that is not declared.
+
+    True and false stand for the values that are called so, in any case, or for 1 and 0 where these
+    are the two values; a whole number stands for the text that it prints as.
 
     >>> Observation("mri", values=["neg", "pos"], cost=9.0)
     Observation(name='mri', values=('neg', 'pos'), cost=9.0)
@@ -115,7 +119,16 @@ class Observation(
         return self.edges is not None and not isinstance(self.edges[0], date)
 
     def place(self, seen: Seen) -> int:
-        """The outcome that something undeclared stands for, as its place: a bin, none, other."""
+        """The outcome that something undeclared stands for, as its place.
+
+        That is a value that is called alike, a bin, none, or other.
+        """
+        text = as_text(seen)
+        place = None
+        if self.edges is None or isinstance(text, str):
+            place = place_alike(self.values, text)
+        if place is not None:
+            return place
         if is_missing(seen):
             if self.fails:
                 return len(self.values)
@@ -123,14 +136,24 @@ class Observation(
             place = bin_of(self.edges, seen)
             if place is not None:
                 return place
-        elif self.other is not None and _is_value(seen):
+        elif self.other is not None and _is_value(text):
             return self.values.index(self.other)
-        wanted = f"{kind_of(self.edges[0])}, or one of" if self.edges else "one of"
+        wanted = f"{edge_type(self.edges[0])}, or one of" if self.edges else "one of"
         known = ", ".join(map(repr, self.values))
-        hint = "; declare fails= if it may be missing" if is_missing(seen) else ""
         raise CaseError(
-            f"observation {self.name!r} has no value {seen!r}, expected {wanted}: {known}{hint}"
+            f"observation {self.name!r} has no value {seen!r}, expected {wanted}: {known}"
+            f"{self.remedy(seen)}"
         )
+
+    def remedy(self, seen: Seen) -> str:
+        """What to declare so that this is taken, for the end of a message."""
+        if is_missing(seen):
+            return "; declare fails= if it may be missing"
+        if self.edges is not None:
+            return ""
+        if str(seen).strip().lower() in BOOLEANS:
+            return "; declare values 'true' and 'false', or 1 and 0, to take booleans"
+        return "; declare other= if more may come" if _is_value(seen) else ""
 
 
 class Panel(

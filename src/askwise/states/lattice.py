@@ -108,7 +108,7 @@ class Lattice(States):
 
     def digit(self, observation: int, value: Seen) -> int:
         """The value of that observation, as its place among its outcomes; None is a failure."""
-        # True == 1 and 1.0 == 1, but neither was declared.
+        # True == 1 and 1.0 == 1, but neither was declared: `place` says what stands for True.
         if type(value) in (str, int) or (
             isinstance(value, str | int | np.integer | None) and not isinstance(value, bool)
         ):

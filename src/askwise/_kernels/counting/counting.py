@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child, context_of, contexts_of, start_of, subset_at
 from askwise._kernels.states.rows import find, insert
 from askwise._support.typing import Choices, Integers
@@ -10,7 +10,7 @@ from askwise.states.layout import Layout
 from askwise.states.rows import Counters, Rows
 
 
-@bare
+@jit_no_arrays
 def count_sets(
     layout: Layout, rows: Rows, subset_visits: Integers, visits: Integers, states: Integers
 ) -> None:
@@ -19,7 +19,7 @@ def count_sets(
         count_substates(layout, rows, subset_visits, visits, subset_at(layout, state), state)
 
 
-@bare
+@jit_no_arrays
 def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> int:
     """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
     return count_substates(
@@ -27,7 +27,7 @@ def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> in
     )
 
 
-@inner
+@jit_internal
 def count_substates(
     layout: Layout,
     rows: Rows,
@@ -67,7 +67,7 @@ def count_substates(
     return row
 
 
-@inner
+@jit_internal
 def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> tuple[int, int]:
     """Case t begins, to look at one thing after the other: its state and the row of that."""
     state = start_of(layout, values, t)
@@ -77,7 +77,7 @@ def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> t
     return state, row
 
 
-@inner
+@jit_internal
 def take_look(
     layout: Layout, counters: Counters, values: Choices, t: int, subset: int, state: int, i: int
 ) -> tuple[int, int, int]:
@@ -89,7 +89,7 @@ def take_look(
     return union, after, row
 
 
-@inner
+@jit_internal
 def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i: int) -> int:
     """N(ψ, i): how often i was looked at in a state."""
     _, first, stride, slot = child(layout, subset, state, i)
@@ -99,7 +99,7 @@ def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i:
     return times
 
 
-@inner
+@jit_internal
 def count_reward(counters: Counters, row: int, action: int, reward: float, unit: float) -> None:
     """N(a, ψ) += 1 and Σr(a, ψ) += r."""
     counters.action_counts[row, action] += 1

@@ -1,6 +1,6 @@
 """How often the looks were taken that led to each state."""
 
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import jit_no_arrays
 from askwise._kernels.states.lattices import child, parent, subset_at
 from askwise._kernels.states.rows import find
 from askwise._support.typing import Integers
@@ -8,7 +8,7 @@ from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@bare
+@jit_no_arrays
 def steps_before(layout: Layout, counters: Counters, states: Integers, out: Integers) -> None:
     """N(ψ, i) at [ψ', slot of i in ψ'] of every state ψ' = (ψ, i, x); 0 where it has no parent."""
     for place in range(len(states)):

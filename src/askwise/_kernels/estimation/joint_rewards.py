@@ -1,11 +1,15 @@
 """Mean rewards of the full states as one Gaussian: precision, factor, draws.
 
-For one action, r = ½ + f with f ~ N(0, K). Acting in ψ says something of Σ_φ p(φ | ψ) r(φ), so
+For one action, r = c + f with f ~ N(0, K). Acting in ψ says something of Σ_φ p(φ | ψ) r(φ), so
 
-    Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − ½) p_ψ
+    Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − c) p_ψ
 
-where v is the variance of a single reward. Factors are upper triangular, Λ = UᵀU: their rows are
-contiguous, so the loops over them are compiled to vector instructions.
+where v(ψ) = r̃ (1 − r̃) is the variance of a single reward, r̃ being the mean of the rewards there
+and of `DOUBT` more that are as the action's usual ones. By r̂ alone, luck would make its own weight:
+a state whose first rewards happen to be alike would seem to be known well.
+
+Factors are upper triangular, Λ = UᵀU: their rows are contiguous, so the loops over them are
+compiled to vector instructions.
 """
 
 import math
@@ -14,6 +18,17 @@ import numpy as np
 
 from askwise._kernels.jit import jit
 from askwise._support.typing import Floats, Integers
+
+DOUBT = 10.0
+LEAST_VARIANCE = 0.0475
+"""Of a single reward: no mean is taken to be below 0.05 or above 0.95 for its sake."""
+
+
+@jit
+def variance_of_reward(total: float, n: float, usual: float) -> float:
+    """r̃ (1 − r̃), r̃ = (total + DOUBT · usual) / (n + DOUBT)."""
+    mean = (total + DOUBT * usual) / (n + DOUBT)
+    return max(LEAST_VARIANCE, mean * (1.0 - mean))
 
 
 @jit
@@ -25,6 +40,8 @@ def add_evidence(
     counts: Integers,
     sums: Integers,
     unit: float,
+    centre: float,
+    usual: float,
     precision: Floats,
     target: Floats,
 ) -> None:
@@ -37,9 +54,8 @@ def add_evidence(
             if n == 0:
                 continue
             total = sums[state] * unit
-            mean = (total + 1.0) / (n + 2.0)
-            weight = n / (mean * (1.0 - mean))
-            centred = total / n - 0.5
+            weight = n / variance_of_reward(total, n, usual)
+            centred = total / n - centre
             scale = weight / (within[state] * within[state])
             pull = weight * centred / within[state]
             first = (state - offsets[subset]) * width
@@ -115,29 +131,42 @@ def posterior(
     offsets: Integers,
     p: Floats,
     within: Floats,
+    agreement: Integers,
     inverse_prior: Floats,
     counts: Integers,
     sums: Integers,
     unit: float,
     known: Floats,
-    pull: Floats,
+    seen: Floats,
+    centre: float,
+    usual: Floats,
     out_factor: Floats,
     out_mean: Floats,
 ) -> None:
-    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹.
+    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹ by agreement.
 
-    `known` is N(φ) / v(φ) of complete records, `pull` that times (r̂(φ) − ½), both at [a, φ].
+    `known` is N(φ) / v(φ) of complete records, `seen` is r̂(φ) of them, both at [a, φ].
     """
     for action in range(counts.shape[1]):
         factor = out_factor[action]
         mean = out_mean[action]
         for i in range(len(factor)):
             for j in range(len(factor)):
-                factor[i, j] = inverse_prior[i, j]
+                factor[i, j] = inverse_prior[agreement[i, j]]
             factor[i, i] += known[action, i]
-            mean[i] = pull[action, i]
+            mean[i] = known[action, i] * (seen[action, i] - centre)
         add_evidence(
-            order, offsets, p, within, counts[:, action], sums[:, action], unit, factor, mean
+            order,
+            offsets,
+            p,
+            within,
+            counts[:, action],
+            sums[:, action],
+            unit,
+            centre,
+            usual[action],
+            factor,
+            mean,
         )
         factorise(factor)
         solve_lower(factor, mean)
@@ -208,10 +237,10 @@ def variances_of_states(
 
 
 @jit
-def draw_rewards(factor: Floats, mean: Floats, noise: Floats, spread: float, out: Floats) -> None:
-    """½ + E[f] + spread · U⁻¹ z for every action: a draw of r when the spread is 1."""
+def draw_effects(factor: Floats, mean: Floats, noise: Floats, spread: float, out: Floats) -> None:
+    """E[f] + spread · U⁻¹ z for every action: a draw of f when the spread is 1."""
     for action in range(len(factor)):
         draw = np.copy(noise[action])
         solve_upper(factor[action], draw)
         for cell in range(len(draw)):
-            out[action, cell] = 0.5 + mean[action, cell] + spread * draw[cell]
+            out[action, cell] = mean[action, cell] + spread * draw[cell]

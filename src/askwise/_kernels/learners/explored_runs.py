@@ -5,7 +5,7 @@ the same for cases that are played one by one.
 """
 
 from askwise._kernels.counting.counting import begin_path, count_reward, count_set, take_look
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.policy import draws as choices
 from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH
 from askwise._kernels.states.lattices import start_of, state_of_set
@@ -13,11 +13,11 @@ from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
-uniform = bare(choices.uniform)
-tried = bare(choices.tried)
+uniform = jit_no_arrays(choices.uniform)
+tried = jit_no_arrays(choices.tried)
 
 
-@inner
+@jit_internal
 def any_unknown(layout: Layout, subset: int, luck: float) -> int:
     """An observation that the subset does not have, each as likely; there must be one."""
     size = layout.sizes[subset]
@@ -28,30 +28,30 @@ def any_unknown(layout: Layout, subset: int, luck: float) -> int:
     return chosen
 
 
-@inner
+@jit_internal
 def look_of(
     layout: Layout,
     subset: int,
     state: int,
     tag: int,
-    following: Choices,
+    look: Choices,
     other: Integers,
     probability: Floats,
 ) -> int:
     """What to buy in a state, or −1 to act.
 
-    Where the policy would act the case may look once more: half of the time at the other look, else
-    at anything that is not known.
+    Whether the policy would look or act, the case may take another look: half of the time the other
+    look, else anything that is not known.
     """
-    if following[state] >= 0:
-        return following[state]
     i = tried(uniform(tag, 4 * state + LOOKS), probability[state], other[state])
-    if i != ANY:
-        return i
-    return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
+    if i == STOP:
+        return look[state]
+    if i == ANY:
+        return any_unknown(layout, subset, uniform(tag, 4 * state + WHICH))
+    return i
 
 
-@inner
+@jit_internal
 def set_of(
     tag: int, context: int, sets: Integers, subsets: int, other: Integers, probability: Floats
 ) -> int:
@@ -64,7 +64,7 @@ def set_of(
     return subset
 
 
-@inner
+@jit_internal
 def action_of(
     state: int, tag: int, actions: Choices, other_action: Choices, action_probability: Floats
 ) -> int:
@@ -74,10 +74,10 @@ def action_of(
     return actions[state]
 
 
-@bare
+@jit_no_arrays
 def run_exploring_sequential(
     layout: Layout,
-    following: Choices,
+    look: Choices,
     actions: Choices,
     other: Integers,
     probability: Floats,
@@ -95,17 +95,17 @@ def run_exploring_sequential(
     for t in range(len(tags)):
         state, _ = begin_path(layout, counters, values, t)
         subset = 0
-        i = look_of(layout, subset, state, tags[t], following, other, probability)
+        i = look_of(layout, subset, state, tags[t], look, other, probability)
         while i >= 0:
             subset, state, _ = take_look(layout, counters, values, t, subset, state, i)
-            i = look_of(layout, subset, state, tags[t], following, other, probability)
+            i = look_of(layout, subset, state, tags[t], look, other, probability)
         action = action_of(state, tags[t], actions, other_action, action_probability)
         count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
 
 
-@bare
+@jit_no_arrays
 def run_exploring_simultaneous(
     layout: Layout,
     sets: Integers,

@@ -2,8 +2,9 @@
 
 `values[t]` is the full state of case t and `rewards[t, a]` what action a would earn in it. The
 policy is fixed within a round, so a state has one choice there and one count decides whether the
-round is over: `began[state]`, its N_k, and `nu[state]`, its ν_k, both valid where `stamp[state]` is
-the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense here: row = state.
+round is over: `before[state]`, its N_k, and `within[state]`, its ν_k, both valid where
+`counted_in[state]` is the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense
+here: row = state.
 """
 
 from askwise._kernels.counting.counting import (
@@ -13,30 +14,30 @@ from askwise._kernels.counting.counting import (
     take_look,
     times_looked,
 )
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import start_of, state_of_set
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@inner
+@jit_internal
 def count_in_round(
-    state: int, now: int, round: int, began: Integers, nu: Integers, stamp: Integers
+    state: int, now: int, round: int, before: Integers, within: Integers, counted_in: Integers
 ) -> bool:
     """Count a state whose choice had been counted `now` times; whether the round is over."""
-    if stamp[state] != round:
-        stamp[state] = round
-        began[state] = now
-        nu[state] = 0
-    nu[state] += 1
-    return nu[state] >= max(1, began[state])
+    if counted_in[state] != round:
+        counted_in[state] = round
+        before[state] = now
+        within[state] = 0
+    within[state] += 1
+    return within[state] >= max(1, before[state])
 
 
-@bare
+@jit_no_arrays
 def run_sequential(
     layout: Layout,
-    following: Choices,
+    look: Choices,
     actions: Choices,
     values: Choices,
     rewards: Floats,
@@ -44,9 +45,9 @@ def run_sequential(
     unit: float,
     counters: Counters,
     round: int,
-    began: Integers,
-    nu: Integers,
-    stamp: Integers,
+    before: Integers,
+    within: Integers,
+    counted_in: Integers,
     out_state: Integers,
     out_action: Choices,
 ) -> tuple[int, bool]:
@@ -56,17 +57,17 @@ def run_sequential(
     while t < len(values) and not over:
         state, _ = begin_path(layout, counters, values, t)
         subset = 0
-        i = following[state]
+        i = look[state]
         while i >= 0:
             now = 0
-            if stamp[state] != round:
+            if counted_in[state] != round:
                 now = times_looked(layout, counters, subset, state, i)
-            over |= count_in_round(state, now, round, began, nu, stamp)
+            over |= count_in_round(state, now, round, before, within, counted_in)
             subset, state, _ = take_look(layout, counters, values, t, subset, state, i)
-            i = following[state]
+            i = look[state]
         action = actions[state]
         now = counters.action_counts[state, action]
-        over |= count_in_round(state, now, round, began, nu, stamp)
+        over |= count_in_round(state, now, round, before, within, counted_in)
         count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action
@@ -74,7 +75,7 @@ def run_sequential(
     return t, over
 
 
-@bare
+@jit_no_arrays
 def run_simultaneous(
     layout: Layout,
     sets: Integers,
@@ -85,9 +86,9 @@ def run_simultaneous(
     unit: float,
     counters: Counters,
     round: int,
-    began: Integers,
-    nu: Integers,
-    stamp: Integers,
+    before: Integers,
+    within: Integers,
+    counted_in: Integers,
     out_state: Integers,
     out_action: Choices,
 ) -> tuple[int, bool]:
@@ -101,7 +102,7 @@ def run_simultaneous(
         count_set(layout, counters, subset, state)
         action = actions[state]
         now = counters.action_counts[state, action]
-        over |= count_in_round(state, now, round, began, nu, stamp)
+        over |= count_in_round(state, now, round, before, within, counted_in)
         count_reward(counters, state, action, rewards[t, action], unit)
         out_state[t] = state
         out_action[t] = action

@@ -6,8 +6,9 @@ from askwise._kernels.counting.counting import (
     take_look,
     times_looked,
 )
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import jit_no_arrays
 from askwise._kernels.learners.runs import count_in_round
+from askwise._kernels.planning.plan_inputs import Setting, horizon_of, inputs_at
 from askwise._kernels.planning.sequential_search import search_plan
 from askwise._kernels.planning.sequential_updates import (
     Tables,
@@ -15,29 +16,28 @@ from askwise._kernels.planning.sequential_updates import (
     refresh_plan,
     update_plan,
 )
-from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
 from askwise._kernels.states.rows import has_room
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@bare
+@jit_no_arrays
 def plan_paths(
     layout: Layout, counters: Counters, tables: Tables, setting: Setting, t: int, horizon: int
 ) -> int:
     """The plan of a round that begins with case t; until when its tables hold."""
     if t <= horizon:
-        update_plan(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+        update_plan(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     else:
         horizon = horizon_of(setting, t)
-        refresh_plan(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+        refresh_plan(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     if setting.is_exact:
-        search_plan(layout, counters, tables, terms_at(setting, t, False))
+        search_plan(layout, counters, tables, inputs_at(setting, t, False))
     return horizon
 
 
-@bare
+@jit_no_arrays
 def run_paths(
     layout: Layout,
     counters: Counters,
@@ -46,9 +46,9 @@ def run_paths(
     values: Choices,
     rewards: Floats,
     start: int,
-    began: Integers,
-    nu: Integers,
-    stamp: Integers,
+    before: Integers,
+    within: Integers,
+    counted_in: Integers,
     control: Integers,
     out_state: Integers,
     out_action: Choices,
@@ -72,20 +72,22 @@ def run_paths(
         state, row = begin_path(layout, counters, values, t)
         subset = 0
         level = 0
-        i = tables.following[row]
+        i = tables.look[row]
         while i >= 0:
             now = 0
-            if stamp[row] != current:
+            if counted_in[row] != current:
                 now = times_looked(layout, counters, subset, state, i)
                 queue_change(layout, tables, level, row, i)
-            over |= count_in_round(row, now, current, began, nu, stamp)
+            over |= count_in_round(row, now, current, before, within, counted_in)
             subset, state, row = take_look(layout, counters, values, t, subset, state, i)
             level += 1
-            i = tables.following[row]
+            i = tables.look[row]
         action = tables.action[row]
-        if stamp[row] != current:
+        if counted_in[row] != current:
             queue_change(layout, tables, level, row, len(layout.radices))
-        over |= count_in_round(row, counters.action_counts[row, action], current, began, nu, stamp)
+        over |= count_in_round(
+            row, counters.action_counts[row, action], current, before, within, counted_in
+        )
         count_reward(counters, row, action, rewards[t, action], setting.unit)
         control[1] += 1
         control[2] = over

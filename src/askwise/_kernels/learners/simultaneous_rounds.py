@@ -1,8 +1,9 @@
 """Whole runs of Sim-OOS: decide, count, and plan anew whenever a round is over."""
 
 from askwise._kernels.counting.counting import count_reward, count_set
-from askwise._kernels.jit import bare
+from askwise._kernels.jit import jit_no_arrays
 from askwise._kernels.learners.runs import count_in_round
+from askwise._kernels.planning.plan_inputs import Setting, horizon_of, inputs_at
 from askwise._kernels.planning.simultaneous_search import search_sets
 from askwise._kernels.planning.simultaneous_updates import (
     SetTables,
@@ -10,7 +11,6 @@ from askwise._kernels.planning.simultaneous_updates import (
     refresh_sets,
     update_sets,
 )
-from askwise._kernels.planning.terms import Setting, horizon_of, terms_at
 from askwise._kernels.states.lattices import start_of, state_of_set
 from askwise._kernels.states.rows import has_room
 from askwise._support.typing import Choices, Floats, Integers
@@ -18,25 +18,25 @@ from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@bare
+@jit_no_arrays
 def plan_sets(
     layout: Layout, counters: Counters, tables: SetTables, setting: Setting, t: int, horizon: int
 ) -> int:
     """The plan of a round that begins with case t; until when its tables hold."""
     if t <= horizon:
-        update_sets(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+        update_sets(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     else:
         horizon = horizon_of(setting, t)
-        refresh_sets(layout, counters, tables, terms_at(setting, horizon, setting.is_exact))
+        refresh_sets(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     if setting.is_exact:
-        search_sets(layout, counters, tables, terms_at(setting, t, False))
+        search_sets(layout, counters, tables, inputs_at(setting, t, False))
     else:
         for context in range(len(tables.best)):
             tables.best[context] = tables.tree[context, 1]
     return horizon
 
 
-@bare
+@jit_no_arrays
 def run_sets(
     layout: Layout,
     counters: Counters,
@@ -45,9 +45,9 @@ def run_sets(
     values: Choices,
     rewards: Floats,
     start: int,
-    began: Integers,
-    nu: Integers,
-    stamp: Integers,
+    before: Integers,
+    within: Integers,
+    counted_in: Integers,
     control: Integers,
     out_state: Integers,
     out_action: Choices,
@@ -74,11 +74,11 @@ def run_sets(
         state = state_of_set(layout, values, t, subset, context)
         row = count_set(layout, counters, subset, state)
         action = tables.action[row]
-        if stamp[row] != current:
+        if counted_in[row] != current:
             tables.rewarded[tables.queued[0]] = row
             tables.queued[0] += 1
         control[2] = count_in_round(
-            row, counters.action_counts[row, action], current, began, nu, stamp
+            row, counters.action_counts[row, action], current, before, within, counted_in
         )
         count_reward(counters, row, action, rewards[t, action], setting.unit)
         control[1] += 1

@@ -1,6 +1,6 @@
 """What can be relied on, from what was seen only; by row, from the largest states down."""
 
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child
 from askwise._kernels.states.prices import price
 from askwise._kernels.states.rows import find, state_of
@@ -10,13 +10,13 @@ from askwise.states.prices import Tariff
 from askwise.states.rows import Counters
 
 
-@inner
+@jit_internal
 def seen(counters: Counters, row: int, slot: int, by_visits: bool) -> int:
     """How often a look led there: N(ψ') of sets that were bought, or N(ψ, i, ψ') of paths."""
     return counters.visits[row] if by_visits else counters.transitions[row, slot]
 
 
-@bare
+@jit_no_arrays
 def average_upwards(
     layout: Layout,
     counters: Counters,
@@ -54,7 +54,7 @@ def average_upwards(
                     reward[row, action] = max(reward[row, action], room[action] / total)
 
 
-@bare
+@jit_no_arrays
 def plan_seen_paths(
     layout: Layout,
     counters: Counters,
@@ -63,13 +63,13 @@ def plan_seen_paths(
     tariff: Tariff,
     stop: Floats,
     out_value: Floats,
-    out_next: Choices,
+    out_look: Choices,
 ) -> None:
     """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − c_i ) over the looks taken."""
     m = layout.members.shape[1]
     for row in order:
         out_value[row] = stop[row]
-        out_next[row] = -1
+        out_look[row] = -1
         subset = subsets[row]
         if layout.sizes[subset] == m:
             continue
@@ -95,4 +95,4 @@ def plan_seen_paths(
                 worth = earned / total - cost
                 if worth > out_value[row]:
                     out_value[row] = worth
-                    out_next[row] = i
+                    out_look[row] = i

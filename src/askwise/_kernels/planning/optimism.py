@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from askwise._kernels.jit import bare, inner, jit
+from askwise._kernels.jit import jit, jit_internal, jit_no_arrays
 from askwise._support.typing import Choices, Floats, Integers, Weights
 
 FEW = 8
@@ -53,7 +53,7 @@ def optimistic_rewards(
             out_action[state] = choice
 
 
-@inner
+@jit_internal
 def optimistic_reward(
     counts: Integers, sums: Integers, state: int, unit: float, width: float
 ) -> tuple[float, int]:
@@ -70,7 +70,7 @@ def optimistic_reward(
     return best, choice
 
 
-@bare
+@jit_no_arrays
 def optimistic_mean(
     value: Floats,
     weight: Weights,
@@ -156,7 +156,7 @@ def optimistic_means(
         out[lane] = best[lane] - loss
 
 
-@bare
+@jit_no_arrays
 def remaining_loss(
     value: Floats,
     weight: Weights,

@@ -62,7 +62,7 @@ def sequential(
     margin: float,
     ahead: Floats,
     out_value: Floats,
-    out_next: Choices,
+    out_look: Choices,
 ) -> None:
     """F̂(ψ) and ĝ(ψ) of every state, from the largest states down to the empty one.
 
@@ -83,7 +83,7 @@ def sequential(
     row = np.empty(layout.radices.max() if len(layout.radices) > 0 else 0)
     for state in range(len(stop)):
         out_value[state] = stop[state]
-    out_next[:] = -1
+    out_look[:] = -1
     for subset in range(layout.levels[m] - 1, -1, -1):
         here = layout.offsets[subset]
         states = layout.offsets[subset + 1] - here
@@ -153,4 +153,4 @@ def sequential(
                         worth = min(worth, beta)  # rounding must not make it more
                     if worth > out_value[state] + margin:
                         out_value[state] = worth
-                        out_next[state] = i
+                        out_look[state] = i

@@ -7,10 +7,10 @@ bound beats the best that was found, and what it is worth comes from its outcome
 same way. What is found, and every choice on the way, is what the full plan has.
 """
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import optimistic_reward
+from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.planning.sequential_updates import Tables, mean_of_look, subset_of
-from askwise._kernels.planning.terms import Terms
 from askwise._kernels.states.lattices import child, contexts_of
 from askwise._kernels.states.prices import price
 from askwise._kernels.states.rows import find, state_of
@@ -19,26 +19,26 @@ from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@inner
+@jit_internal
 def begin_state(
-    layout: Layout, counters: Counters, tables: Tables, terms: Terms, row: int, level: int
+    layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, row: int, level: int
 ) -> bool:
     """What stopping is worth; whether that is all there is to find."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
     )
     tables.search[row] = tables.searches[0]
-    tables.found[row] = terms.beta * reward
+    tables.found[row] = inputs.beta * reward
     tables.action[row] = action
-    tables.following[row] = -1
+    tables.look[row] = -1
     return reward == 1.0 or level == layout.members.shape[1]
 
 
-@inner
+@jit_internal
 def next_look(
     layout: Layout,
     tables: Tables,
-    terms: Terms,
+    inputs: PlanInputs,
     row: int,
     subset: int,
     state: int,
@@ -46,46 +46,46 @@ def next_look(
 ) -> int:
     """The untried look with the highest bound, if it may be the best; else −1."""
     highest = tables.found[row]
-    choice = tables.following[row]
-    is_bounded = tables.stop[row] < terms.beta  # else its looks have no bound but β
+    choice = tables.look[row]
+    is_bounded = tables.stop[row] < inputs.beta  # else its looks have no bound but β
     look = -1
-    for i in range(len(terms.cost)):
+    for i in range(len(inputs.cost)):
         if untried[i] != 0:
             if is_bounded:
                 bound = tables.cache[tables.cache_of[row], i]
-            elif terms.tariff.refunded[i] >= 0:
-                bound = terms.beta
-            elif len(terms.tariff.fee) > 0:
-                bound = terms.beta - price(layout, terms.tariff, subset, state, i)
+            elif inputs.tariff.refunded[i] >= 0:
+                bound = inputs.beta
+            elif len(inputs.tariff.fee) > 0:
+                bound = inputs.beta - price(layout, inputs.tariff, subset, state, i)
             else:
-                bound = terms.beta - terms.cost[i]
+                bound = inputs.beta - inputs.cost[i]
             if bound > highest or (bound == highest and look < 0 and i < choice):
                 highest = bound
                 look = i
     return look
 
 
-@inner
-def search_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
+@jit_internal
+def search_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
     """F̂, ĝ and ĥ of the states that cases begin in and of all that the policy can reach."""
     tables.searches[0] += 1
     for context in range(contexts_of(layout)):
         row = find(counters.rows, context)
         # where no action was ever rewarded the tables have it: act, with the first
         if tables.is_acted[row] != 0:
-            search_from(layout, counters, tables, terms, row)
+            search_from(layout, counters, tables, inputs, row)
 
 
-@inner
+@jit_internal
 def search_from(
-    layout: Layout, counters: Counters, tables: Tables, terms: Terms, start: int
+    layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, start: int
 ) -> None:
     """F̂, ĝ and ĥ of a row that cases begin in and of all that the policy can reach from it."""
     rows, look, outcome = tables.search_at[0], tables.search_at[1], tables.search_at[2]
     untried = tables.untried
     level = 0
     rows[0] = start
-    if begin_state(layout, counters, tables, terms, start, 0):
+    if begin_state(layout, counters, tables, inputs, start, 0):
         return
     look[0] = -1
     untried[0] = 1
@@ -94,7 +94,7 @@ def search_from(
         subset = subset_of(layout, counters, tables, row)
         state = state_of(counters.rows, row)
         if look[level] < 0:
-            look[level] = next_look(layout, tables, terms, row, subset, state, untried[level])
+            look[level] = next_look(layout, tables, inputs, row, subset, state, untried[level])
             outcome[level] = 0
             if look[level] < 0:
                 level -= 1
@@ -109,7 +109,7 @@ def search_from(
             if (
                 tables.is_acted[below] != 0
                 and tables.search[below] != tables.searches[0]
-                and not begin_state(layout, counters, tables, terms, below, level + 1)
+                and not begin_state(layout, counters, tables, inputs, below, level + 1)
             ):
                 goes_deeper = True
                 rows[level + 1] = below
@@ -120,18 +120,18 @@ def search_from(
                     untried[level + 1, layout.members[union, j]] = 0
             else:
                 is_known = tables.is_acted[below] != 0
-                tables.values[level, x] = tables.found[below] if is_known else terms.beta
+                tables.values[level, x] = tables.found[below] if is_known else inputs.beta
                 tables.weights[level, x] = counters.transitions[below, slot]
                 outcome[level] += 1
         if goes_deeper:
             level += 1
             continue
-        cost = terms.cost[i]
-        if len(terms.tariff.fee) > 0:
-            cost = price(layout, terms.tariff, subset, state, i)
-        worth = mean_of_look(tables, terms, i, level, layout.radices[i], cost)
+        cost = inputs.cost[i]
+        if len(inputs.tariff.fee) > 0:
+            cost = price(layout, inputs.tariff, subset, state, i)
+        worth = mean_of_look(tables, inputs, i, level, layout.radices[i], cost)
         best = tables.found[row]
-        if worth > best or (worth == best and i < tables.following[row]):
+        if worth > best or (worth == best and i < tables.look[row]):
             tables.found[row] = worth
-            tables.following[row] = i
+            tables.look[row] = i
         look[level] = -1

@@ -15,9 +15,9 @@ for its looks.
 import math
 from typing import NamedTuple
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
-from askwise._kernels.planning.terms import Terms
+from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.states.lattices import child, parent, subset_at
 from askwise._kernels.states.prices import price
 from askwise._kernels.states.rows import find, state_of
@@ -35,7 +35,7 @@ class Tables(NamedTuple):
     """F̂(ψ)"""
     stop: Floats
     """β r̂*(ψ)"""
-    following: Choices
+    look: Choices
     action: Choices
     cache_of: Integers
     """Which line of `cache` is the row's; −1 if none is."""
@@ -72,17 +72,17 @@ class Tables(NamedTuple):
     """How many searches there were, as an array of one."""
 
 
-@inner
-def refresh_stop(counters: Counters, tables: Tables, terms: Terms, row: int) -> None:
+@jit_internal
+def refresh_stop(counters: Counters, tables: Tables, inputs: PlanInputs, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
     )
-    tables.stop[row] = terms.beta * reward
+    tables.stop[row] = inputs.beta * reward
     tables.action[row] = action
 
 
-@inner
+@jit_internal
 def remember_acted(tables: Tables, row: int) -> None:
     """An action was rewarded in this row's state, perhaps for the first time."""
     if tables.is_acted[row] == 0:
@@ -91,12 +91,12 @@ def remember_acted(tables: Tables, row: int) -> None:
         tables.acted_in[0] += 1
 
 
-@inner
+@jit_internal
 def look_value(
     layout: Layout,
     counters: Counters,
     tables: Tables,
-    terms: Terms,
+    inputs: PlanInputs,
     state: int,
     subset: int,
     i: int,
@@ -108,19 +108,19 @@ def look_value(
         row = find(counters.rows, first + x * stride)
         tables.values[0, x] = tables.value[row]
         tables.weights[0, x] = counters.transitions[row, slot]
-    cost = terms.cost[i]
-    if len(terms.tariff.fee) > 0:
-        cost = price(layout, terms.tariff, subset, state, i)
-    return mean_of_look(tables, terms, i, 0, outcomes, cost)
+    cost = inputs.cost[i]
+    if len(inputs.tariff.fee) > 0:
+        cost = price(layout, inputs.tariff, subset, state, i)
+    return mean_of_look(tables, inputs, i, 0, outcomes, cost)
 
 
-@inner
+@jit_internal
 def mean_of_look(
-    tables: Tables, terms: Terms, i: int, level: int, outcomes: int, cost: float
+    tables: Tables, inputs: PlanInputs, i: int, level: int, outcomes: int, cost: float
 ) -> float:
     """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
-    refunded = terms.tariff.refunded[i]
-    most = terms.beta
+    refunded = inputs.tariff.refunded[i]
+    most = inputs.beta
     if refunded >= 0:
         tables.values[level, refunded] += cost
         most += cost
@@ -132,14 +132,14 @@ def mean_of_look(
         0,
         1,
         outcomes,
-        terms.width + terms.width_per_outcome * outcomes,
+        inputs.width + inputs.width_per_outcome * outcomes,
         outcomes <= FEW,
     )
-    worth = min(mean + terms.slack, most) - cost
-    return worth if refunded < 0 else min(worth, terms.beta)  # rounding must not make it more
+    worth = min(mean + inputs.slack, most) - cost
+    return worth if refunded < 0 else min(worth, inputs.beta)  # rounding must not make it more
 
 
-@inner
+@jit_internal
 def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> int:
     """The subset of a row's state."""
     if tables.subset[row] < 0:
@@ -147,12 +147,12 @@ def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> i
     return tables.subset[row]
 
 
-@inner
+@jit_internal
 def refresh_looks(
     layout: Layout,
     counters: Counters,
     tables: Tables,
-    terms: Terms,
+    inputs: PlanInputs,
     row: int,
 ) -> None:
     """Every Q̂(ψ, i) of a state in which no action may still earn 1."""
@@ -163,32 +163,32 @@ def refresh_looks(
         tables.cached[0] += 1
     cache = tables.cache_of[row]
     slot = 0
-    for i in range(len(terms.cost)):
+    for i in range(len(inputs.cost)):
         if slot < layout.sizes[subset] and layout.members[subset, slot] == i:
             tables.cache[cache, i] = -math.inf
             slot += 1
         else:
-            tables.cache[cache, i] = look_value(layout, counters, tables, terms, state, subset, i)
+            tables.cache[cache, i] = look_value(layout, counters, tables, inputs, state, subset, i)
 
 
-@inner
-def refresh_value(tables: Tables, terms: Terms, row: int, is_last: bool) -> bool:
+@jit_internal
+def refresh_value(tables: Tables, inputs: PlanInputs, row: int, is_last: bool) -> bool:
     """F̂(ψ) and ĝ(ψ) from what is kept; whether F̂ has changed."""
     value = tables.stop[row]
-    following = -1
-    if value < terms.beta and not is_last:
+    look = -1
+    if value < inputs.beta and not is_last:
         cache = tables.cache_of[row]
-        for i in range(len(terms.cost)):
+        for i in range(len(inputs.cost)):
             if tables.cache[cache, i] > value:
                 value = tables.cache[cache, i]
-                following = i
-    tables.following[row] = following
+                look = i
+    tables.look[row] = look
     changed = value != tables.value[row]
     tables.value[row] = value
     return changed
 
 
-@inner
+@jit_internal
 def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: int) -> None:
     """Note that the look, or (D) the action, of a row has changed."""
     place = tables.queued[level]
@@ -196,8 +196,8 @@ def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: i
     tables.queued[level] += 1
 
 
-@inner
-def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
+@jit_internal
+def update_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
     """Work the queued changes into the plan, from the largest states down to the empty one."""
     observations = len(layout.radices)
     m = layout.members.shape[1]
@@ -208,15 +208,15 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
             i = tables.queue[level, entry] % (observations + 1)
             if i == observations:
                 remember_acted(tables, row)
-                was_bounded = tables.stop[row] < terms.beta
-                refresh_stop(counters, tables, terms, row)
-                if tables.stop[row] < terms.beta and not was_bounded and level < m:
-                    refresh_looks(layout, counters, tables, terms, row)
-            elif tables.stop[row] < terms.beta:
+                was_bounded = tables.stop[row] < inputs.beta
+                refresh_stop(counters, tables, inputs, row)
+                if tables.stop[row] < inputs.beta and not was_bounded and level < m:
+                    refresh_looks(layout, counters, tables, inputs, row)
+            elif tables.stop[row] < inputs.beta:
                 subset = subset_of(layout, counters, tables, row)
                 state = state_of(counters.rows, row)
                 tables.cache[tables.cache_of[row], i] = look_value(
-                    layout, counters, tables, terms, state, subset, i
+                    layout, counters, tables, inputs, state, subset, i
                 )
             if tables.mark[row] == 0:
                 tables.mark[row] = 1
@@ -226,19 +226,19 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms
         for entry in range(touched):
             row = tables.touched[entry]
             tables.mark[row] = 0
-            if not refresh_value(tables, terms, row, level == m):
+            if not refresh_value(tables, inputs, row, level == m):
                 continue
             subset = subset_of(layout, counters, tables, row)
             for slot in range(level):
                 _, before = parent(layout, subset, state_of(counters.rows, row), slot)
                 parent_row = find(counters.rows, before)
-                if tables.stop[parent_row] < terms.beta:
+                if tables.stop[parent_row] < inputs.beta:
                     looked_at = layout.members[subset, slot]
                     queue_change(layout, tables, level - 1, parent_row, looked_at)
 
 
-@inner
-def refresh_plan(layout: Layout, counters: Counters, tables: Tables, terms: Terms) -> None:
+@jit_internal
+def refresh_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
     """Work the whole plan out again, for other radii."""
     m = layout.members.shape[1]
     observations = len(layout.radices)
@@ -248,12 +248,12 @@ def refresh_plan(layout: Layout, counters: Counters, tables: Tables, terms: Term
                 remember_acted(tables, tables.queue[level, entry] // (observations + 1))
         tables.queued[level] = 0
     for entry in range(tables.acted_in[0]):
-        refresh_stop(counters, tables, terms, tables.acted[entry])
+        refresh_stop(counters, tables, inputs, tables.acted[entry])
     for level in range(m, -1, -1):
         for entry in range(tables.acted_in[0]):
             row = tables.acted[entry]
             if layout.sizes[subset_of(layout, counters, tables, row)] != level:
                 continue
-            if tables.stop[row] < terms.beta and level < m:
-                refresh_looks(layout, counters, tables, terms, row)
-            refresh_value(tables, terms, row, level == m)
+            if tables.stop[row] < inputs.beta and level < m:
+                refresh_looks(layout, counters, tables, inputs, row)
+            refresh_value(tables, inputs, row, level == m)

@@ -8,42 +8,42 @@ bound is not below the best that was found. The first of the best is what the fu
 
 import math
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import optimistic_reward
+from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.planning.simultaneous_updates import SetTables, collect_rows, mean_of_rows
-from askwise._kernels.planning.terms import Terms
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
 
-@inner
+@jit_internal
 def exact_value(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context_subset: int
+    layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context_subset: int
 ) -> float:
     """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
-            counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+            counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
         )
-        tables.values[entry] = terms.beta * reward
+        tables.values[entry] = inputs.beta * reward
         if len(tables.refund) > 0:
             tables.values[entry] += tables.refund[row]
         tables.action[row] = action
-    return mean_of_rows(layout, counters, tables, terms, context_subset, seen)
+    return mean_of_rows(layout, counters, tables, inputs, context_subset, seen)
 
 
-@inner
-def search_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+@jit_internal
+def search_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
     """Î and ĥ of its states, in every context."""
     for context in range(len(tables.best)):
-        tables.best[context] = search_set(layout, counters, tables, terms, context)
+        tables.best[context] = search_set(layout, counters, tables, inputs, context)
 
 
-@inner
+@jit_internal
 def search_set(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context: int
+    layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context: int
 ) -> int:
     """Î in one context, and ĥ of its states."""
     contexts = len(tables.best)
@@ -66,7 +66,7 @@ def search_set(
         if bound < best or (bound == best and subset > choice):
             continue
         if node >= leaves:
-            value = exact_value(layout, counters, tables, terms, context_subset)
+            value = exact_value(layout, counters, tables, inputs, context_subset)
             tables.found[context_subset] = value
             if value > best or (value == best and subset < choice):
                 best = value

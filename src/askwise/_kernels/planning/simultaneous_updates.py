@@ -11,9 +11,9 @@ the order of their states, so that the sum has the same bits; all others are wor
 
 from typing import NamedTuple
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
-from askwise._kernels.planning.terms import Terms
+from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.states.lattices import context_of, subset_at
 from askwise._kernels.states.prices import spent
 from askwise._kernels.states.rows import is_sparse
@@ -64,20 +64,22 @@ class SetTables(NamedTuple):
     """V̂(I) at the exact t, where it was worked out."""
 
 
-@inner
-def refresh_reward(counters: Counters, tables: SetTables, terms: Terms, row: int) -> None:
+@jit_internal
+def refresh_reward(counters: Counters, tables: SetTables, inputs: PlanInputs, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, terms.unit, terms.reward_width
+        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
     )
-    tables.stop[row] = terms.beta * reward
+    tables.stop[row] = inputs.beta * reward
     if len(tables.refund) > 0:
         tables.stop[row] += tables.refund[row]
     tables.action[row] = action
 
 
-@inner
-def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+@jit_internal
+def list_new_rows(
+    layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs
+) -> None:
     """Put every row given out since the last time into the list of its subset and context."""
     if not is_sparse(counters.rows):
         return
@@ -91,8 +93,8 @@ def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: 
             before = after
             after = tables.tail[after]
         if len(tables.refund) > 0:
-            tables.refund[row] = refund_in(layout, terms, subset, states[row])
-            tables.stop[row] = terms.beta + tables.refund[row]
+            tables.refund[row] = refund_in(layout, inputs, subset, states[row])
+            tables.stop[row] = inputs.beta + tables.refund[row]
         tables.tail[row] = after
         if before == 0:
             tables.head[context_subset] = row
@@ -101,18 +103,18 @@ def list_new_rows(layout: Layout, counters: Counters, tables: SetTables, terms: 
     tables.listed[0] = counters.rows.used[0]
 
 
-@inner
-def refund_in(layout: Layout, terms: Terms, subset: int, state: int) -> float:
+@jit_internal
+def refund_in(layout: Layout, inputs: PlanInputs, subset: int, state: int) -> float:
     """What is given back in a state."""
-    return terms.cost[subset] - spent(layout, terms.tariff, subset, state)
+    return inputs.cost[subset] - spent(layout, inputs.tariff, subset, state)
 
 
-@inner
+@jit_internal
 def most_refund_unseen(
     layout: Layout,
     counters: Counters,
     tables: SetTables,
-    terms: Terms,
+    inputs: PlanInputs,
     context_subset: int,
     seen: int,
 ) -> float:
@@ -129,7 +131,7 @@ def most_refund_unseen(
         example = layout.context_offsets[context_subset]
         for j in range(size):
             i = layout.members[subset, j]
-            refunded = terms.tariff.refunded[i]
+            refunded = inputs.tariff.refunded[i]
             if failed >> j & 1:
                 states *= 1 if refunded >= 0 else 0
                 example += refunded * layout.strides[subset, j]
@@ -137,21 +139,21 @@ def most_refund_unseen(
                 states *= layout.radices[i] - (1 if refunded >= 0 else 0)
         if states == 0:
             continue
-        back = refund_in(layout, terms, subset, example)
+        back = refund_in(layout, inputs, subset, example)
         for entry in range(seen):
             place = counters.rows.states[tables.rows[entry]] - layout.offsets[subset]
             same = True
             for j in range(size):
                 i = layout.members[subset, j]
                 digit = place // layout.strides[subset, j] % layout.radices[i]
-                same &= (digit == terms.tariff.refunded[i]) == (failed >> j & 1 == 1)
+                same &= (digit == inputs.tariff.refunded[i]) == (failed >> j & 1 == 1)
             states -= 1 if same else 0
         if states > 0:
             most = max(most, back)
     return most
 
 
-@inner
+@jit_internal
 def collect_rows(
     context_offsets: Integers, counters: Counters, tables: SetTables, context_subset: int
 ) -> int:
@@ -170,49 +172,49 @@ def collect_rows(
     return seen
 
 
-@inner
+@jit_internal
 def mean_of_rows(
     layout: Layout,
     counters: Counters,
     tables: SetTables,
-    terms: Terms,
+    inputs: PlanInputs,
     context_subset: int,
     seen: int,
 ) -> float:
     """V̂(I), from the first so many `rows` and their `values`."""
     outcomes = layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset]
-    cost = terms.cost[context_subset // len(tables.best)]
-    width = terms.width + terms.width_per_outcome * outcomes
+    cost = inputs.cost[context_subset // len(tables.best)]
+    width = inputs.width + inputs.width_per_outcome * outcomes
     for entry in range(seen):
         tables.weights[entry] = counters.visits[tables.rows[entry]]
     if seen < outcomes:  # one stands for all that were never seen
-        tables.values[seen] = terms.beta
+        tables.values[seen] = inputs.beta
         if len(tables.refund) > 0:
             tables.values[seen] += most_refund_unseen(
-                layout, counters, tables, terms, context_subset, seen
+                layout, counters, tables, inputs, context_subset, seen
             )
         tables.weights[seen] = 0
         seen += 1
     few = outcomes <= FEW
     mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, few)
-    most = terms.beta if len(tables.refund) == 0 else terms.beta + cost
-    return min(mean + terms.slack, most) - cost
+    most = inputs.beta if len(tables.refund) == 0 else inputs.beta + cost
+    return min(mean + inputs.slack, most) - cost
 
 
-@inner
+@jit_internal
 def refresh_subset(
-    layout: Layout, counters: Counters, tables: SetTables, terms: Terms, context_subset: int
+    layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context_subset: int
 ) -> None:
     """V̂(I), from the values in `stop`."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     for entry in range(seen):
         tables.values[entry] = tables.stop[tables.rows[entry]]
     tables.value[context_subset] = mean_of_rows(
-        layout, counters, tables, terms, context_subset, seen
+        layout, counters, tables, inputs, context_subset, seen
     )
 
 
-@inner
+@jit_internal
 def better(tables: SetTables, context: int, left: int, right: int) -> int:
     """The winner of two subsets in a context; −1 is none."""
     contexts = len(tables.best)
@@ -224,18 +226,18 @@ def better(tables: SetTables, context: int, left: int, right: int) -> int:
     return right
 
 
-@inner
-def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+@jit_internal
+def update_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
     """Work the queued changes into the plan."""
-    list_new_rows(layout, counters, tables, terms)
+    list_new_rows(layout, counters, tables, inputs)
     for entry in range(tables.queued[0]):
-        refresh_reward(counters, tables, terms, tables.rewarded[entry])
+        refresh_reward(counters, tables, inputs, tables.rewarded[entry])
     leaves = tables.tree.shape[1] // 2
     for entry in range(tables.queued[1]):
         context_subset = tables.context_subsets[entry]
         subset = context_subset // len(tables.best)
         context = context_subset % len(tables.best)
-        refresh_subset(layout, counters, tables, terms, context_subset)
+        refresh_subset(layout, counters, tables, inputs, context_subset)
         tree = tables.tree[context]
         node = (leaves + subset) // 2
         concerned = True
@@ -248,10 +250,10 @@ def update_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Te
     tables.queued[:] = 0
 
 
-@inner
-def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: Terms) -> None:
+@jit_internal
+def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
     """Work the whole plan out again, for other radii."""
-    list_new_rows(layout, counters, tables, terms)
+    list_new_rows(layout, counters, tables, inputs)
     contexts = len(tables.best)
     for context_subset in range(len(tables.value)):
         if (
@@ -260,11 +262,11 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: T
             and tables.is_rewarded[context_subset] == 0
         ):
             # nothing is known of it: worth β
-            tables.value[context_subset] = terms.beta - terms.cost[context_subset // contexts]
+            tables.value[context_subset] = inputs.beta - inputs.cost[context_subset // contexts]
             continue
         for entry in range(collect_rows(layout.context_offsets, counters, tables, context_subset)):
-            refresh_reward(counters, tables, terms, tables.rows[entry])
-        refresh_subset(layout, counters, tables, terms, context_subset)
+            refresh_reward(counters, tables, inputs, tables.rows[entry])
+        refresh_subset(layout, counters, tables, inputs, context_subset)
     leaves = tables.tree.shape[1] // 2
     for context in range(contexts):
         tree = tables.tree[context]
@@ -275,7 +277,7 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, terms: T
     tables.queued[:] = 0
 
 
-@inner
+@jit_internal
 def queue_subsets(layout: Layout, tables: SetTables, subset: int, context: int) -> None:
     """A case bought this subset in this context: every part of it was counted."""
     size = layout.sizes[subset]

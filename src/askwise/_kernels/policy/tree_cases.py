@@ -12,7 +12,7 @@ acts as the tree says with what the tree asked for, but now and then at random.
 from typing import NamedTuple
 
 from askwise._kernels.counting.counting import count_reward
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.learners.explored_runs import any_unknown, uniform
 from askwise._kernels.states.lattices import child, start_of, union_of
 from askwise._kernels.states.rows import insert
@@ -56,8 +56,8 @@ class Tallies(NamedTuple):
     """(D + 1): random looks at each observation, and cases that made any."""
 
 
-@bare
-def kind_of(tree: Tree, tag: int) -> int:
+@jit_no_arrays
+def behaviour_of(tree: Tree, tag: int) -> int:
     """What a case with this tag does."""
     luck = uniform(tag, _KIND)
     if luck >= tree.explore:
@@ -65,7 +65,7 @@ def kind_of(tree: Tree, tag: int) -> int:
     return PAIR_FIRST if luck < 0.5 * tree.explore else SINGLES_LAST
 
 
-@inner
+@jit_internal
 def is_known(layout: Layout, subset: int, i: int) -> bool:
     """Whether i is a member of the subset, or given."""
     known = i >= len(layout.radices)
@@ -74,7 +74,7 @@ def is_known(layout: Layout, subset: int, i: int) -> bool:
     return known
 
 
-@bare
+@jit_no_arrays
 def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int, node: int) -> int:
     """The node that is reached from a node when case t knows its values of the subset."""
     while tree.look[node] >= 0 and is_known(layout, subset, tree.look[node]):
@@ -82,46 +82,46 @@ def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int,
     return node
 
 
-@bare
-def next_look(layout: Layout, tree: Tree, tag: int, kind: int, node: int, subset: int) -> int:
+@jit_no_arrays
+def next_look(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, subset: int) -> int:
     """What a case looks at next; −1 to act."""
     size = layout.sizes[subset]
     if size == layout.members.shape[1]:
         return -1
-    if kind == PAIR_FIRST and size < 2:
+    if behaviour == PAIR_FIRST and size < 2:
         i = tree.pairs[int(uniform(tag, _PAIR) * len(tree.pairs)), size]
         if not is_known(layout, subset, i):  # it may have been on file
             return i
-    if tree.look[node] < 0 and kind == SINGLES_LAST:
+    if tree.look[node] < 0 and behaviour == SINGLES_LAST:
         return any_unknown(layout, subset, uniform(tag, _LOOKS + size))
     return tree.look[node]
 
 
-@bare
+@jit_no_arrays
 def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -> int:
     """The subset that a case knows in the end under a tree of sets, if it knows this one before.
 
     No value that is bought changes what is bought.
     """
-    kind = kind_of(tree, tag)
+    behaviour = behaviour_of(tree, tag)
     node = node_after(layout, tree, values, 0, subset, 0)
-    i = next_look(layout, tree, tag, kind, node, subset)
+    i = next_look(layout, tree, tag, behaviour, node, subset)
     while i >= 0:
         subset = union_of(layout, subset, i)[0]
         node = node_after(layout, tree, values, 0, subset, node)
-        i = next_look(layout, tree, tag, kind, node, subset)
+        i = next_look(layout, tree, tag, behaviour, node, subset)
     return subset
 
 
-@bare
-def action_of(tree: Tree, tag: int, kind: int, node: int, actions: int) -> int:
+@jit_no_arrays
+def action_of(tree: Tree, tag: int, behaviour: int, node: int, actions: int) -> int:
     """What a case does in the end."""
-    if kind != FOLLOW and uniform(tag, _DIE) < RANDOM_ACTIONS:
+    if behaviour != FOLLOW and uniform(tag, _DIE) < RANDOM_ACTIONS:
         return int(uniform(tag, _ACTION) * actions)
     return tree.action[node]
 
 
-@bare
+@jit_no_arrays
 def decide(
     layout: Layout,
     tree: Tree,
@@ -137,16 +137,16 @@ def decide(
 
     What it looked at is tallied.
     """
-    kind = kind_of(tree, tag)
+    behaviour = behaviour_of(tree, tag)
     node = node_after(layout, tree, values, t, subset, 0)
     level = layout.sizes[subset]
     first = len(layout.radices)
     for j in range(len(layout.given)):
         tallies.marginal[first + j, values[t, first + j]] += 1
-    i = next_look(layout, tree, tag, kind, node, subset)
+    i = next_look(layout, tree, tag, behaviour, node, subset)
     while i >= 0:
         union, first, stride, _ = child(layout, subset, state, i)
-        first_two = kind == PAIR_FIRST and level < 2
+        first_two = behaviour == PAIR_FIRST and level < 2
         if first_two or tree.look[node] != i:
             tallies.tried[i] += 1
         if first_two or level == 0 or tree.is_set:
@@ -155,13 +155,13 @@ def decide(
         subset = union
         level += 1
         node = node_after(layout, tree, values, t, subset, node)
-        i = next_look(layout, tree, tag, kind, node, subset)
-    if kind != FOLLOW:
+        i = next_look(layout, tree, tag, behaviour, node, subset)
+    if behaviour != FOLLOW:
         tallies.tried[len(tallies.tried) - 1] += 1
-    return state, action_of(tree, tag, kind, node, actions)
+    return state, action_of(tree, tag, behaviour, node, actions)
 
 
-@bare
+@jit_no_arrays
 def run_tree(
     layout: Layout,
     tree: Tree,

@@ -1,11 +1,11 @@
 """Walking the lattice by arithmetic."""
 
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._support.typing import Choices, Integers
 from askwise.states.layout import Layout
 
 
-@inner
+@jit_internal
 def subset_at(layout: Layout, state: int) -> int:
     """The subset whose states contain this one."""
     low = 0
@@ -19,13 +19,13 @@ def subset_at(layout: Layout, state: int) -> int:
     return low
 
 
-@inner
+@jit_internal
 def contexts_of(layout: Layout) -> int:
     """In how many states a case can begin."""
     return (len(layout.context_offsets) - 1) // len(layout.sizes)
 
 
-@inner
+@jit_internal
 def start_of(layout: Layout, values: Choices, t: int) -> int:
     """The state in which case t begins: what is given there. Given values stand last."""
     state = 0
@@ -35,7 +35,7 @@ def start_of(layout: Layout, values: Choices, t: int) -> int:
     return state
 
 
-@inner
+@jit_internal
 def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: int) -> int:
     """What case t knows after looking at all of a subset at once."""
     state = layout.context_offsets[subset * contexts_of(layout) + context]
@@ -44,7 +44,7 @@ def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: 
     return state
 
 
-@inner
+@jit_internal
 def context_of(layout: Layout, subset: int, state: int) -> int:
     """The context of a state of that subset."""
     contexts = contexts_of(layout)
@@ -55,7 +55,7 @@ def context_of(layout: Layout, subset: int, state: int) -> int:
     return (state - layout.offsets[subset]) // states
 
 
-@inner
+@jit_internal
 def union_of(
     layout: Layout,
     subset: int,
@@ -78,7 +78,7 @@ def union_of(
     return union - layout.binomials[last - i, size + 1 - slot], slot
 
 
-@inner
+@jit_internal
 def child(
     layout: Layout,
     subset: int,
@@ -94,7 +94,7 @@ def child(
     return union, first, stride, slot
 
 
-@inner
+@jit_internal
 def parent(
     layout: Layout,
     subset: int,
@@ -116,7 +116,7 @@ def parent(
     return smaller, layout.offsets[smaller] + high * stride + place % stride
 
 
-@bare
+@jit_no_arrays
 def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Integers) -> None:
     """What is known in each state: (states, m + given) observations in order, −1 fills up, and
     values."""

@@ -1,11 +1,11 @@
 """Prices that depend on what was bought before: panels, and failures that are refunded."""
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise.states.layout import Layout
 from askwise.states.prices import Tariff
 
 
-@inner
+@jit_internal
 def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> float:
     """What looking at i costs in a state: c(I ∪ {i}) − c(I), I being what was charged for."""
     total = tariff.cost[i]
@@ -15,7 +15,7 @@ def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> fl
     return total
 
 
-@inner
+@jit_internal
 def has_paid(layout: Layout, tariff: Tariff, subset: int, state: int, panel: int) -> bool:
     """Whether a member of the panel was bought, and not refunded."""
     place = state - layout.offsets[subset]
@@ -30,7 +30,7 @@ def has_paid(layout: Layout, tariff: Tariff, subset: int, state: int, panel: int
     return False
 
 
-@inner
+@jit_internal
 def spent(layout: Layout, tariff: Tariff, subset: int, state: int) -> float:
     """c(I), I being what was charged for: prices in the order of declaration, then fees."""
     place = state - layout.offsets[subset]

@@ -1,6 +1,6 @@
 """Finding a state's row, and giving one out."""
 
-from askwise._kernels.jit import bare, inner
+from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._support.typing import Integers
 from askwise.states.rows import Rows
 
@@ -12,19 +12,19 @@ SHIFT = 16
 """The middle bits of the product depend on all the bits of the state."""
 
 
-@inner
+@jit_internal
 def home(rows: Rows, state: int) -> int:
     """Where in the table the search for a state begins."""
     return (state % PRIME * MULTIPLIER >> SHIFT) & (len(rows.table) - 1)
 
 
-@bare
+@jit_no_arrays
 def is_sparse(rows: Rows) -> bool:
     """Whether rows are given out on a first visit."""
     return len(rows.table) > 0
 
 
-@bare
+@jit_no_arrays
 def find(rows: Rows, state: int) -> int:
     """The row of a state; 0 if rows are sparse and it has none."""
     if len(rows.table) == 0:
@@ -38,7 +38,7 @@ def find(rows: Rows, state: int) -> int:
     return row
 
 
-@bare
+@jit_no_arrays
 def insert(rows: Rows, state: int) -> int:
     """The row of a state, a new one if it has none. There must be room."""
     if len(rows.table) == 0:
@@ -57,27 +57,27 @@ def insert(rows: Rows, state: int) -> int:
     return row
 
 
-@bare
+@jit_no_arrays
 def insert_all(rows: Rows, states: Integers) -> None:
     """Give a row to each of these states, in their order."""
     for state in states:
         insert(rows, state)
 
 
-@bare
+@jit_no_arrays
 def find_all(rows: Rows, states: Integers, out: Integers) -> None:
     """The row of each of these states."""
     for place in range(len(states)):
         out[place] = find(rows, states[place])
 
 
-@bare
+@jit_no_arrays
 def state_of(rows: Rows, row: int) -> int:
     """The state of a row."""
     return row if len(rows.table) == 0 else rows.states[row]
 
 
-@bare
+@jit_no_arrays
 def has_room(rows: Rows, more: int) -> bool:
     """Whether so many more rows can be given out."""
     return len(rows.table) == 0 or rows.used[0] + more <= len(rows.states)

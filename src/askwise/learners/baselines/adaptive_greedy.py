@@ -18,7 +18,7 @@ class Myopic(OptimisticInFull):
         weight = self.acquisition.weight(now.statistics)
         estimates = self.estimates(now, now.statistics, weight)
         plan = plan_sequential(lattice, estimates, myopic=True)
-        return Policy(PathTable(lattice, plan.next, estimates.action, plan.values))
+        return Policy(PathTable(lattice, plan.look, estimates.action, plan.values))
 
 
 class AdaptiveGreedy(OptimisticLearner):

@@ -55,6 +55,7 @@ class EpochGreedy(BaseLearner):
     """
 
     name = "epoch-greedy"
+    _why_not_served = "it plans anew for every case"
 
     def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
         super().__init__(lattice_of(problem), Epochs(), {}, rng=rng)

@@ -112,6 +112,7 @@ that can be tried one by one
     """
 
     name = "policy-ucb"
+    _why_not_served = "it learns from more than counters hold"
 
     def __init__(
         self, problem: Problem, *, exploration: float = 1.0, rng: RandomSource = None

@@ -43,6 +43,7 @@ class RandomChoice(BaseLearner):
     """
 
     name = "random-choice"
+    _why_not_served = "it plans anew for every case"
 
     def __init__(self, problem: Problem, *, rng: RandomSource = None) -> None:
         super().__init__(lattice_of(problem), Uniform(), {}, rng=rng)

@@ -1,9 +1,9 @@
-"""What a plan is made for, and the clock of its radii."""
+"""What goes into a plan: prices, and radii at a time t."""
 
 import math
 from typing import NamedTuple
 
-from askwise._kernels.jit import inner
+from askwise._kernels.jit import jit_internal
 from askwise._kernels.radii import Schedule
 from askwise._support.typing import Floats
 from askwise.states.prices import Tariff
@@ -34,7 +34,7 @@ class Setting(NamedTuple):
     """Whether the radii take t as it is, or hold it at the next power of two."""
 
 
-class Terms(NamedTuple):
+class PlanInputs(NamedTuple):
     """Prices and radii: `conf = √(width / n)`, for k outcomes `width + width_per_outcome · k`."""
 
     cost: Floats
@@ -48,12 +48,12 @@ class Terms(NamedTuple):
     """By how much every mean is raised, up to β: 0, unless they are bounds."""
 
 
-@inner
-def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
+@jit_internal
+def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
     """`Schedule.at`, to the same bits."""
     schedule = setting.schedule
     log = math.log(max(schedule.earliest, float(t)))
-    return Terms(
+    return PlanInputs(
         setting.cost,
         setting.tariff,
         setting.beta,
@@ -65,7 +65,7 @@ def terms_at(setting: Setting, t: int, are_bounds: bool) -> Terms:
     )
 
 
-@inner
+@jit_internal
 def horizon_of(setting: Setting, t: int) -> int:
     """Until which case the tables hold that are made for case t."""
     if setting.is_exact:
