@@ -12,6 +12,7 @@ from askwise.cli import (  # noqa: F401 (each adds its commands)
     simulating,
 )
 from askwise.cli.app import app
+from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import AskwiseError
 
 __all__ = ["app", "main"]
@@ -22,5 +23,5 @@ def main() -> None:
     try:
         app()
     except (AskwiseError, OSError) as error:
-        typer.echo(f"askwise: {error}", err=True)
+        typer.echo(f"askwise: {in_words_of_the_command_line(str(error))}", err=True)
         sys.exit(1)

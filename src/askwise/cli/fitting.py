@@ -9,6 +9,7 @@ import typer
 
 from askwise._support.documents import replace_file
 from askwise.cli.app import app, name_value_pairs, say
+from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import OptionError
 from askwise.explain import explain
 from askwise.learners import LEARNERS, load
@@ -80,7 +81,7 @@ def fit_command(
     chosen = "" if found.acquisition is None else f", {found.acquisition}"
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
-        say(f"- {note}")
+        say(f"- {in_words_of_the_command_line(note)}")
     explanation = explain(start, notes=found.notes)
     say(f"\nWhat to buy and do:\n\n{start.recommend().tree()}")
     say(f"\nWhat one may pay:\n\n{explanation.worth}")
@@ -97,7 +98,7 @@ def _rewards(action: str | None, reward: list[str] | None) -> dict[str, Any]:
     if action is None and any("=" in text for text in reward or []):
         return {"rewards": dict(name_value_pairs("--reward", reward))}
     if len(reward or []) > 1:
-        raise OptionError(f"--reward is given {len(reward or [])} times, expected action=column")
+        raise OptionError(f"--reward is given {len(reward or [])} times, expected ACTION=COLUMN")
     return {"reward": reward[0] if reward else None}
 
 
@@ -143,5 +144,6 @@ def evaluate(
         order=order,
         confidence=confidence,
     )
-    say(f"{chosen.tree()}\n\ngain for each case, with the interval of {confidence:.0%}:\n")
+    intervals = f", with the interval of {confidence:.0%}" if found.has_intervals else ""
+    say(f"{chosen.tree()}\n\ngain for each case{intervals}:\n")
     say(str(found))

@@ -33,6 +33,9 @@ def serve(
         list[str] | None, typer.Option(help="A name that requests may call this server by.")
     ] = None,
     tokens: Annotated[bool, typer.Option(help="Ask for tokens; without, only on loopback.")] = True,
+    warm_up: Annotated[
+        bool, typer.Option(help="Compile ahead what is not compiled yet, in a process of its own.")
+    ] = True,
     demo: Annotated[
         bool, typer.Option("--demo", help="Fill the project demo with simulated patients.")
     ] = False,
@@ -49,6 +52,7 @@ def serve(
         workers=workers,
         hosts=tuple(allow_host or ()),
         authenticates=tokens,
+        warms_up=warm_up,
     )
     sockets = listen_all(settings)
     token = first_token(db) if tokens else None

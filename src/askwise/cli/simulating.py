@@ -16,7 +16,7 @@ from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS
-from askwise.learners.registry import kind_of
+from askwise.learners.registry import learner_class
 from askwise.problem import Problem
 from askwise.simulation import Run, simulate
 from askwise.simulation.environments import Environment, Population, model_at_random
@@ -46,7 +46,7 @@ def simulate_command(
 ) -> None:
     """Let a learner decide many cases of your own problem, and show what it learned."""
     loaded = Problem.load(problem)
-    chosen = learners.make(learner, loaded, options_of(kind_of(learner), option), rng=seed)
+    chosen = learners.make(learner, loaded, options_of(learner_class(learner), option), rng=seed)
     if save is not None and not save.parent.is_dir():
         raise OptionError(f"--save {save}: there is no folder {save.parent}")
     if reward and table is None:

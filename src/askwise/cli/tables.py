@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from askwise.errors import OptionError
+from askwise.logs.files import check_header
 from askwise.problem import Observation, Problem
 from askwise.simulation.environments import Table
 
@@ -20,6 +21,7 @@ def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
         raise OptionError(f"{path}: not UTF-8 text: {error.reason}") from None
     except ValueError:
         raise OptionError(f"{path} is empty") from None
+    check_header(str(path), names)
     while rows and not rows[-1]:
         rows.pop()
     for line, row in enumerate(rows, start=2):

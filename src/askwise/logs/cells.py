@@ -15,7 +15,7 @@ from askwise.errors import CaseError, TableError
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import is_missing
-from askwise.problem.truths import TRUTHS, as_text, truth_places
+from askwise.problem.booleans import BOOLEANS, as_text, boolean_places
 from askwise.states import Lattice
 
 ABSENT = -1
@@ -49,7 +49,7 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
     """
     printed = printed_values(observation)
     whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
-    truths = truth_places(observation.values)
+    booleans = boolean_places(observation.values)
 
     def digit(cell: Any) -> int:
         cell = as_text(cell)
@@ -62,7 +62,7 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
             if place is None and is_text and whole:
                 place = whole.get(_number(cell))  # 1.0, as files have whole numbers with gaps
             if place is None and is_text:
-                place = truths.get(cell.strip().lower())
+                place = booleans.get(cell.strip().lower())
             if place is not None:
                 return place
         if is_text and may_be_absent and cell == UNAVAILABLE:
@@ -85,7 +85,7 @@ def rewards_of(name: str, column: Sequence[Any]) -> Floats:
         text = as_text(cell)
         truth = text.strip().lower() if isinstance(text, str) else ""
         try:
-            found = float(TRUTHS.index(truth)) if truth in TRUTHS else float(cell)
+            found = float(BOOLEANS.index(truth)) if truth in BOOLEANS else float(cell)
         except (TypeError, ValueError):
             found = float("nan")
         if not 0 <= found <= 1:
@@ -95,16 +95,23 @@ def rewards_of(name: str, column: Sequence[Any]) -> Floats:
     return np.array(_each(name, column, reward), np.float64)
 
 
+def expected_action(actions: Sequence[str]) -> str:
+    """What an empty cell should hold, for the end of a message."""
+    return f"expected an action, one of: {', '.join(actions)}; fill it in, or leave such rows out"
+
+
 def actions_of(name: str, column: Sequence[Any], actions: Sequence[str]) -> Choices:
     """The action that every cell names, as its place."""
     places = {action: place for place, action in enumerate(actions)}
-    truths = truth_places(actions)
+    booleans = boolean_places(actions)
 
     def action(cell: Any) -> int:
+        if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+            raise CaseError(f"the cell is empty, {expected_action(actions)}")
         cell = as_text(cell)
         place = places.get(str(cell)) if isinstance(cell, str | int | np.integer) else None
         if place is None and isinstance(cell, str):
-            place = truths.get(cell.strip().lower())
+            place = booleans.get(cell.strip().lower())
         number = _number(cell) if place is None else None
         if isinstance(number, float) and number.is_integer():
             place = places.get(str(int(number)))  # 1.0, as files have whole numbers with gaps

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from askwise._support.typing import Integers
 from askwise.counting import MOST_CASES
 from askwise.errors import TableError
 from askwise.logs.counting import Decisions
@@ -31,6 +32,31 @@ def check_most(lattice: Lattice, decisions: Decisions) -> None:
             f"a row looked at {len(looks)} observations ({', '.join(looks)}), but the problem "
             f"allows max_observations={lattice.m}: what was done there is of no state of it"
         )
+
+
+def check_propensities(
+    lengths: Integers, steps: Integers, where: Callable[[int], str], *, may_be_unknown: bool = False
+) -> None:
+    """Each row has one propensity of the whole course, or one for each of its steps."""
+    odd = (lengths != 1) & (lengths != steps) & ~((lengths == 0) & may_be_unknown)
+    if odd.any():
+        row = int(np.flatnonzero(odd)[0])
+        wanted = "1" if steps[row] == 1 else f"1, or {steps[row]}"
+        raise TableError(
+            f"{where(row)}: {lengths[row]} propensities, expected {wanted}: one for each "
+            "look in the order, then one for the action (with acquisition='simultaneous', one for "
+            "the set and one for the action; where every row saw everything, one for the action)"
+        )
+
+
+def steps_of(roles: Roles, decisions: Decisions) -> Integers:
+    """How many steps each row took: looks and acting, or a set and acting, or just acting."""
+    if roles.acquisition == "sequential":
+        of_order = np.array([len(order) + 1 for order in decisions.distinct], np.int64)
+        steps: Integers = of_order[decisions.orders]
+        return steps
+    is_known = roles.acquisition is None and bool((decisions.digits >= 0).all())
+    return np.full(len(decisions.actions), 1 if is_known else 2, np.int64)
 
 
 def in_its_order(

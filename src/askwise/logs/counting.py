@@ -14,14 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.typing import AcquisitionName, Choices, Integers
-from askwise.counting import MOST_STATES, Statistics
+from askwise.counting import MOST_STATES, SPARSE_FROM, Statistics
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.states import Lattice
 
-SPARSE_FROM = 100_000
-"""With so many states it pays to keep rows only for those in the log, if they are few."""
 FEW = 4
-"""They are, if there are so many times more."""
+"""The states in a log are few among all, if there are so many times more."""
 
 
 class Records(NamedTuple):
@@ -52,7 +50,7 @@ class Decisions(NamedTuple):
         return int(self.counts.sum())
 
 
-class Courses(NamedTuple):
+class DecisionsWithPropensities(NamedTuple):
     """Logged decisions row by row, with how probable each was."""
 
     decisions: Decisions

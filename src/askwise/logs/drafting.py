@@ -23,8 +23,8 @@ from askwise.logs.roles import UNAVAILABLE
 from askwise.logs.suspects import why_not_to_look
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import as_date, is_missing
+from askwise.problem.booleans import BOOLEANS, as_text
 from askwise.problem.cuts import observations
-from askwise.problem.truths import TRUTHS, as_text
 
 MOST_ROWS = 100_000
 """So many rows are looked at."""
@@ -111,7 +111,8 @@ def draft(
         if name not in columns:
             raise TableError(
                 f"the log has no column {name!r}, it has: {', '.join(columns)}. A draft needs "
-                "label=, the column of the right action; or action= and reward=; or rewards="
+                "label=, the column of the right action; or action= and reward=; or "
+                "rewards={action: column}"
             )
     named = label or action
     actions = list(rewards or {}) if named is None else _actions(named, columns[named])
@@ -175,7 +176,7 @@ def _date(text: str) -> date:
 
 
 def _truth(text: str) -> str:
-    if text.strip().lower() not in TRUTHS:
+    if text.strip().lower() not in BOOLEANS:
         raise ValueError
     return text.strip().lower()
 

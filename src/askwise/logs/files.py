@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from askwise._support.extras import need
+from askwise._support.frames import twice
 from askwise.errors import TableError
 from askwise.logs.sql import quoted, text
 
@@ -66,7 +67,7 @@ class Query:
             else:
                 self.connection.register(name, self.ask(sql))
 
-    def first(self, condition: str, column: str) -> str:
+    def first(self, condition: str, column: str) -> tuple[str, str | None]:
         """Where a condition first holds, and what stands there: for the message of an error."""
 
         def sql(scan: str) -> str:
@@ -77,14 +78,14 @@ class Query:
         with read_errors():
             if not self._parts:
                 found = self._relation.query("log", sql("log")).fetchall()
-                return f"column {column!r}, row {found[0][0]}: got {found[0][1]!r}"
+                return f"column {column!r}, row {found[0][0]}", found[0][1]
             self.connection.execute("SET preserve_insertion_order = true")
             for part in self._parts:
                 for file in part.files:
                     found = self.connection.sql(sql(part.scan([file]))).fetchall()
                     if found:
                         row, cell = found[0]
-                        return f"{file}: column {column!r}, row {row}: got {cell!r}"
+                        return f"{file}: column {column!r}, row {row}", cell
         raise TableError(f"column {column!r} changed while it was read")
 
 
@@ -190,11 +191,24 @@ def _header(file: str) -> list[str]:
         raise TableError(f"{file}: not a CSV in UTF-8: {error}") from None
     if not header:
         raise TableError(f"{file} is empty")
-    folded = [name.casefold() for name in header]
-    for name in header:
-        if not name.strip() or folded.count(name.casefold()) > 1:
-            raise TableError(f"{file}: two columns are called {name!r}, or one has no name")
+    check_header(file, header)
     return header
+
+
+def check_header(file: str, header: Sequence[str]) -> None:
+    """Every column of a CSV has a name of its own, and commas stand between them."""
+    for separator, words in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if len(header) == 1 and separator in header[0]:
+            raise TableError(
+                f"{file}: its cells are separated by {words}, expected commas: save it with "
+                f"commas, or hand over pandas.read_csv({file!r}, sep={separator!r})"
+            )
+    folded = [name.casefold() for name in header]
+    for place, name in enumerate(header, start=1):
+        if not name.strip():
+            raise TableError(f"{file}: column {place} has no name: give it one, or leave it out")
+        if folded.count(name.casefold()) > 1:
+            raise TableError(f"{file}: {twice(repr(name))}")
 
 
 @contextmanager

@@ -55,7 +55,8 @@ def fit(
         says how looks were chosen: "simultaneous", before any of them was seen, or "sequential",
         one from what the last had shown, with `order` the column of their names in that order.
 
-    `propensity` is a column of probabilities, which `off_policy` needs; here they are checked.
+    `propensity` is a column of probabilities, which `off_policy` needs; here they are checked: one
+        of the whole course, or one for each step, as there.
 
     Columns called action, reward, order and propensity are taken for what they are called.
     `rng` is the seed of the learners that start from the log.

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from askwise._support.frames import columns_of
+from askwise._support.frames import columns_of, unique_columns
 from askwise._support.typing import Choices, Integers
 from askwise.counting import UNIT
 from askwise.errors import TableError
 from askwise.estimation.complete_records import CompleteRecords, grouped
 from askwise.logs import cells
-from askwise.logs.checks import check_rows, in_its_order
-from askwise.logs.counting import Courses, Decisions, Records, records_of
+from askwise.logs.checks import check_propensities, check_rows, in_its_order, steps_of
+from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, records_of
 from askwise.logs.roles import Roles
 from askwise.states import Lattice
 
@@ -29,7 +29,8 @@ class FrameLog:
             self.columns = list(frame)
         else:
             try:
-                table = nw.from_native(frame)
+                with unique_columns():
+                    table = nw.from_native(frame)
             except TypeError:
                 raise TableError(
                     "expected a path, a list of paths, a DuckDB relation, a data frame or a "
@@ -64,8 +65,6 @@ class FrameLog:
         orders: list[tuple[int, ...]] = [()] * n
         if roles.order is not None:
             orders = cells.orders_of(roles.order, columns[roles.order], lattice)
-        if roles.propensity is not None:
-            cells.propensities_of(roles.propensity, columns[roles.propensity], may_be_unknown=True)
         places = {order: place for place, order in enumerate(dict.fromkeys(orders))}
         decisions = Decisions(
             digits,
@@ -75,16 +74,31 @@ class FrameLog:
             np.array([places[order] for order in orders], np.int64),
             list(places),
         )
-        return in_its_order(lattice, roles, decisions, lambda row: f"row {row}")
+        decisions = in_its_order(lattice, roles, decisions, lambda row: f"row {row}")
+        name = roles.propensity
+        if name is not None:
+            given = cells.propensities_of(name, columns[name], may_be_unknown=True)
+            lengths = np.array([len(numbers) for numbers in given])
+            check_propensities(
+                lengths,
+                steps_of(roles, decisions),
+                lambda row: f"column {name!r}, row {row}",
+                may_be_unknown=True,
+            )
+        return decisions
 
-    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+    def decisions_with_propensities(
+        self, lattice: Lattice, roles: Roles
+    ) -> DecisionsWithPropensities:
         """The rows as they are."""
         decisions = self.decisions(lattice, roles)
         assert roles.propensity is not None
         column = columns_of(self.frame, [roles.propensity])[roles.propensity]
         given = cells.propensities_of(roles.propensity, column)
         places = {p: place for place, p in enumerate(dict.fromkeys(given))}
-        return Courses(decisions, list(places), np.array([places[p] for p in given], np.int64))
+        return DecisionsWithPropensities(
+            decisions, list(places), np.array([places[p] for p in given], np.int64)
+        )
 
     def _read(self, lattice: Lattice, roles: Roles) -> tuple[dict[str, list[Any]], Choices]:
         columns = columns_of(self.frame, roles.columns)

@@ -14,6 +14,9 @@ expects (N. Jiang, L. Li: Doubly robust off-policy value evaluation for reinforc
 
 Where every row saw everything, the policy's own cost is known in each, and only its action must
 agree.
+
+Intervals are normal, and there are none below `LEAST_EFFECTIVE` effective rows: four rows that
+earned the same would claim to know the gain exactly.
 """
 
 from __future__ import annotations
@@ -25,19 +28,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askwise._support.frames import framed
 from askwise._support.numbers import interval, shown
 from askwise._support.random import as_generator
 from askwise._support.typing import AcquisitionName, Floats, Integers, RandomSource
 from askwise.counting import UNIT
 from askwise.errors import OptionError, TableError
 from askwise.estimation.models import Model
-from askwise.logs.checks import check_most
-from askwise.logs.counting import Courses, Decisions, by_looks
+from askwise.logs.agreement import Agreement, agreement_of
+from askwise.logs.checks import check_most, check_propensities
+from askwise.logs.counting import Decisions, DecisionsWithPropensities, by_looks
 from askwise.logs.notes import REFUSED
 from askwise.logs.reading import opened_log
 from askwise.logs.roles import Roles, roles_of
 from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
-from askwise.logs.walks import Walks, walks_of
 from askwise.policy import Policy
 
 CONFOUNDED = (
@@ -48,15 +52,24 @@ CONFOUNDED = (
 )
 
 
+LEAST_EFFECTIVE = 30
+"""With fewer effective rows there is no interval."""
+
+
 class Estimate(NamedTuple):
     """A gain for each case, and the interval that holds it with the confidence asked for."""
 
     value: float
+    """NaN if no row agrees, and there is no other way to tell."""
     low: float
+    """NaN if there are too few rows for an interval, and so is `high`."""
     high: float
 
     def __str__(self) -> str:
-        return interval(*self)
+        if not math.isnan(self.low):
+            return interval(*self)
+        value = "unknown" if math.isnan(self.value) else shown(self.value)
+        return f"{value} (too few rows for an interval)"
 
 
 @dataclass(frozen=True)
@@ -79,11 +92,33 @@ class OffPolicyValue:
     every case; less where that was out of the question."""
     confidence: float
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are enough effective rows for intervals: 30."""
+        return self.effective_rows >= LEAST_EFFECTIVE
+
+    def frame(self, kind: str = "dict") -> Any:
+        """A row for each estimator: its name, the gain, and the interval, empty if there is none.
+
+        The columns come in a "dict", or a "pandas", "polars" or "pyarrow" frame.
+        """
+        named = {"ips": self.ips, "snips": self.snips, "dr": self.dr}
+        columns: dict[str, list[Any]] = {"estimator": list(named)}
+        for place, name in enumerate(("gain", "low", "high")):
+            numbers = [estimate[place] for estimate in named.values()]
+            columns[name] = [None if math.isnan(number) else number for number in numbers]
+        return framed(columns, kind)
+
     def __str__(self) -> str:
         named = {"ips": self.ips, "snips": self.snips, "dr": self.dr}
         lines = [f"{name:<6} {estimate}" for name, estimate in named.items()]
         agreeing = f"{self.agreeing:,} of {self.rows:,} rows agree with the policy"
         lines.append(f"{agreeing}, worth {self.effective_rows:,.0f} rows")
+        if not self.has_intervals:
+            lines.append(
+                f"fewer than {LEAST_EFFECTIVE} effective rows: the figures may be far off, and "
+                "nobody can say how far; log more rows on which the policy agrees"
+            )
         weight, low, high = self.mean_weight
         if abs(weight - 1) > high - low:  # twice as far off as luck explains
             lines.append(
@@ -115,7 +150,8 @@ def off_policy(
     row saw everything and no order is said, it is that of the action alone.
 
     `model` is what DR expects; without it each half of the rows, drawn with `rng`, is expected from
-    the other. Intervals are normal, and too narrow where few rows agree.
+    the other. Intervals are normal, and too narrow where few rows agree: with fewer than 30
+    effective rows there are none, and printing the estimates says so.
 
     >>> from askwise import Model, Observation, Problem, oracle
     >>> mri = Observation("mri", values=["neg", "pos"], cost=0.1)
@@ -139,22 +175,22 @@ def off_policy(
         raise OptionError(f"confidence must be a number between 0 and 1, got {confidence!r}")
     lattice = policy.lattice
     columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
-    courses, roles = _read_courses(policy, log, columns, acquisition)
-    decisions, chosen = courses.decisions, roles.acquisition
+    logged, roles = _read_decisions(policy, log, columns, acquisition)
+    decisions, chosen = logged.decisions, roles.acquisition
     is_known = chosen is None and bool((decisions.digits >= 0).all())
     if not is_known:
         check_most(lattice, decisions)
         if chosen is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
             raise TableError(REFUSED)
         chosen = chosen or "simultaneous"
-    walks = walks_of(policy, decisions, None if is_known else chosen)
-    chances = _chances(courses, walks, str(roles.propensity))
-    return _estimated(policy, decisions, walks, chances, chosen, model, confidence, rng)
+    agreement = agreement_of(policy, decisions, None if is_known else chosen)
+    chances = _chances(logged, agreement, str(roles.propensity))
+    return _estimated(policy, decisions, agreement, chances, chosen, model, confidence, rng)
 
 
-def _read_courses(
+def _read_decisions(
     policy: Policy, log: Any, columns: dict[str, str | None], acquisition: str | None
-) -> tuple[Courses, Roles]:
+) -> tuple[DecisionsWithPropensities, Roles]:
     """What was done in each row, and how probable that was."""
     with opened_log(log) as opened:
         if columns["action"] is None and "action" in opened.columns:
@@ -171,7 +207,7 @@ def _read_courses(
             raise TableError("expected logged decisions: action= and reward= are missing")
         if roles.propensity is None:
             raise TableError(CONFOUNDED)
-        return opened.courses(policy.lattice, roles), roles
+        return opened.decisions_with_propensities(policy.lattice, roles), roles
 
 
 class _Chances(NamedTuple):
@@ -180,34 +216,27 @@ class _Chances(NamedTuple):
     is_whole: Any
     """Whether the first is that of the whole course."""
 
-    def weights(self, walks: Walks) -> Floats:
+    def weights(self, agreement: Agreement) -> Floats:
         """[the policy agrees] / P(what was done)."""
-        agrees = walks.agreed == walks.steps
+        agrees = agreement.agreed == agreement.steps
         weights: Floats = np.where(agrees, 1 / self.by_step.prod(axis=1), 0.0)
         return weights
 
 
-def _chances(courses: Courses, walks: Walks, column: str) -> _Chances:
-    width = max(walks.states.shape[1], *map(len, courses.propensities))
-    distinct = np.ones((len(courses.propensities), width))
-    for place, numbers in enumerate(courses.propensities):
+def _chances(logged: DecisionsWithPropensities, agreement: Agreement, column: str) -> _Chances:
+    width = max(agreement.states.shape[1], *map(len, logged.propensities))
+    distinct = np.ones((len(logged.propensities), width))
+    for place, numbers in enumerate(logged.propensities):
         distinct[place, : len(numbers)] = numbers
-    lengths = np.array([len(numbers) for numbers in courses.propensities])[courses.which]
-    odd = np.flatnonzero((lengths != 1) & (lengths != walks.steps))
-    if len(odd):
-        row = int(odd[0])
-        raise TableError(
-            f"column {column!r}, row {row}: {lengths[row]} propensities, expected 1, or "
-            f"{walks.steps[row]}: one for each look in the order, then one for the action (with "
-            "acquisition='simultaneous', one for the set and one for the action)"
-        )
-    return _Chances(distinct[courses.which], (lengths == 1) & (walks.steps > 1))
+    lengths = np.array([len(numbers) for numbers in logged.propensities])[logged.which]
+    check_propensities(lengths, agreement.steps, lambda row: f"column {column!r}, row {row}")
+    return _Chances(distinct[logged.which], (lengths == 1) & (agreement.steps > 1))
 
 
 def _estimated(
     policy: Policy,
     decisions: Decisions,
-    walks: Walks,
+    agreement: Agreement,
     chances: _Chances,
     acquisition: AcquisitionName | None,
     model: Model | None,
@@ -215,12 +244,12 @@ def _estimated(
     rng: RandomSource,
 ) -> OffPolicyValue:
     rewards: Floats = decisions.units * np.float64(UNIT)
-    weights, earned = chances.weights(walks), policy.problem.reward_value * rewards
+    weights, earned = chances.weights(agreement), policy.problem.reward_value * rewards
     # where everything is known, so is what the policy spends on each row
-    surely = walks.spent if acquisition is None else np.zeros(len(earned))
-    gain: Floats = earned if acquisition is None else earned - walks.spent
+    surely = agreement.spent if acquisition is None else np.zeros(len(earned))
+    gain: Floats = earned if acquisition is None else earned - agreement.spent
     halves = as_generator(rng).permutation(len(earned)) % 2
-    value = np.empty(walks.states.shape)
+    value = np.empty(agreement.states.shape)
     for half in (0, 1):
         mine, others = np.flatnonzero(halves == half), np.flatnonzero(halves != half)
         if model is not None:
@@ -228,47 +257,55 @@ def _estimated(
         elif len(others) == 0:  # of a log of one row
             expected = _nothing
         elif acquisition is None:
-            expected = values_of_rows(policy, walks.at(others), rewards[others], weights[others])
+            expected = values_of_rows(
+                policy, agreement.at(others), rewards[others], weights[others]
+            )
         else:
             expected = values_of_log(policy, _rows(decisions, others), acquisition)
-        value[mine] = _looked_up(expected, walks.states[mine])
-    robust = _doubly_robust(walks, chances, weights, earned, gain, value)
+        value[mine] = _looked_up(expected, agreement.states[mine])
+    robust = _doubly_robust(agreement, chances, weights, earned, gain, value)
     mean = weights.mean()
     ratio = float((weights * gain).mean() / mean) if mean > 0 else math.nan
     agreeing = int((weights > 0).sum())
+    total = float((weights**2).sum())
+    effective = float(weights.sum()) ** 2 / total if total > 0 else 0.0
 
-    def estimate(centre: float, influence: Floats) -> Estimate:
-        if agreeing < 2:  # of a single row nobody knows how far it is off
-            return Estimate(centre, -math.inf, math.inf)
+    def estimate(centre: float, influence: Floats, least: float = LEAST_EFFECTIVE) -> Estimate:
+        if effective < least or len(influence) < 2:
+            return Estimate(centre, math.nan, math.nan)
         spread = float(np.std(influence, ddof=1)) / math.sqrt(len(influence))
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
         return Estimate(centre, centre - reach, centre + reach)
 
     ips, dr = weights * gain - surely, robust - surely
     linear = weights * (gain - ratio) / mean - surely if mean > 0 else ips
-    total = float((weights**2).sum())
     return OffPolicyValue(
         estimate(float(ips.mean()), ips),
         estimate(ratio - float(surely.mean()), linear),
         estimate(float(dr.mean()), dr),
         len(earned),
         agreeing,
-        float(weights.sum()) ** 2 / total if total > 0 else 0.0,
-        estimate(float(mean), weights),
+        effective,
+        estimate(float(mean), weights, least=0),  # of all rows, whether they agree or not
         confidence,
     )
 
 
 def _doubly_robust(
-    walks: Walks, chances: _Chances, weights: Floats, earned: Floats, gain: Floats, value: Floats
+    agreement: Agreement,
+    chances: _Chances,
+    weights: Floats,
+    earned: Floats,
+    gain: Floats,
+    value: Floats,
 ) -> Floats:
     """What each row says of the policy, less what was expected of it, plus what is expected."""
     total = np.zeros(len(gain))
-    for k in reversed(range(walks.states.shape[1])):
-        gained = np.where(k == walks.steps - 1, earned, 0.0) - walks.prices[:, k]
-        ratio = np.where(k < walks.agreed, 1 / chances.by_step[:, k], 0.0)
+    for k in reversed(range(agreement.states.shape[1])):
+        gained = np.where(k == agreement.steps - 1, earned, 0.0) - agreement.prices[:, k]
+        ratio = np.where(k < agreement.agreed, 1 / chances.by_step[:, k], 0.0)
         here = value[:, k] + ratio * (gained + total - value[:, k])
-        total = np.where(k < walks.steps, here, 0.0)
+        total = np.where(k < agreement.steps, here, 0.0)
     whole = value[:, 0] + weights * (gain - value[:, 0])
     robust: Floats = np.where(chances.is_whole, whole, total)
     return robust

@@ -7,7 +7,7 @@ subset of the lattice with GROUPING SETS.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from askwise._support.typing import Choices, Integers
 from askwise.errors import AskwiseError, TableError
 from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, grouped
 from askwise.logs import cells, sql
-from askwise.logs.checks import check_rows, in_its_order
-from askwise.logs.counting import Courses, Decisions, Records, states_of
+from askwise.logs.checks import check_propensities, check_rows, in_its_order, steps_of
+from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
 from askwise.states import Lattice
@@ -94,13 +94,34 @@ class QueryLog:
         """The rows, equal ones together."""
         read, digits = self._decided(lattice, roles), ", ".join(self._digits(lattice, roles))
         found = self._query.ask(
-            f"SELECT {digits}, a, o, count(*) AS n, sum(u)::BIGINT AS u, "
+            f"SELECT {digits}, a, o, k, count(*) AS n, sum(u)::BIGINT AS u, "
             f"count(*) FILTER (u = {sql.WRONG}) AS wrong, count(*) FILTER (NOT p) AS improbable "
-            f"FROM (SELECT {sql.selected(read)} FROM log) GROUP BY {digits}, a, o"
+            f"FROM (SELECT {sql.selected(read)} FROM log) GROUP BY {digits}, a, o, k"
         )
-        return self._checked(lattice, roles, found, _column(found, "n"))
+        decisions = self._checked(lattice, roles, found, _column(found, "n"))
+        self._check_propensities(lattice, roles, decisions, found)
+        return decisions
 
-    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+    def _check_propensities(
+        self, lattice: Lattice, roles: Roles, decisions: Decisions, found: Any
+    ) -> None:
+        """There must be as many as the row took steps, or one, or none."""
+        name = roles.propensity
+        if name is None:
+            return
+        read, lengths = self._decided(lattice, roles), _column(found, "k")
+
+        def where(row: int) -> str:
+            order = sql.text(found.column("o")[row].as_py())
+            return self._query.first(
+                f"{read['k']} = {lengths[row]} AND {read['o']} = {order}", name
+            )[0]
+
+        check_propensities(lengths, steps_of(roles, decisions), where, may_be_unknown=True)
+
+    def decisions_with_propensities(
+        self, lattice: Lattice, roles: Roles
+    ) -> DecisionsWithPropensities:
         """Every row by itself."""
         assert roles.propensity is not None
         read = self._decided(lattice, roles)
@@ -116,7 +137,9 @@ class QueryLog:
         if any(not text.strip() for text in texts):
             empty = sql.is_empty(roles.propensity, kind)
             self._refuse(empty, roles.propensity, "expected a propensity above 0, up to 1")
-        return Courses(decisions, cells.propensities_of(roles.propensity, texts), which)
+        return DecisionsWithPropensities(
+            decisions, cells.propensities_of(roles.propensity, texts), which
+        )
 
     def _checked(self, lattice: Lattice, roles: Roles, found: Any, counts: Integers) -> Decisions:
         """The decisions that were found; the first that cannot be is an error."""
@@ -127,8 +150,7 @@ class QueryLog:
         actions = _column(found, "a")
         if (actions == sql.WRONG).any():
             condition = f"{sql.place_among(roles.action, lattice.problem.actions)} = {sql.WRONG}"
-            known = ", ".join(lattice.problem.actions)
-            self._refuse(condition, roles.action, f"expected an action, one of: {known}")
+            self._refuse_action(condition, roles.action, lattice.problem.actions)
         if _column(found, "wrong").any():
             self._refuse_reward(roles.reward)
         if _column(found, "improbable").any() and roles.propensity is not None:
@@ -156,6 +178,9 @@ class QueryLog:
             "p": "true"
             if roles.propensity is None
             else sql.is_propensity(roles.propensity, kinds[roles.propensity]),
+            "k": "1"
+            if roles.propensity is None
+            else sql.number_of_parts(roles.propensity, kinds[roles.propensity]),
         }
 
     def _digits(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
@@ -181,17 +206,18 @@ class QueryLog:
             if (_column(found, f"d{i}") == sql.WRONG).any():
                 wanted = "a number or a date that fits, or one of" if o.edges else "one of"
                 known = ", ".join(map(repr, o.values))
-                hint = "" if o.fails else "; declare fails= if it may be missing"
                 condition = f"{self._digits(lattice, roles)[f'd{i}']} = {sql.WRONG}"
-                self._refuse(condition, o.name, f"expected {wanted}: {known}{hint}")
+                where, cell = self._query.first(condition, o.name)
+                seen = cell if cell is not None and cell.strip() else None
+                raise TableError(
+                    f"{where}: got {cell!r}, expected {wanted}: {known}{o.remedy(seen)}"
+                )
 
     def _explain_rewards(self, lattice: Lattice, roles: Roles) -> None:
         actions = lattice.problem.actions
         if roles.label is not None:
             condition = f"{sql.place_among(roles.label, actions)} = {sql.WRONG}"
-            self._refuse(
-                condition, roles.label, f"expected an action, one of: {', '.join(actions)}"
-            )
+            self._refuse_action(condition, roles.label, actions)
         for column in roles.rewards.values():
             wrong = self._query.ask(f"SELECT max({sql.units(column)} = {sql.WRONG}) AS w FROM log")
             if _column(wrong, "w")[0]:
@@ -201,8 +227,15 @@ class QueryLog:
         condition = f"{sql.units(column)} = {sql.WRONG}"
         self._refuse(condition, column, "expected a reward from 0 to 1")
 
+    def _refuse_action(self, condition: str, column: str, actions: Sequence[str]) -> None:
+        where, cell = self._query.first(condition, column)
+        if cell is None or not cell.strip():
+            raise TableError(f"{where}: the cell is empty, {cells.expected_action(actions)}")
+        raise TableError(f"{where}: got {cell!r}, expected an action, one of: {', '.join(actions)}")
+
     def _refuse(self, condition: str, column: str, expected: str) -> None:
-        raise TableError(f"{self._query.first(condition, column)}, {expected}")
+        where, cell = self._query.first(condition, column)
+        raise TableError(f"{where}: got {cell!r}, {expected}")
 
     def _order(self, lattice: Lattice, roles: Roles, order: str) -> tuple[int, ...]:
         try:
@@ -216,7 +249,8 @@ class QueryLog:
         if roles.order is None:
             return "a row"
         of_row = sql.list_text(roles.order, self._query.kinds[roles.order])
-        return self._query.first(f"{of_row} = {sql.text(order)}", roles.order)
+        where, cell = self._query.first(f"{of_row} = {sql.text(order)}", roles.order)
+        return f"{where}: got {cell!r}"
 
 
 def _column(table: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from askwise.estimation.complete_records import CompleteRecords
-from askwise.logs.counting import Courses, Decisions, Records
+from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records
 from askwise.logs.files import are_paths, is_relation, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.query_log import QueryLog
@@ -32,7 +32,9 @@ class Log(Protocol):
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """Logged decisions; equal ones may stand together. Propensities are checked."""
 
-    def courses(self, lattice: Lattice, roles: Roles) -> Courses:
+    def decisions_with_propensities(
+        self, lattice: Lattice, roles: Roles
+    ) -> DecisionsWithPropensities:
         """Logged decisions row by row, with their propensities."""
 
 

@@ -13,7 +13,7 @@ from askwise.logs.cells import ABSENT, is_whole, printed_values
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import Edge
-from askwise.problem.truths import TRUTHS, truth_places
+from askwise.problem.booleans import BOOLEANS, boolean_places
 
 WRONG = -2
 
@@ -49,7 +49,7 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
         for place, value in enumerate(observation.values):
             if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
                 cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
-        cases += _truths(cell, observation.values)
+        cases += _booleans(cell, observation.values)
         if may_be_absent:
             cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
         cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
@@ -69,9 +69,9 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
     return f"CASE {' '.join(cases)} ELSE {rest} END::SMALLINT"
 
 
-def _truths(cell: str, values: Sequence[object]) -> list[str]:
+def _booleans(cell: str, values: Sequence[object]) -> list[str]:
     """The value that stands for a boolean, in any case."""
-    lower, places = f"lower(trim({cell}, {_BLANKS}))", truth_places(values).items()
+    lower, places = f"lower(trim({cell}, {_BLANKS}))", boolean_places(values).items()
     return [f"WHEN {lower} = {text(truth)} THEN {place}" for truth, place in places]
 
 
@@ -140,15 +140,15 @@ def place_among(column: str, names: Sequence[str]) -> str:
         for place, name in enumerate(names)
         if is_whole(name)
     ]
-    cases += _truths(cell, names)
+    cases += _booleans(cell, names)
     return f"CASE {' '.join(cases)} ELSE {WRONG} END::SMALLINT"
 
 
 def units(column: str) -> str:
     """The reward in a cell, rounded to units as Python rounds: halves to the even one."""
     lower = f"lower(trim({quoted(column)}::VARCHAR, {_BLANKS}))"
-    truths = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(TRUTHS))
-    number = f"CASE {lower} {truths} ELSE TRY_CAST({quoted(column)} AS DOUBLE) END"
+    booleans = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(BOOLEANS))
+    number = f"CASE {lower} {booleans} ELSE TRY_CAST({quoted(column)} AS DOUBLE) END"
     rounded = f"round_even({UNITS.format(number=number)}, 0)::BIGINT"
     return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {rounded} ELSE {WRONG} END"
 
@@ -180,6 +180,12 @@ def is_propensity(column: str, kind: str) -> str:
     numbers = f"TRY_CAST(string_split({list_text(column, kind)}, ',') AS DOUBLE[])"
     likely = f"coalesce(list_min({numbers}) > 0 AND list_max({numbers}) <= 1, false)"
     return f"({is_empty(column, kind)} OR {likely})"
+
+
+def number_of_parts(column: str, kind: str) -> str:
+    """How many parts the list in a cell has."""
+    parts = f"len(string_split({list_text(column, kind)}, ','))"
+    return f"CASE WHEN {is_empty(column, kind)} THEN 0 ELSE {parts} END"
 
 
 def is_empty(column: str, kind: str) -> str:

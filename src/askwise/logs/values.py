@@ -17,8 +17,8 @@ from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import ModelError
 from askwise.estimation.models import Model
+from askwise.logs.agreement import Agreement
 from askwise.logs.counting import Decisions, count_decisions
-from askwise.logs.walks import Walks
 from askwise.policy import Policy
 
 Values = Callable[[int], float]
@@ -106,12 +106,14 @@ def _came(statistics: Statistics, acquisition: AcquisitionName, state: int, look
     return came
 
 
-def values_of_rows(policy: Policy, walks: Walks, rewards: Floats, weights: Floats) -> Values:
+def values_of_rows(
+    policy: Policy, agreement: Agreement, rewards: Floats, weights: Floats
+) -> Values:
     """By rows in which everything is known: the mean of those that acted as the policy would.
 
     Each is weighted by one over its propensity, because which rows did was not left to chance.
     """
-    beta, ends = policy.problem.reward_value, walks.states[:, 0]
+    beta, ends = policy.problem.reward_value, agreement.states[:, 0]
     overall = float(weights @ rewards) / max(float(weights.sum()), 1e-300)
     states, place = np.unique(ends, return_inverse=True)
     total = np.bincount(place, weights)

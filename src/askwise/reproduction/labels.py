@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from askwise.reproduction.drawing import INK, SIZE
@@ -36,10 +37,15 @@ def shorten(text: str) -> str:
 
 def room(texts: Sequence[str], size: float = SIZE) -> float:
     """The margin, in points, that these labels need."""
+    return LEADER + 6 + max((_width(shorten(text), size) for text in texts), default=0.0)
+
+
+@cache
+def _width(text: str, size: float) -> float:
+    """How wide a text is, in points; a page asks for the same few labels again and again."""
     from matplotlib.textpath import TextPath
 
-    widths = (TextPath((0, 0), shorten(text), size=size).get_extents().width for text in texts)
-    return LEADER + 6 + max(widths, default=0.0)
+    return float(TextPath((0, 0), text, size=size).get_extents().width)
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -226,7 +226,8 @@ def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
         )
     if lattice.has_given:
         values = np.ascontiguousarray(values[:, lattice.order])
-    highest, lowest = values.max(axis=0, initial=0), values.min(axis=0, initial=0)
+    columns = np.ascontiguousarray(values.T)  # numpy is slow along the long axis of a narrow array
+    highest, lowest = columns.max(axis=1, initial=0), columns.min(axis=1, initial=0)
     wrong = np.flatnonzero((lowest < 0) | (highest >= lattice.outcomes))
     if len(wrong):
         i = int(wrong[0])

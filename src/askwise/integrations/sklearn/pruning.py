@@ -35,7 +35,7 @@ def policy_of(lattice: Lattice, classes: ClassEstimates) -> Policy:
     actions = classes.probability.argmax(axis=1).astype(np.int16)
     weight = np.repeat(classes.weight[:, None], lattice.m, axis=1)
     estimates = Estimates(best, actions, weight, Radii())
-    values, following = plan_sequential(lattice, estimates, margin=TIE_TOLERANCE * beta)
+    values, look = plan_sequential(lattice, estimates, margin=TIE_TOLERANCE * beta)
     left_out = LeaveOneOut(lattice, classes)
     gains: dict[int, float] = {}
 
@@ -60,9 +60,9 @@ def policy_of(lattice: Lattice, classes: ClassEstimates) -> Policy:
             gains[state] = worth
         return bool(is_kept)
 
-    prune_looks(lattice, following, actions, START, pays)
+    prune_looks(lattice, look, actions, START, pays)
     gain(START)
     for state, gained in gains.items():
         if cases := cases_in(state):
             values[state] = gained / cases
-    return Policy(PathTable(lattice, following, actions, values))
+    return Policy(PathTable(lattice, look, actions, values))

@@ -12,7 +12,7 @@ from askwise._support.typing import Choices, Floats
 from askwise.errors import CaseError, TableError
 from askwise.estimation.models import Model
 from askwise.problem import Problem
-from askwise.problem.truths import as_text, truth_places
+from askwise.problem.booleans import as_text, boolean_places
 from askwise.simulation.environments.base import Draws
 from askwise.states import Lattice
 
@@ -97,7 +97,7 @@ class Table:
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
     name, values = lattice.observations[i].name, lattice.observations[i].values
-    truths = truth_places(values)
+    booleans = boolean_places(values)
     known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
     digits = np.empty(len(column), np.int16)
     for row, value in enumerate(column):
@@ -106,8 +106,8 @@ def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
             if key not in known:
                 text = as_text(value)
                 truth = text.strip().lower() if isinstance(text, str) else ""
-                is_truth = truth in truths and text not in values
-                known[key] = truths[truth] if is_truth else lattice.digit(i, value)
+                is_truth = truth in booleans and text not in values
+                known[key] = booleans[truth] if is_truth else lattice.digit(i, value)
             digits[row] = known[key]
         except (CaseError, TypeError) as error:
             raise TableError(f"column {name!r}, row {row}: {error}") from None

@@ -1,6 +1,6 @@
 """How far a policy goes along with what was done in a row, and through which states.
 
-A course is a row of logged decisions as steps: each look, in its order, then acting. Where a set
+A row of logged decisions is a course of steps: each look, in its order, then acting. Where a set
 was chosen at once it is one step; where everything is known anyway, acting is all there is. The
 policy agrees with a step if it would have taken it in the state reached so far.
 """
@@ -17,7 +17,7 @@ from askwise.policy import Policy
 from askwise.states import Lattice
 
 
-class Walks(NamedTuple):
+class Agreement(NamedTuple):
     """The policy beside each row; steps are columns."""
 
     steps: Integers
@@ -31,9 +31,9 @@ class Walks(NamedTuple):
     spent: Floats
     """What the policy spends, where everything is known; else what was spent where it agrees."""
 
-    def at(self, rows: Integers) -> Walks:
+    def at(self, rows: Integers) -> Agreement:
         """Those beside some of the rows."""
-        return Walks(
+        return Agreement(
             self.steps[rows],
             self.agreed[rows],
             self.states[rows],
@@ -42,7 +42,7 @@ class Walks(NamedTuple):
         )
 
 
-class _Walk(NamedTuple):
+class _RowAgreement(NamedTuple):
     steps: int
     agreed: int
     states: tuple[int, ...]
@@ -50,30 +50,32 @@ class _Walk(NamedTuple):
     spent: float
 
 
-def walks_of(policy: Policy, decisions: Decisions, acquisition: AcquisitionName | None) -> Walks:
+def agreement_of(
+    policy: Policy, decisions: Decisions, acquisition: AcquisitionName | None
+) -> Agreement:
     """The policy beside each row. `acquisition` is None if every row saw everything."""
     keyed = np.column_stack([decisions.digits, decisions.actions, decisions.orders])
     _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
-    walks = []
+    agreement = []
     for row in first.tolist():
         digits, action = decisions.digits[row].tolist(), int(decisions.actions[row])
         if acquisition is None:
-            walks.append(_walk_known(policy, digits, action))
+            agreement.append(_agree_known(policy, digits, action))
         elif acquisition == "simultaneous":
-            walks.append(_walk_set(policy, digits, action))
+            agreement.append(_agree_set(policy, digits, action))
         else:
             order = decisions.distinct[int(decisions.orders[row])]
-            walks.append(_walk_order(policy, digits, action, order))
-    width = max(walk.steps for walk in walks)
-    states = np.zeros((len(walks), width), np.int64)
-    prices = np.zeros((len(walks), width))
-    for k, walk in enumerate(walks):
-        states[k, : len(walk.states)] = walk.states
-        prices[k, : len(walk.prices)] = walk.prices
-    steps = np.array([walk.steps for walk in walks], np.int64)
-    agreed = np.array([walk.agreed for walk in walks], np.int64)
-    spent = np.array([walk.spent for walk in walks], np.float64)
-    return Walks(steps, agreed, states, prices, spent).at(inverse)
+            agreement.append(_agree_order(policy, digits, action, order))
+    width = max(found.steps for found in agreement)
+    states = np.zeros((len(agreement), width), np.int64)
+    prices = np.zeros((len(agreement), width))
+    for k, found in enumerate(agreement):
+        states[k, : len(found.states)] = found.states
+        prices[k, : len(found.prices)] = found.prices
+    steps = np.array([found.steps for found in agreement], np.int64)
+    agreed = np.array([found.agreed for found in agreement], np.int64)
+    spent = np.array([found.spent for found in agreement], np.float64)
+    return Agreement(steps, agreed, states, prices, spent).at(inverse)
 
 
 def _begin(lattice: Lattice, digits: list[int]) -> int:
@@ -85,31 +87,33 @@ def _child(lattice: Lattice, state: int, i: int, digit: int) -> int:
     return lattice.step(lattice.subset_of(state), i).child(state, digit)
 
 
-def _walk_known(policy: Policy, digits: list[int], action: int) -> _Walk:
+def _agree_known(policy: Policy, digits: list[int], action: int) -> _RowAgreement:
     """The policy looks at what it wants."""
     lattice, state = policy.lattice, _begin(policy.lattice, digits)
     while looks := policy.looks(state):
         state = _child(lattice, state, looks[0], digits[looks[0]])
     agreed = int(policy.act(state) == action)
-    return _Walk(1, agreed, (state,), (0.0,), lattice.spent(state))
+    return _RowAgreement(1, agreed, (state,), (0.0,), lattice.spent(state))
 
 
-def _walk_set(policy: Policy, digits: list[int], action: int) -> _Walk:
+def _agree_set(policy: Policy, digits: list[int], action: int) -> _RowAgreement:
     """The policy must look at just what the row looked at, and act alike."""
     lattice, start = policy.lattice, _begin(policy.lattice, digits)
     state, seen = start, set()
     while looks := policy.looks(state):
         if digits[looks[0]] < 0:
-            return _Walk(2, 0, (start,), (), 0.0)
+            return _RowAgreement(2, 0, (start,), (), 0.0)
         seen.add(looks[0])
         state = _child(lattice, state, looks[0], digits[looks[0]])
     if len(seen) < sum(digit >= 0 for digit in digits[: lattice.buyable]):
-        return _Walk(2, 0, (start,), (), 0.0)
+        return _RowAgreement(2, 0, (start,), (), 0.0)
     agreed, spent = 1 + (policy.act(state) == action), lattice.spent(state)
-    return _Walk(2, agreed, (start, state), (spent, 0.0), spent)
+    return _RowAgreement(2, agreed, (start, state), (spent, 0.0), spent)
 
 
-def _walk_order(policy: Policy, digits: list[int], action: int, order: tuple[int, ...]) -> _Walk:
+def _agree_order(
+    policy: Policy, digits: list[int], action: int, order: tuple[int, ...]
+) -> _RowAgreement:
     """The policy must take the same looks, one after the other, and act alike.
 
     Of a set that it buys at once, it takes them in the order of declaration.
@@ -119,12 +123,12 @@ def _walk_order(policy: Policy, digits: list[int], action: int, order: tuple[int
     states, steps = [state], len(order) + 1
     for i in order:
         if policy.looks(state)[:1] != (i,):
-            return _Walk(steps, len(prices), tuple(states), tuple(prices), 0.0)
+            return _RowAgreement(steps, len(prices), tuple(states), tuple(prices), 0.0)
         child = _child(lattice, state, i, digits[i])
         prices.append(lattice.spent(child) - lattice.spent(state))
         state = child
         states.append(state)
     acts = not policy.looks(state) and policy.act(state) == action
-    return _Walk(
+    return _RowAgreement(
         steps, steps if acts else steps - 1, tuple(states), (*prices, 0.0), lattice.spent(state)
     )
