@@ -22,6 +22,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     workers: int = 1
     hosts: tuple[str, ...] = ()
     """Names in the header Host that are answered, beside loopback's and `host`."""
+    warms_up: bool = True
+    """Whether a process of its own compiles ahead what is not compiled yet."""
     authenticates: bool = True
     """Whether requests need a token; without, only loopback is listened to."""
     most_body: int = 1 << 20

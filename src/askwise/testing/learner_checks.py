@@ -177,7 +177,7 @@ def check_bad_input_changes_nothing(make: MakesLearner) -> None:
             refuses(case, name, case.observe, {name: 0})
         for name in case.wanted:
             refuses(case, "'no such value'", case.observe, {name: "no such value"})
-            refuses(case, "True", case.observe, {name: True})
+            refuses(case, "0.5", case.observe, {name: 0.5})
         if case.wanted:
             refuses(case, case.wanted[0], case.observe, {})
             refuses(case, case.wanted[0], case.reward, 1.0)

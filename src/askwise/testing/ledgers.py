@@ -132,6 +132,27 @@ def check_counters_add_up(make: MakesLedger) -> None:
         ]
 
 
+def check_what_is_named_twice_is_written_in_turn(make: MakesLedger) -> None:
+    """One append may name a counter or a case twice: all is added, and the last case stands."""
+    with opened(make) as ledger:
+        project = new_project(ledger)
+        cases = [StoredCase(1, 0, b"first"), StoredCase(2, 0, b"other"), StoredCase(1, 1, b"last")]
+        more = [Increment("visits", 3, 0, amount) for amount in (5, 7, -2)]
+        with ledger.transaction() as transaction:
+            transaction.lock([project])
+            transaction.append(project, Head(0, 2, 1), [], cases, more)
+        assert ledger.counter_values(project, "visits") == {(3, 0): 10}
+        assert ledger.cases(project, [1, 2]) == {1: cases[2], 2: cases[1]}
+        too_much = [Increment("visits", 4, 0, 2**62)] * 2
+        with (
+            changes_nothing(ledger),
+            refused("a sum of more than 64 bits"),
+            ledger.transaction() as transaction,
+        ):
+            transaction.lock([project])
+            transaction.append(project, Head(0, 2, 1), [], [], too_much)
+
+
 def check_a_failed_transaction_leaves_nothing(make: MakesLedger) -> None:
     """All that a transaction did is taken back if its block raises, and the next one works."""
     with opened(make) as ledger:
@@ -258,6 +279,7 @@ LEDGER_CHECKS: tuple[Callable[[MakesLedger], None], ...] = (
     check_what_is_written_is_read,
     check_any_number_of_rows_is_written,
     check_counters_add_up,
+    check_what_is_named_twice_is_written_in_turn,
     check_a_failed_transaction_leaves_nothing,
     check_a_key_is_taken_for_ever,
     check_what_does_not_fit_is_refused,

@@ -1,7 +1,7 @@
 """What is sent and what is answered, as types: the one place that says what a body may hold.
 
-Numbers are finite, booleans are not numbers, unknown fields are refused; the OpenAPI document is
-made from these types.
+Numbers are finite, booleans are not numbers but may stand for values, unknown fields are refused;
+the OpenAPI document is made from these types.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
 Text = Annotated[str, Meta(max_length=200)]
 """As long as a declared value may be: what is counted as another one is kept, too."""
 
-Seen = Text | Whole | float | None
-"""A value, a number or a date for its bin, or null for a look that failed."""
+Seen = Text | Whole | float | bool | None
+"""A value, a boolean that stands for one, a number or a date for its bin, or null for a look that
+failed."""
 
 
 class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -194,7 +195,7 @@ class TreeAnswer(msgspec.Struct):
     """A policy as a tree; by the best estimate of today, each node says why."""
 
     value: float | None
-    """What it was planned with."""
+    """What a case is expected to gain by it: the gain at the root of the tree; null if unknown."""
     text: str
     tree: dict[str, Any]
 

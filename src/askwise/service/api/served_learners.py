@@ -1,4 +1,7 @@
-"""Which learners the service offers: those that learn from counters alone, and forget nothing."""
+"""Which learners the service offers: those that learn from counters alone, and forget nothing.
+
+A class of learners says itself why it cannot be served (`_why_not_served`).
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,19 @@ import msgspec
 
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS, BaseLearner, make
+from askwise.learners.learner import why_not_served
+from askwise.learners.registry import learner_class
 from askwise.problem import Problem
 
-NOT_SERVED = {
-    "policy-ucb": "it learns from more than counters hold",
-    "epoch-greedy": "it plans anew for every case",
-    "random-choice": "it plans anew for every case",
-}
 FORGETS = {"window": None, "detect": False}
 """Options of learners that forget, and what they are for one that does not."""
 
 
 def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int) -> BaseLearner:
     """The learner that a project asks for, or one error that says what cannot be."""
-    if name in NOT_SERVED:
-        raise OptionError(f"learner {name!r} cannot be served: {NOT_SERVED[name]}")
+    reason = why_not_served(learner_class(name))
+    if reason:
+        raise OptionError(f"learner {name!r} cannot be served: {reason}")
     for option, value in options.items():
         if option in FORGETS and value != FORGETS[option]:
             raise OptionError(
@@ -34,4 +35,4 @@ def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int)
 
 def served() -> list[str]:
     """The names of the learners that can be served."""
-    return [name for name in LEARNERS if name not in NOT_SERVED]
+    return [name for name in LEARNERS if not why_not_served(LEARNERS[name])]

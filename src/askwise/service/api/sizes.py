@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from askwise.counting import SPARSE_FROM
 from askwise.errors import TooLargeError
 from askwise.estimation.joint import MOST_CELLS
-from askwise.learners.optimistic import SPARSE_FROM
 from askwise.problem import Problem
 from askwise.states.layout import count_products, count_states, said
 

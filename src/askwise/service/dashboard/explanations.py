@@ -74,7 +74,9 @@ def policy_tree(planned: PolicyVersion) -> PolicyAnswer:
 
     def answer(policy: Policy) -> TreeAnswer:
         tree = policy.tree(recommended.evidence)
-        return TreeAnswer(_finite(policy.value), str(tree), tree.to_dict())
+        reason = tree.root.reason
+        gain = None if reason is None else reason.gain
+        return TreeAnswer(_finite(gain), str(tree), tree.to_dict())
 
     return PolicyAnswer(planned.version, answer(planned.policy), answer(recommended))
 

@@ -15,6 +15,9 @@ import uvicorn
 from askwise.service.http.protocol import Protocol
 from askwise.service.settings import Settings
 
+CHECKED_EVERY, CHECKED_AT_THE_END = 1.0, 0.05
+"""Seconds between two looks at the time limits of all connections: usually, and when it ends."""
+
 
 class Server(uvicorn.Server):
     """uvicorn's server, which enforces time limits until its last connection is closed.
@@ -25,6 +28,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._tell_started = started
+        self._is_ending = asyncio.Event()
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         """Leave signals to the worker that runs the server."""
@@ -38,13 +42,18 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, and close all connections."""
+        self._is_ending.set()  # connections that nobody uses are closed now
         await super().shutdown(sockets)
         self._time_limits.cancel()
 
     async def _enforce_time_limits(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(0.05 if self.should_exit else 1.0)
+            if self._is_ending.is_set():
+                await asyncio.sleep(CHECKED_AT_THE_END)
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._is_ending.wait(), CHECKED_EVERY)
             now = loop.time()
             for connection in list(self.server_state.connections):
                 connection.enforce_time_limits(now)  # type: ignore[union-attr]

@@ -87,7 +87,8 @@ class Transaction(Protocol):
         """Write the events, put the cases in place of what was, add to the counters.
 
         `head` is where the project stands after it: its `seq` is that of the last event. The
-        caller has locked the project.
+        caller has locked the project. What is named twice is written in turn: of a counter all
+        amounts are added, of a case the last one stands.
 
         Raises LedgerDataError if the number or the key of an event is taken, or a counter would
         not fit into 64 bits.

@@ -106,10 +106,15 @@ class SqlTransaction:
     ) -> None:
         """Write the events, put the cases in place of what was, add to the counters."""
         session, insert = self._session, self._session.insert
+        # one statement may change a row once, so what is named twice is put together here
+        last = {case.id: case for case in cases}
+        added: dict[tuple[str, int, int], int] = {}
+        for kind, cell, place, amount in increments:
+            added[kind, cell, place] = added.get((kind, cell, place), 0) + amount
         with session.together(len(events)):
             insert("events", [(project, *event) for event in events])
-            insert("cases", [(project, *case) for case in cases], REPLACE)
-            insert("counters", [(project, *increment) for increment in increments], self._add)
+            insert("cases", [(project, *case) for case in last.values()], REPLACE)
+            insert("counters", [(project, *c, amount) for c, amount in added.items()], self._add)
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 

@@ -76,7 +76,8 @@ def serve(
     port = first.getsockname()[1]
     settings = msgspec.structs.replace(settings, port=port)
     workers = {f"worker {k}": listening for k, listening in enumerate(more, 1)}
-    roles = [*workers, "replanner", "warm-up", *(["demo"] if demo else [])]
+    beside = [*(["warm-up"] if settings.warms_up else []), *(["demo"] if demo else [])]
+    roles = [*workers, "replanner", *beside]
     children = ChildProcesses(settings, roles, workers)
 
     def ready() -> None:

@@ -98,7 +98,8 @@ def listen(settings: Settings) -> socket.socket:
     started again.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the socket says that it is of TCP
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if settings.workers > 1:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
