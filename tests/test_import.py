@@ -38,6 +38,35 @@ def test_the_first_compiled_call_says_so_once(tmp_path):
     assert second.stderr == ""  # it came from the cache
 
 
+COUNTING = """
+from numba.core import event
+
+class Compiled(event.Listener):
+    count = 0
+    def on_start(self, event):
+        Compiled.count += event.data["dispatcher"].__module__.startswith("askwise.")
+    def on_end(self, event): pass
+
+event.register("numba:compile", Compiled())
+"""
+
+
+def test_processes_that_need_the_same_kernels_at_once_compile_them_once(tmp_path):
+    code = f"{COUNTING}{KERNELS}print(Compiled.count)"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    started = [
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        )
+        for _ in range(3)
+    ]
+    printed = [process.communicate()[0].split() for process in started]
+    assert {words[0] for words in printed} == {"0.8535533905932737"}
+    kernels = len({path.name for path in tmp_path.rglob("*.nbi")})
+    assert sum(int(words[1]) for words in printed) == kernels
+
+
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path):
     import shutil
     from pathlib import Path

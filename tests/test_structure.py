@@ -13,6 +13,7 @@ from seeded_runs import OPTIONS, plain_problem, tiny_problem
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "askwise").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES, MOST_IN_A_FUNCTION, MOST_NAMES, MOST_LAYERS = 400, 60, 14, 12
 
 
@@ -22,8 +23,16 @@ def definitions(path, *kinds):
 
 
 def test_no_file_is_too_long():
-    lines = {path.name: path.read_text(encoding="utf-8").count("\n") for path in SOURCES}
+    files = [path.relative_to(ROOT) for path in (*SOURCES, *TESTS)]
+    lines = {str(path): (ROOT / path).read_text(encoding="utf-8").count("\n") for path in files}
     assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
+
+
+def test_tests_stand_where_what_they_test_stands():
+    """A folder of tests has the name of a package, but for those that test the whole."""
+    folders = {p.parent.relative_to(ROOT / "tests") for p in TESTS if p.name.startswith("test_")}
+    packages = {p.parent.relative_to(ROOT / "src" / "askwise") for p in SOURCES}
+    assert folders - packages == {Path("edge")}
 
 
 def test_no_function_is_too_long_outside_the_kernels():

@@ -76,6 +76,7 @@ def check(heading, calls):
 
 
 BESIDE = (
+    "service/api/served_learners.py",
     "service/backend/",
     "service/replanning/",
     "service/dashboard/",

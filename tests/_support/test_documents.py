@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 import askwise as aw
+from askwise.errors import AskwiseError
 from serving import PROBLEM
 
 RACE = """
@@ -35,3 +38,38 @@ def test_threads_may_be_first_to_read_a_type_at_the_same_time(tmp_path):
     for _ in range(5):
         ended = subprocess.run([sys.executable, "-c", RACE, str(path)], check=False)
         assert ended.returncode == 0
+
+
+CLINIC = """\
+observations:
+  - {{name: mri, values: [neg, pos], cost: {cost}}}
+actions: [wait, treat]
+reward_value: {worth}
+"""
+REMEDY = r"write a number without quotes, with a point for decimals, such as 2\.5"
+
+
+@pytest.mark.parametrize(
+    ("cost", "worth", "message"),
+    [
+        ('"2,5"', 100, rf"line 2: observations\[0\]\.cost: .* the text '2,5': {REMEDY}"),
+        ("'2.5'", 100, rf"line 2: observations\[0\]\.cost: .* the text '2\.5': {REMEDY}"),
+        ("cheap", 100, rf"line 2: observations\[0\]\.cost: .* the text 'cheap': {REMEDY}"),
+        ("2,5", 100, r"line 2: observations\[0\]: key 5 is no text; .* 2,5 is written 2\.5"),
+        ("2", "1,5", rf"line 4: reward_value: .* the text '1,5': {REMEDY}"),
+    ],
+)
+def test_a_price_that_is_no_number_in_a_file_is_named_with_the_remedy(
+    cost, worth, message, tmp_path
+):
+    (tmp_path / "clinic.yaml").write_text(CLINIC.format(cost=cost, worth=worth))
+    with pytest.raises(AskwiseError, match=message):
+        aw.Problem.load(tmp_path / "clinic.yaml")
+
+
+def test_a_price_as_text_is_named_with_the_remedy():
+    for cost in ("2,5", "2.5"):
+        with pytest.raises(AskwiseError, match=f"'mri': cost must be .*, got '{cost}': {REMEDY}"):
+            aw.Observation("mri", values=["neg", "pos"], cost=cost)
+    with pytest.raises(AskwiseError, match=f"reward_value must be .*, got '100': {REMEDY}"):
+        aw.Problem(observations=PROBLEM.observations, actions=["wait"], reward_value="100")

@@ -80,6 +80,7 @@ class Reaper:
         """Start a server, with one worker or two."""
         self.starts += 1
         command = [sys.executable, "-m", "askwise", "serve", "--db", self.database.address]
+        command += ["--no-warm-up"]  # which is no part of what may be lost
         command += ["--port", str(self.port), "--workers", str(self.rng.choice([1, 2]))]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)

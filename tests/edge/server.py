@@ -107,11 +107,9 @@ class Edge:
             until(lambda: client.project(PROJECT).policy_version > 1, 120)
 
     def memory(self) -> int:
-        """Bytes of memory that all its processes have together, but for the one that compiles."""
+        """Bytes of memory that all its processes have together."""
         total = 0
-        for pid, command in self.processes().items():
-            if "warm-up" in command:
-                continue
+        for pid in self.processes():
             with contextlib.suppress(OSError):
                 status = Path(f"/proc/{pid}/status").read_text()
                 found = re.search(r"VmRSS:\s+(\d+) kB", status)
@@ -150,9 +148,10 @@ def until(what: Callable[[], bool], seconds: float = PATIENCE) -> None:
 def edge_server(folder: Path, **settings: Any) -> Iterator[Edge]:
     """`askwise serve` as people start it; with settings that its command line does not have, the
     function that the command calls."""
-    command = ["-m", "askwise", "serve", "--port", "0"]
+    command = ["-m", "askwise", "serve", "--port", "0", "--no-warm-up"]
     if settings:
-        command = ["-c", _SERVES, msgspec.json.encode({"port": 0} | settings).decode()]
+        settings = {"port": 0, "warms_up": False} | settings
+        command = ["-c", _SERVES, msgspec.json.encode(settings).decode()]
     with (folder.parent / f"{folder.name}.log").open("a") as log:
         process = subprocess.Popen(
             [sys.executable, *command],

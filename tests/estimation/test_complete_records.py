@@ -9,7 +9,7 @@ from askwise.estimation import beliefs as making_beliefs
 from askwise.estimation.beliefs import complete_beliefs
 from askwise.estimation.shrinkage import PARENT_RECORDS, shrink_to_parents
 from askwise.policy.trees import Act
-from planning.test_given_panels_failures import random_model, random_problem
+from random_problems import random_model, random_problem
 
 
 def test_plans_by_advantage_are_the_plans_of_the_truth():

@@ -13,7 +13,7 @@ from askwise.errors import OptionError
 from askwise.estimation.evidence import CountedEvidence
 from askwise.simulation.environments import Population, breast_cancer
 from inside import strategy_of
-from planning.test_given_panels_failures import random_model, random_problem
+from random_problems import random_model, random_problem
 
 
 def models(seed, number):

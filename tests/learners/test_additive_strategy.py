@@ -57,11 +57,11 @@ def test_a_plan_for_a_few_is_the_same_plan_among_many():
 
 def test_a_set_is_looked_at_whatever_it_shows():
     lattice = Lattice(problem([2, 3, 2], m=3))
-    following = follow_sets(lattice, np.array([lattice.subset((0, 2))]))
-    assert following[0] == 0
-    assert all(following[s] == 2 for s in lattice.children(0, 0))
-    assert all(following[t] == -1 for s in lattice.children(0, 0) for t in lattice.children(s, 2))
-    assert (following >= 0).sum() == 3
+    look = follow_sets(lattice, np.array([lattice.subset((0, 2))]))
+    assert look[0] == 0
+    assert all(look[s] == 2 for s in lattice.children(0, 0))
+    assert all(look[t] == -1 for s in lattice.children(0, 0) for t in lattice.children(s, 2))
+    assert (look >= 0).sum() == 3
 
 
 def a_tree(explore, *, blind=False):
@@ -79,15 +79,15 @@ def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
         FOLLOW,
         PAIR_FIRST,
         SINGLES_LAST,
-        kind_of,
+        behaviour_of,
         next_look,
     )
 
     lattice, tree = Lattice(problem([2] * 8, m=3)), a_tree(0.5)
     tags = np.random.default_rng(8).integers(1 << 62, size=4_000).tolist()
-    kinds = np.array([kind_of(tree, tag) for tag in tags])
+    behaviours = np.array([behaviour_of(tree, tag) for tag in tags])
     for kind, share in ((FOLLOW, 0.5), (PAIR_FIRST, 0.25), (SINGLES_LAST, 0.25)):
-        assert (kinds == kind).mean() == pytest.approx(share, abs=0.03)
+        assert (behaviours == kind).mean() == pytest.approx(share, abs=0.03)
     singles = set()
     for tag in tags[:300]:
         first = next_look(lattice.layout, tree, tag, PAIR_FIRST, 0, 0)

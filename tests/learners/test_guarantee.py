@@ -193,12 +193,12 @@ def test_one_unlucky_look_does_not_pin_it_for_ever():
     schedule = theorem_radii(aw.states.Lattice(model.problem), "sequential", delta=DELTA)
     u, plan = unlucky_plan(schedule.at(10**6))
     assert best.values[u] == pytest.approx(0.8 - 3 / 32)
-    assert plan.next[u] == 0
+    assert plan.look[u] == 0
     assert plan.values[u] == pytest.approx(1 - 3 / 32)
     assert plan.values[0] >= best.value
 
     _, pinned = unlucky_plan(Radii())  # the control: conf₂ = 0
-    assert pinned.next[u] == -1
+    assert pinned.look[u] == -1
     assert pinned.values[0] < best.value
 
 

@@ -1,18 +1,17 @@
 """Saved learners and exported projects that somebody made to do harm, or that were damaged."""
 
 import base64
+import functools
 import hashlib
-import io
 import json
 import subprocess
 import sys
-import zipfile
-import zlib
 
 import numpy as np
 import pytest
 
 import askwise as aw
+from altered_files import altered, claims, npy
 from askwise.errors import AskwiseError, FileError, LedgerError, TooLargeError
 from askwise.service.api.messages import Observing, Opening, Rewarding
 from askwise.service.decisions.creation import load_learner
@@ -34,63 +33,9 @@ def problem(observations=2, values=2, m=None):
     )
 
 
-def npy(array):
-    content = io.BytesIO()
-    np.lib.format.write_array(content, array, allow_pickle=False)
-    return content.getvalue()
-
-
-def claims(shape, dtype):
-    """The head of an array of that shape, without what it should hold."""
-    content = io.BytesIO()
-    head = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(content, head)
-    return content.getvalue()
-
-
-class PacksOnce:
-    """Deflates, but a part that comes again is not compressed again: a bomb is one part, often."""
-
-    def __init__(self):
-        self._packed = {}
-
-    def compress(self, part):
-        if part not in self._packed:
-            packer = zlib.compressobj(wbits=-15)
-            self._packed[part] = packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
-        return self._packed[part]
-
-    def flush(self):
-        return zlib.compressobj(wbits=-15).flush()
-
-
 @pytest.fixture(name="altered")
 def altered_fixture(tmp_path):
-    """A saved learner with another header, and other members."""
-
-    def altered(learner, change=lambda header: None, **members):
-        path = tmp_path / "good.askwise"
-        learner.save(path)
-        out = tmp_path / "altered.askwise"
-        with (
-            zipfile.ZipFile(path) as old,
-            zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
-        ):
-            for name in old.namelist():
-                content = old.read(name)
-                if name == "learner.json":
-                    header = json.loads(content)
-                    change(header)
-                    content = json.dumps(header).encode()
-                content = members.pop(name.removesuffix(".npy").replace(".", "_"), content)
-                with new.open(name, "w", force_zip64=True) as file:
-                    file._compressor = PacksOnce()
-                    for part in [content] if isinstance(content, bytes) else content:
-                        file.write(part)
-            assert not members
-        return out
-
-    return altered
+    return functools.partial(altered, tmp_path)
 
 
 def dense():
@@ -423,3 +368,14 @@ def test_the_command_says_one_line_and_leaves_no_file(tmp_path):
     assert said.stderr.startswith("askwise: line 1: ")
     assert said.stderr.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["bad"]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 0.0, -1.0, 1e300, 1e-300])
+def test_variances_of_effects_that_no_learner_draws_are_refused(altered, wrong):
+    learner = aw.Learner(problem(), rng=0)
+    learner.open()
+    path = altered(learner, effect_variances=npy(np.full(4, wrong)))
+    with pytest.raises(
+        FileError, match=r"variances of effects|effect_variances holds what is not a number"
+    ):
+        aw.load(path)

@@ -6,59 +6,15 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError
 from askwise.estimation.additive import AdditiveModel
-from askwise.estimation.complete_records import CompleteRecords, grouped
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.joint import JointModel
 from askwise.learners.warm_start import begin_with_log
 from askwise.policy.expected_gain import expected_gain
 from askwise.simulation.environments import Population
-from askwise.simulation.environments.base import Draws
 from inside import rounds_of, strategy_of
-
-
-class Effects:
-    """A population of any size: means are sums of a few effects, and of one pair."""
-
-    def __init__(self, seed, *, size, m, given=0, panel=False, fee=1.0):
-        rng = np.random.default_rng(seed)
-        self.ones = rng.uniform(0.2, 0.8, size)
-        self.weights = np.zeros((size, 3))
-        some = min(4, size)
-        self.weights[rng.choice(size, some, replace=False)] = rng.normal(0, 0.2, (some, 3))
-        self.pair, self.of_pair = rng.choice(size, 2, replace=False), rng.normal(0, 0.1, 3)
-        prices = rng.uniform(0.3, 2, size).round(2).tolist()
-        observations = [
-            aw.Observation(f"o{i}", values=[0, 1], cost=0.0 if i < given else c, given=i < given)
-            for i, c in enumerate(prices)
-        ]
-        members = [o.name for o in observations[given : given + 2]]
-        self.problem = aw.Problem(
-            observations=observations,
-            actions=["a", "b", "c"],
-            max_observations=m,
-            reward_value=100,
-            panels=[aw.Panel(observations=members, fee=fee)] if panel else [],
-        )
-
-    def sample(self, rng, cases):
-        return (rng.random((cases, len(self.ones))) < self.ones).astype(np.int64)
-
-    def means(self, values):
-        i, j = self.pair
-        both = (4 * (values[:, i] - 0.5) * (values[:, j] - 0.5))[:, None] * self.of_pair
-        return np.clip(0.5 + (values - self.ones) @ self.weights + both, 0.02, 0.98)
-
-    def draw(self, rng, cases):
-        values = self.sample(rng, cases)
-        return Draws(values, (rng.random((cases, 3)) < self.means(values)).astype(float))
-
-
-def complete_log(world, cases, rng):
-    values, rewards = world.draw(rng, cases)
-    log = {f"o{i}": column.tolist() for i, column in enumerate(values.T)}
-    return log | {action: rewards[:, a].tolist() for a, action in enumerate("abc")}
+from log_worlds import Effects, complete_log, small_log
 
 
 def decided_log(world, cases, rng, *, at_once):
@@ -226,60 +182,6 @@ def test_the_tutorial_follows_its_recommendation():
 
 
 # --- the evidence -----------------------------------------------------------------------------
-
-
-def small_log(seed=0, cases=400):
-    world, rng = Effects(seed, size=4, m=2), np.random.default_rng(seed)
-    return world, aw.fit(complete_log(world, cases, rng), world.problem)
-
-
-def test_a_record_is_one_case_in_its_own_full_state():
-    """Against Bayes' rule written out with numpy: what every record says, one after the other."""
-    world, fit = small_log()
-    lattice = aw.states.Lattice(world.problem)
-    model = JointModel(lattice)
-    prior = np.linalg.inv(model._inverse_prior)
-    model.take(fit.records)
-    model.update(Statistics(lattice), 500)
-    digits, counts, units = fit.records
-    cells = np.ravel_multi_index(tuple(digits.astype(int).T), (2,) * 4)
-    n = np.zeros(16)
-    n[cells] = counts
-    for action in range(3):
-        total = np.zeros(16)
-        total[cells] = units[:, action] * UNIT
-        spread = (total + 1) / (n + 2) * (1 - (total + 1) / (n + 2))
-        gain = prior @ np.linalg.inv(prior + np.diag(spread / np.maximum(n, 1e-9)))
-        expected = 0.5 + gain @ (np.where(n > 0, total / np.maximum(n, 1), 0.5) - 0.5)
-        assert model._mean[action] + 0.5 == pytest.approx(expected, abs=1e-6)
-        covariance = prior - gain @ prior
-        blind = model.population @ covariance @ model.population
-        assert model.variances()[0, action] == pytest.approx(blind, rel=1e-6)
-    product = np.ones(1)
-    for i in range(4):
-        product = np.outer(
-            product, [model.population.reshape((2,) * 4).take(x, i).sum() for x in (0, 1)]
-        ).ravel()
-    expected = n + 100 * product + 1 / 16
-    assert model.population == pytest.approx(expected / expected.sum(), abs=1e-9)
-
-
-def test_a_record_says_what_a_live_case_says_that_saw_everything():
-    """m = D: a record of one action and a case that looked at everything are the same evidence."""
-    world = Effects(3, size=3, m=3)
-    lattice, rng = aw.states.Lattice(world.problem), np.random.default_rng(0)
-    values, rewards = world.draw(rng, 300)
-    by_cases, by_records = JointModel(lattice), JointModel(lattice)
-    statistics = Statistics(lattice)
-    for row, earned in zip(values.tolist(), rewards, strict=True):
-        state = lattice.index({f"o{i}": x for i, x in enumerate(row)})
-        statistics.count_reward(state, 0, float(earned[0]))
-    by_cases.update(statistics, 300)
-    units = np.rint(rewards / UNIT).astype(np.int64)
-    by_records.take(grouped(values.astype(np.int16), np.ones(300, np.int64), units))
-    by_records.update(Statistics(lattice), 300)
-    assert by_cases.population == pytest.approx(by_records.population, abs=1e-9)
-    assert by_cases.mean_rewards()[:, 0] == pytest.approx(by_records.mean_rewards()[:, 0], abs=1e-9)
 
 
 def test_statistics_say_what_kind_of_data_they_hold(tmp_path):

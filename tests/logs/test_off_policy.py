@@ -46,13 +46,13 @@ def policy_at_random(rng, problem, *, is_sequential):
     if not is_sequential:
         sets = rng.integers(lattice.subsets, size=lattice.contexts)
         return set_policy(lattice, sets, actions, np.zeros(lattice.context_subsets))
-    following = np.full(lattice.size, -1, np.int16)
+    look = np.full(lattice.size, -1, np.int16)
     for state in range(lattice.size):
         known = lattice.domain(state)
         rest = [i for i in range(lattice.buyable) if i not in known]
         if rest and len(known) < lattice.m and rng.random() < 0.8:
-            following[state] = rng.choice(rest)
-    return path_policy(lattice, following, actions, np.zeros(lattice.size))
+            look[state] = rng.choice(rest)
+    return path_policy(lattice, look, actions, np.zeros(lattice.size))
 
 
 def chances_at_random(rng, choices):
@@ -225,7 +225,7 @@ def test_the_right_model_makes_dr_narrower_than_the_log_alone():
 
 
 def test_a_table_worked_by_hand():
-    """Three rows of which the policy agrees with two, with weights 2 and 4."""
+    """Three rows, 20 times, of which the policy agrees with two, with weights 2 and 4."""
     lattice = aw.states.Lattice(PLAIN)
     buys_mri = np.full(lattice.size, -1, np.int16)
     buys_mri[0] = 0
@@ -239,20 +239,20 @@ def test_a_table_worked_by_hand():
         "reward": [1.0, 0.5, 1.0],
         "propensity": ["0.5,1", "0.5,0.5", "0.25"],
     }
-    found = aw.off_policy(policy, log)
+    found = aw.off_policy(policy, {name: cells * 20 for name, cells in log.items()})
     first, second = 20 * 1.0 - 3, 20 * 0.5 - 3
     assert found.ips.value == pytest.approx((2 * first + 4 * second) / 3)
     assert found.snips.value == pytest.approx((2 * first + 4 * second) / 6)
-    assert (found.rows, found.agreeing) == (3, 2)
-    assert found.effective_rows == pytest.approx(36 / 20)
-    influence = np.array([2 * first, 4 * second, 0])
-    half = 1.959964 * influence.std(ddof=1) / math.sqrt(3)
+    assert (found.rows, found.agreeing) == (60, 40)
+    assert found.effective_rows == pytest.approx(20 * 36 / 20)
+    influence = np.array([2 * first, 4 * second, 0] * 20)
+    half = 1.959964 * influence.std(ddof=1) / math.sqrt(60)
     assert found.ips.high - found.ips.value == pytest.approx(half, rel=1e-5)
     ratio, mean = found.snips.value, 2.0
-    linear = np.array([2 * (first - ratio), 4 * (second - ratio), 0]) / mean
-    half = 1.959964 * linear.std(ddof=1) / math.sqrt(3)
+    linear = np.array([2 * (first - ratio), 4 * (second - ratio), 0] * 20) / mean
+    half = 1.959964 * linear.std(ddof=1) / math.sqrt(60)
     assert found.snips.high - ratio == pytest.approx(half, rel=1e-5)
-    assert "2 of 3 rows agree" in str(found)
+    assert "40 of 60 rows agree" in str(found)
     assert found.mean_weight.value == pytest.approx(2.0)
 
 
@@ -291,6 +291,40 @@ def test_files_and_frames_give_the_same(kind, tmp_path):
     assert aw.off_policy(policy, lists, **OPTIONS[kind]) == expected
 
 
+def agreeing_log(n):
+    """Rows on which a policy that waits agrees, all of the same gain."""
+    log = {"mri": ["neg"] * n, "grade": [1] * n, "order": ["mri,grade"] * n}
+    return log | {"action": ["wait"] * n, "reward": [1] * n, "propensity": ["1,1,1"] * n}
+
+
+def test_few_rows_that_agree_give_figures_and_no_interval():
+    lattice = aw.states.Lattice(PLAIN)
+    looks = np.full(lattice.size, -1, np.int16)
+    looks[0] = 0
+    looks[lattice.index({"mri": "neg"})] = 1
+    waits = np.zeros(lattice.size, np.int16)
+    policy = path_policy(lattice, looks, waits, np.zeros(lattice.size))
+    few, enough = (aw.off_policy(policy, agreeing_log(n)) for n in (29, 30))
+    for found in (few, enough):
+        assert [found.ips.value, found.snips.value, found.dr.value] == pytest.approx([15.0] * 3)
+        assert found.effective_rows == pytest.approx(found.rows)
+    assert (few.has_intervals, enough.has_intervals) == (False, True)
+    for estimate in (few.ips, few.snips, few.dr):
+        assert math.isnan(estimate.low)
+        assert math.isnan(estimate.high)
+        assert str(estimate) == "15 (too few rows for an interval)"
+    assert "fewer than 30 effective rows: the figures may be far off" in str(few)
+    assert "(15.0 to 15.0)" in str(enough)
+    assert "too few" not in str(enough)
+    assert "effective rows" not in str(enough)
+    assert few.frame()["low"] == [None] * 3
+    frame = few.frame("pandas")
+    assert list(frame.columns) == ["estimator", "gain", "low", "high"]
+    assert frame["gain"].tolist() == pytest.approx([15.0] * 3)
+    assert frame["high"].isna().all()
+    assert enough.frame("polars")["high"].to_list() == pytest.approx([15.0] * 3)
+
+
 def test_of_no_row_or_one_nothing_is_known():
     lattice = aw.states.Lattice(PLAIN)
     nothing = np.full(lattice.size, -1, np.int16)
@@ -301,7 +335,10 @@ def test_of_no_row_or_one_nothing_is_known():
     found = aw.off_policy(policy, log)
     assert (found.agreeing, found.effective_rows) == (0, 0)
     assert math.isnan(found.snips.value)
-    assert (found.ips.low, found.ips.high) == (-math.inf, math.inf)
+    assert all(math.isnan(end) for end in (found.ips.low, found.ips.high))
+    assert "snips  unknown (too few rows for an interval)" in str(found)
+    assert "inf" not in str(found)
+    assert "nan" not in str(found)
 
 
 def test_what_cannot_be_estimated_is_refused(tmp_path):
@@ -351,3 +388,9 @@ def test_the_command_line_evaluates_a_saved_learner(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert result.exit_code == 0, result.output
     assert str(found) in result.stdout
+    assert "gain for each case, with the interval of 95%:" in result.stdout
+    pd.DataFrame(log).head(12).to_csv("log.csv", index=False)
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    assert "gain for each case:" in result.stdout
+    assert "too few rows for an interval" in result.stdout

@@ -18,6 +18,7 @@ from askwise.logs import draft
 from askwise.logs.suspects import why_not_to_look
 from askwise.simulation.environments import Table
 
+NOON = datetime.datetime(2025, 3, 4, 12)
 FORMS = ["csv of pandas", "csv of polars", "parquet", "dict", "pandas", "nullable", "polars"]
 FORMS += ["pyarrow", "duckdb"]
 
@@ -49,7 +50,7 @@ def messy(n=240, *, gaps=True):
     """Identifiers, booleans, moments, missing cells, numbers as text, what it earned."""
     rng = random.Random(1)
     rows = {name: [] for name in ("customer_id", "ref", "row", "opened", "repeat", "score")}
-    rows |= {"region": [], "amount": [], "reward_of_lend": [], "good": []}
+    rows |= {"born": [], "region": [], "amount": [], "reward_of_lend": [], "good": []}
     start = datetime.datetime(2025, 1, 1, 8, 30)
     for k in range(n):
         good = rng.random() < 0.6
@@ -62,6 +63,7 @@ def messy(n=240, *, gaps=True):
         )
         rows["score"].append(str(round(rng.gauss(640 if good else 590, 30))))
         rows["region"].append(rng.choice(["North", "south", None if gaps else "south"]))
+        rows["born"].append(datetime.date(1960, 1, 1) + datetime.timedelta(days=997 * k % 16_000))
         rows["amount"].append(rng.choice([50, 100, 200]) + 0.5)
         rows["reward_of_lend"].append(float(good))
         rows["good"].append(good)
@@ -128,7 +130,8 @@ def test_a_messy_log_is_drafted_fitted_and_explained_the_same(form, tmp_path):
     rows = messy()
     log = form_of(rows, form, tmp_path)
     drafted = draft(log, label="good")
-    assert set(drafted.left_out) == {"customer_id", "ref", "row", "reward_of_lend"}
+    assert set(drafted.left_out) == {"customer_id", "ref", "row", "opened", "reward_of_lend"}
+    assert "timestamp" in drafted.left_out["opened"]
     assert "identifier" in drafted.left_out["customer_id"]
     assert "identifier" in drafted.left_out["ref"]
     assert "numbers the rows" in drafted.left_out["row"]
@@ -136,9 +139,9 @@ def test_a_messy_log_is_drafted_fitted_and_explained_the_same(form, tmp_path):
     expected = draft(rows, label="good")
     assert drafted == expected
     by_name = {o.name: o for o in drafted.problem.observations}
-    assert list(by_name) == ["opened", "repeat", "score", "region", "amount"]
+    assert list(by_name) == ["repeat", "score", "born", "region", "amount"]
     assert by_name["repeat"].outcomes == ("false", "true", None)
-    assert by_name["opened"].edges is not None
+    assert by_name["born"].edges is not None
     assert by_name["score"].takes_numbers
     assert drafted.problem.actions == ("false", "true")
     for name, why in drafted.left_out.items():
@@ -183,6 +186,13 @@ def test_no_column_is_left_out_silently():
         ("store_id", ["s1", "s2", "s3"] * 40, None),
         ("income", [20_000 + 37 * (k * k % 991) for k in range(500)], None),
         ("age", [30, 40, 50] * 20, None),
+        ("at", [NOON + datetime.timedelta(hours=k * k % 991) for k in range(90)], "timestamp"),
+        ("day", [NOON.date() + datetime.timedelta(days=k // 9) for k in range(90)], "timestamp"),
+        ("born", [NOON.date() - datetime.timedelta(days=k * k % 991) for k in range(90)], None),
+        ("shift", [NOON, NOON + datetime.timedelta(hours=8)] * 45, None),
+        ("event_timestamp", [1_735_689_600 + k * k % 991 for k in range(9)], "timestamp"),
+        ("ts", [NOON.date()] * 9, "timestamp"),
+        ("ts", [1, 2, 3] * 30, None),
         ("temperature", [36.5 + k / 1000 for k in range(100)], None),
         ("comment", [f"text {k}" for k in range(100)], "free text"),
         ("treat_reward", [0.5] * 30, "what came of a decision"),

@@ -83,8 +83,8 @@ def test_plans_equal_linear_programming(batch):
         got = by_state(radices, lattice, plan.values)
         for state, value in expected.items():
             assert abs(got[state] - value) <= 1e-9 * problem.reward_value
-        assert ((plan.next < 0) == (plan.values == problem.reward_value * reward)).all()
-        looks += int((plan.next >= 0).sum())
+        assert ((plan.look < 0) == (plan.values == problem.reward_value * reward)).all()
+        looks += int((plan.look >= 0).sum())
     assert looks > 200  # the instances were not all trivial
 
 
@@ -163,11 +163,11 @@ def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
     action = np.zeros(lattice.size, np.int16)
     radii = Radii(outcomes=0.3)
     assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).sets[0] == 0
-    assert (plan_sequential(lattice, Estimates(reward, action, steps, radii)).next == -1).all()
+    assert (plan_sequential(lattice, Estimates(reward, action, steps, radii)).look == -1).all()
     reward[0] = 0.4  # now any one look is better than none, and all are equal
     first = lattice.subset((0,))
     assert plan_simultaneous(lattice, Estimates(reward, action, visits, radii)).sets[0] == first
-    assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).next[0] == 0
+    assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).look[0] == 0
 
 
 def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
@@ -229,18 +229,18 @@ def test_looks_that_change_nothing_are_taken_out_from_the_last_ones_up():
         observations=[Observation(n, values=[0, 1], cost=1) for n in "xy"], actions=["a", "b"]
     )
     lattice = Lattice(problem)
-    following = np.full(lattice.size, -1, np.int16)
+    look = np.full(lattice.size, -1, np.int16)
     action = np.zeros(lattice.size, np.int16)
-    following[0] = 0  # x, and then y, after which the same is done where x is 0
+    look[0] = 0  # x, and then y, after which the same is done where x is 0
     for x in (0, 1):
-        following[lattice.index({"x": x})] = 1
+        look[lattice.index({"x": x})] = 1
     action[[lattice.index({"x": 0, "y": y}) for y in (0, 1)]] = 1
     action[lattice.index({"x": 1, "y": 1})] = 1
-    pruned, acts = without_idle_looks(lattice, following, action)
+    pruned, acts = without_idle_looks(lattice, look, action)
     idle, useful = lattice.index({"x": 0}), lattice.index({"x": 1})
     assert (pruned[0], pruned[idle], pruned[useful]) == (0, -1, 1)
     assert acts[idle] == 1
     action[lattice.index({"x": 1, "y": 0})] = 1  # now nothing that is seen matters
-    pruned, acts = without_idle_looks(lattice, following, action)
+    pruned, acts = without_idle_looks(lattice, look, action)
     assert pruned[0] == -1
     assert acts[0] == 1

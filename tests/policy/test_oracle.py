@@ -83,15 +83,15 @@ def test_any_policy_is_evaluated_exactly(seed):
     model = random_tiny_model(seed)
     problem, rng = model.problem, np.random.default_rng(seed)
     lattice = oracle.sequential(model).lattice
-    following = np.full(lattice.size, -1, np.int16)
+    look = np.full(lattice.size, -1, np.int16)
     for s in range(lattice.size):
         choices = [i for i in range(len(problem.observations)) if lattice.children(s, i)]
-        following[s] = rng.choice([-1, *choices])
+        look[s] = rng.choice([-1, *choices])
     actions = rng.integers(0, len(problem.actions), lattice.size).astype(np.int16)
-    policy = path_policy(lattice, following, actions, np.zeros(lattice.size))
+    policy = path_policy(lattice, look, actions, np.zeros(lattice.size))
 
     def nested(s):
-        i = int(following[s])
+        i = int(look[s])
         if i < 0:
             return int(actions[s])
         return (i, tuple(nested(c) for c in lattice.children(s, i)))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import askwise as aw
 from askwise.learners.baselines.random_choice import random_policy
-from askwise.learners.model_strategy import TAGS
+from askwise.learners.model_strategy import TAG_BITS
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable
 from askwise.policy.exploration import PathExploration, SetExploration
@@ -36,7 +36,7 @@ def policy_of(kind, lattice, rng):
     actions = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
     if kind == "random":
         return random_policy(lattice, rng)
-    following = np.array([_any_look(lattice, s, rng) for s in range(lattice.size)], np.int16)
+    look = np.array([_any_look(lattice, s, rng) for s in range(lattice.size)], np.int16)
     sets = rng.integers(lattice.subsets, size=lattice.contexts)
     values = np.zeros(lattice.size)
     if "tree" in kind:
@@ -46,10 +46,10 @@ def policy_of(kind, lattice, rng):
         from askwise.planning.trees import follow_sets
 
         if kind == "blind tree":
-            following = follow_sets(lattice, sets)
+            look = follow_sets(lattice, sets)
         world = Estimates(rng.random(lattice.size), actions, np.ones(lattice.size), Radii())
         every = list(range(len(lattice.observations)))
-        plan = compact_tree(lattice, every, following, world, int(lattice.outcomes.max()))
+        plan = compact_tree(lattice, every, look, world, int(lattice.outcomes.max()))
         pairs = list(itertools.combinations(range(lattice.buyable), 2)) or [(0, 0)]
         chosen = np.array([pairs[k] for k in rng.integers(len(pairs), size=3)], np.int64)
         tree = Tree(plan.look, plan.action, plan.child, chosen, 0.6, kind == "blind tree")
@@ -60,7 +60,7 @@ def policy_of(kind, lattice, rng):
     if one_by_one:
         favourite = np.array([_any_look(lattice, s, rng) for s in range(lattice.size)], np.int64)
         chance[[len(lattice.domain(s)) == lattice.m for s in range(lattice.size)]] = 0.0
-        plain = path_policy(lattice, following, actions, values)
+        plain = path_policy(lattice, look, actions, values)
     else:
         favourite = rng.integers(lattice.subsets, size=places)
         plain = set_policy(lattice, sets, actions, np.zeros(lattice.context_subsets))
@@ -151,7 +151,7 @@ def test_steps_are_as_likely_as_they_are_frequent(kind, values, m, given, on_fil
     policy = policy_of(kind, lattice, rng)
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
     known = {f"o{i}": full[f"o{i}"] for i in given} | on_file
-    tags = rng.integers(TAGS, size=3_000)
+    tags = rng.integers(1 << TAG_BITS, size=3_000)
     often, said = frequencies(policy, lattice.index(known), full, tags)
     assert_agree(often, said, len(tags))
 
@@ -235,7 +235,7 @@ def test_draws_for_different_steps_of_a_case_are_independent():
     from askwise._kernels.learners.explored_runs import uniform
 
     rng = np.random.default_rng(0)
-    tags = rng.integers(TAGS, size=20_000).tolist()
+    tags = rng.integers(1 << TAG_BITS, size=20_000).tolist()
     places = [0, 1, 2, 3, 4, 8, 9, 10, 12, 13, 4 * 77, 4 * 77 + 1, 4 * 77 + 2]
     cells = {p: (16 * np.array([uniform(t, p) for t in tags])).astype(int) for p in places}
     for p, q in itertools.combinations(places, 2):
@@ -322,9 +322,9 @@ def test_a_policy_that_does_not_say_is_unknown():
             return None
 
     lattice = aw.states.Lattice(problem_of((2, 2), 2))
-    following = np.full(lattice.size, -1, np.int16)
+    look = np.full(lattice.size, -1, np.int16)
     actions = np.zeros(lattice.size, np.int16)
-    policy = Secret(PathTable(lattice, following, actions, np.zeros(lattice.size)))
+    policy = Secret(PathTable(lattice, look, actions, np.zeros(lattice.size)))
     assert played(policy, 0, 0, {}).propensity is None
 
 

@@ -11,7 +11,7 @@ from askwise.service.dashboard.explanations import policy_tree, worth
 from askwise.service.replanning.policy_versions import PolicyVersion
 from askwise.simulation.environments import Population
 from learners.test_warm_start import Effects, complete_log, decided_log
-from planning.test_given_panels_failures import random_model, random_problem
+from random_problems import random_model, random_problem
 
 LEARNED = [
     (aw.Learner, {}),

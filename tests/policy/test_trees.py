@@ -10,7 +10,7 @@ import askwise as aw
 from askwise.errors import ModelError
 from askwise.policy.trees import Act
 from askwise.simulation.environments import Population, breast_cancer
-from planning.test_given_panels_failures import random_model, random_problem
+from random_problems import random_model, random_problem
 
 
 def models(seed, number, **options):

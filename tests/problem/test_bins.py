@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwise import Observation, Problem, Statistics
-from askwise.errors import CaseError, FileError, ProblemError, TableError
+from askwise.errors import AskwiseError, CaseError, FileError, ProblemError, TableError
 from askwise.learners.baselines import ContextualUCB
+from askwise.logs.cells import digits_of
 from askwise.simulation.environments import Table
 from askwise.states import Lattice
 
@@ -225,11 +226,57 @@ def test_what_has_no_bin_is_refused(edge, value, expected):
 
 def test_unseen_categories_go_to_other():
     region = Observation("region", values=["north", 1, "rest"], other="rest", cost=1)
-    seen = ["north", 1, "rest", "west", 2, np.int64(1), np.int64(7), np.str_("east"), ""]
-    assert [digit(region, x) for x in seen] == [0, 1, 2, 2, 2, 1, 2, 2, 2]
-    for x in (True, 1.0, 2.5, NOON, ["north"]):  # neither declared nor a category
+    seen = ["north", 1, "rest", "west", 2, np.int64(1), np.int64(7), np.str_("east"), "", True]
+    assert [digit(region, x) for x in seen] == [0, 1, 2, 2, 2, 1, 2, 2, 2, 2]
+    for x in (1.0, 2.5, NOON, ["north"]):  # neither declared nor a category
         with pytest.raises(CaseError, match="'region' has no value"):
             digit(region, x)
+
+
+ALIKE = [
+    (
+        [0, 1],
+        [
+            (True, 1),
+            (False, 0),
+            ("TRUE", 1),
+            ("false ", 0),
+            (np.True_, 1),
+            (0, 0),
+            ("yes", None),
+        ],
+    ),
+    ([1, 0], [(True, 0), (False, 1), ("True", 0)]),
+    (["false", "true"], [(True, 1), (False, 0), ("True", 1), (1, None), ("1", None)]),
+    (["no", "YES", "True"], [(True, 2), (False, None), ("true", 2)]),
+    (["0", "1"], [(1, 1), (0, 0), (True, None), ("true", None)]),
+    (["yes", "no"], [(True, None), (1, None)]),
+    ([0, 1, 2], [(True, None), (2, 2)]),
+    (["a", "true", "TRUE"], [(True, 1), ("TRUE", 2), (False, None)]),
+]
+
+
+@pytest.mark.parametrize(("values", "cells"), ALIKE, ids=repr)
+def test_a_case_reads_booleans_and_numbers_that_print_alike_as_a_log_does(values, cells):
+    observation = Observation("seen", values=values, cost=1)
+    for cell, place in cells:
+        if place is not None:
+            assert digit(observation, cell) == place
+            assert digits_of(observation, [cell], may_be_absent=False).tolist() == [place]
+            continue
+        for read in (digit, lambda o, x: digits_of(o, [x], may_be_absent=False)):
+            with pytest.raises(AskwiseError, match=r"'seen' has no value .*; declare"):
+                read(observation, cell)
+
+
+def test_a_boolean_that_stands_for_nothing_is_refused_with_the_remedy():
+    message = "'seen' has no value True, .*; declare values 'true' and 'false', or 1 and 0, to take"
+    with pytest.raises(CaseError, match=message):
+        digit(Observation("seen", values=["yes", "no"], cost=1), True)
+    with pytest.raises(CaseError, match=r"'seen' has no value 'maybe', .*; declare other="):
+        digit(Observation("seen", values=["yes", "no"], cost=1), "maybe")
+    with pytest.raises(CaseError, match="'seen' has no value True, expected a number"):
+        digit(Observation.binned("seen", edges=[0.5], cost=1), True)
 
 
 MISSING = [None, math.nan, np.float32("nan"), Decimal("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]

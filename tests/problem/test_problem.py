@@ -118,7 +118,11 @@ reward_value: 100
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cost: 9", "cost: dear", r"line 7: observations\[1\].cost: Expected `float`, got `str`"),
+        (
+            "cost: 9",
+            "cost: dear",
+            r"line 7: observations\[1\].cost: expected a number, got the text 'dear'",
+        ),
         ("cost: 9", "cost: .nan", r"line 5: observations\[1\]: observation 'mri': cost must be"),
         ("cost: 9", "cost: -9", r"line 5: observations\[1\]: observation 'mri': cost must be"),
         ("cost: 9", "price: 9", r"line 5: observations\[1\]: .*unknown field `price`"),

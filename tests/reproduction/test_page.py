@@ -15,7 +15,7 @@ from scipy.stats import t as student_t
 from askwise.errors import AskwiseError, MissingExtraError
 from askwise.reproduction import write_reproduction
 from askwise.reproduction.drawing import KNOWN, OTHERS, looks
-from askwise.reproduction.labels import shorten, spread
+from askwise.reproduction.labels import room, shorten, spread
 from askwise.reproduction.statistics import Estimate, estimate, student
 from askwise.reproduction.summary import Summary, display
 from askwise.reproduction.words import answer, measured, tiles
@@ -367,3 +367,15 @@ def test_looks_differ_by_more_than_colour():
     assert len({str(look.dash) for look in styles}) == len(styles)
     assert looks(["seq-oos", "x"])["seq-oos"] == KNOWN["seq-oos"]
     assert len(set(looks(list("abcdef")).values())) == 6
+
+
+def test_the_room_of_a_label_is_worked_out_once(monkeypatch):
+    from matplotlib import textpath
+
+    made, text_path = [], textpath.TextPath
+    monkeypatch.setattr(
+        textpath, "TextPath", lambda *a, **named: made.append(a) or text_path(*a, **named)
+    )
+    texts = ["a label of this test", "another one of it"]
+    assert room(texts) == room(texts) > room([])
+    assert len(made) == 2

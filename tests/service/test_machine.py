@@ -14,172 +14,19 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import askwise as aw
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
-from serving import served
-
-OUTCOMES = {"ecg": ["good", "bad"], "mri": ["neg", "pos", None], "scan": ["a", "b", "c", None]}
-PRICES = {"ecg": 1.0, "mri": 9.0, "scan": 2.5}
-PROBLEM = aw.Problem(
-    observations=[
-        aw.Observation("ecg", values=["good", "bad"], cost=1.0),
-        aw.Observation("mri", values=["neg", "pos"], cost=9.0, fails="refunded"),
-        aw.Observation("scan", values=["a", "b", "c"], cost=2.5, fails="charged"),
-    ],
-    actions=["wait", "treat"],
-    reward_value=100.0,
+from service_model import (
+    LEARNER,
+    OUTCOMES,
+    PATH,
+    PLACES,
+    PROBLEM,
+    Model,
+    as_asked,
 )
-LEARNER = {"name": "fixed-set", "options": {"observations": list(OUTCOMES)}}
-PATH = "/v1/projects/clinic"
-PLACES = {"observe": "observations", "reward": "reward", "cancel": "cancel"}
-STATUSES = ("observing", "acted", "defaulted", "rewarded", "cancelled")
-
-
-class Case:
-    """What must be true of one case."""
-
-    def __init__(self, number, known, version):
-        self.number, self.version = number, version
-        self.known = {name: known[name] for name in OUTCOMES if name in known}
-        self.paid = {}
-        """Of what was bought, in order, what it cost."""
-        self.action = self.reward = None
-        self.is_default = self.is_cancelled = False
-
-    @property
-    def wanted(self):
-        return [] if self.is_cancelled else [name for name in OUTCOMES if name not in self.known]
-
-    @property
-    def has_acted(self):
-        return len(self.known) == len(OUTCOMES)
-
-    @property
-    def status(self):
-        if self.is_cancelled:
-            return "cancelled"
-        if self.reward is not None:
-            return "defaulted" if self.is_default else "rewarded"
-        return "acted" if self.has_acted else "observing"
-
-    def view(self):
-        return {
-            "case": self.number,
-            "wanted": self.wanted,
-            "action": self.action,
-            "cost": sum(self.paid.values()),
-            "policy_version": self.version,
-        }
-
-    def story(self):
-        return self.view() | {
-            "status": self.status,
-            "known": self.known,
-            "path": list(self.paid),
-            "reward": self.reward,
-            "by_default": self.is_default,
-        }
-
-    # each of these says why it refuses, or changes the case
-
-    def observe(self, values, paid=None):
-        if self.status != "observing":
-            return 409
-        paid = paid or {}
-        if not values or not all(name in self.wanted for name in values) or not fits(values):
-            return 422
-        if not all(name in values and amount >= 0 for name, amount in paid.items()):
-            return 422
-        for name, value in values.items():
-            is_free = name == "mri" and value is None
-            self.paid[name] = 0.0 if is_free else paid.get(name, PRICES[name])
-        known = self.known | values
-        self.known = {name: known[name] for name in OUTCOMES if name in known}
-        return 200
-
-    def rewarded(self, reward, default=False, replaces=False):
-        if default and replaces:
-            return 422
-        if self.status in ("observing", "cancelled"):
-            return 409
-        if self.status == "rewarded":
-            if not default and not replaces:
-                return 409
-            if default:
-                return 200  # a default never takes the place of a reward that came
-        self.reward, self.is_default = reward, default
-        return 200
-
-    def cancel(self):
-        if self.status not in ("observing", "acted"):
-            return 409
-        self.is_cancelled = True
-        return 200
-
-
-def fits(values):
-    return all(value in OUTCOMES.get(name, ()) for name, value in values.items())
-
-
-class Model:
-    """What must be true of a project."""
-
-    def __init__(self):
-        self.cases, self.events, self.version = {}, {}, 1
-        """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
-
-    def expects(self, key, kind, number, body):
-        """The status that a request must get; what it changes is changed."""
-        if kind == "reward" and not 0 <= body["reward"] <= 1:
-            return 422  # the body is read before the key or the case is looked for
-        if key in self.events:
-            return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
-        if kind == "open":
-            known = body.get("known", {})
-            if not fits(known):
-                return 422
-            number = len(self.cases) + 1
-            self.cases[number] = Case(number, known, self.version)
-            return 201
-        if number not in self.cases:
-            return 404
-        case = self.cases[number]
-        step = {"observe": case.observe, "reward": case.rewarded, "cancel": case.cancel}[kind]
-        return step(**body)
-
-    def is_same(self, key, *asked):
-        return self.events[key]["asked"] == as_asked(*asked)
-
-    def summary(self):
-        cases = self.cases.values()
-        reward = sum(case.reward or 0.0 for case in cases)
-        spend = sum(sum(case.paid.values()) for case in cases)
-        return {
-            "cases": len(cases),
-            "statuses": {s: sum(case.status == s for case in cases) for s in STATUSES},
-            "reward": reward,
-            "spend": spend,
-            "gain": 100.0 * reward - spend,
-            "bought": {name: sum(name in case.paid for case in cases) for name in OUTCOMES},
-        }
-
-    def totals(self):
-        """What days and blocks add up to."""
-        cases = self.cases.values()
-        return {
-            "opened": len(cases),
-            "acted": sum(case.has_acted for case in cases),
-            "rewarded": sum(case.reward is not None for case in cases),
-            "cancelled": sum(case.is_cancelled for case in cases),
-            "awaited": sum(case.status == "acted" for case in cases),
-        }
-
-
-def as_asked(kind, number, body):
-    return kind, 0 if kind == "open" else number, json.dumps(body)
-
+from serving import served
 
 eighths = st.integers(0, 8).map(lambda k: k / 8)
 """Their sums are exact."""

@@ -239,6 +239,15 @@ class CountsInFloats(Broken):
             yield session
 
 
+class AddsTheLastOnly(Broken):
+    """Of a counter that is named twice it adds the last amount."""
+
+    class spoilt(SqlTransaction):
+        def append(self, project, head, events, cases, increments):
+            last = {increment[:3]: increment for increment in increments}
+            super().append(project, head, events, cases, list(last.values()))
+
+
 class MixesProjects(Broken):
     """It shows the counters of all projects in each."""
 
@@ -316,6 +325,7 @@ FOUND_BY = {
     ShowsNoCases: ["check_what_is_written_is_read"],
     DropsManyRows: ["check_any_number_of_rows_is_written"],
     CountsInFloats: ["check_counters_add_up", "check_what_does_not_fit_is_refused"],
+    AddsTheLastOnly: ["check_what_is_named_twice_is_written_in_turn"],
     CommitsInParts: [
         "check_a_failed_transaction_leaves_nothing",
         "check_a_killed_process_leaves_only_what_it_committed",

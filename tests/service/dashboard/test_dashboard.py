@@ -1,6 +1,5 @@
 """The dashboard in a real Chromium: what people do with it, and what must never happen to them."""
 
-import itertools
 import math
 import re
 import time
@@ -13,7 +12,6 @@ import msgspec
 import pytest
 
 from askwise.service.ledger import open_ledger
-from askwise.service.replanning.replanner import Replanner
 from askwise.service.tokens import new_token
 from serving import PROBLEM, served
 
@@ -22,90 +20,8 @@ NEEDED = pytest.mark.skipif(
     not CHROMIUM.exists(), reason="there is no Chromium: apt-get install chromium"
 )
 ASSETS = resources.files("askwise.service.dashboard").joinpath("static")
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective));
-"""
+
 pytestmark = NEEDED
-
-
-@pytest.fixture(scope="module")
-def db(tmp_path_factory):
-    return str(tmp_path_factory.mktemp("dashboard") / "ledger.db")
-
-
-@pytest.fixture(scope="module")
-def server(db):
-    with served(db) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM),
-            args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(browser, server):
-    """Pages that are watched: an error in the console, or a breach of the CSP, fails the test."""
-    contexts, wrong = [], []
-
-    def open_one(path="", token=None, **how):
-        context = browser.new_context(**how)
-        contexts.append(context)
-        context.set_default_timeout(20_000)
-        context.add_init_script(WATCH)
-        if token is not None:
-            context.add_init_script(f'sessionStorage.setItem("askwise.token", "{token}")')
-        page = context.new_page()
-        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: r.url.startswith(server.url) or wrong.append(r.url))
-        page.goto(server.url + path)
-        return page
-
-    open_one.wrong = wrong
-    yield open_one
-    breaches = [b for c in contexts for page in c.pages for b in page.evaluate("violations")]
-    for context in contexts:
-        context.close()
-    assert (wrong, breaches) == ([], [])
-
-
-@pytest.fixture(scope="module")
-def ask(server):
-    with httpx.Client(
-        base_url=server.url, headers={"authorization": f"Bearer {server.token}"}
-    ) as c:
-        keys = itertools.count()
-
-        def ask(path, body=None):
-            if body is None:
-                answer = c.get(f"/v1{path}")
-            else:
-                answer = c.post(
-                    f"/v1{path}", json=body, headers={"idempotency-key": f"ask-{next(keys)}"}
-                )
-            assert answer.is_success, answer.text
-            return answer.json()
-
-        yield ask
-
-
-@pytest.fixture(scope="module")
-def replan(db):
-    """Plan now, for every project that has something new."""
-    ledger = open_ledger(db)
-    yield Replanner(ledger).step
-    ledger.close()
 
 
 def create(ask, name):

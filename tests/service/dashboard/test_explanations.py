@@ -70,6 +70,27 @@ def test_explanations_that_failed_are_tried_again(planned, monkeypatch):
     assert asyncio.run(twice()) == "the answer"
 
 
+def test_the_value_of_a_policy_is_the_gain_at_the_root_of_its_tree(planned):
+    played(planned.learner)
+    answer = explanations.policy_tree(planned._replace(policy=planned.learner.policy))
+    for shown in (answer.follows, answer.recommends):
+        assert shown.value == shown.tree["gain"]
+    # of what a round follows the plan hopes for more, or for less: its repr says which it is
+    assert planned.learner.policy.value != answer.follows.value
+    assert "of planned value" in repr(planned.learner.policy)
+    assert "of value" in repr(planned.learner.recommend())
+
+
+def played(learner, cases=40):
+    """Some cases of a made-up patient: treat who has a high mammogram."""
+    for k in range(cases):
+        case, seen = learner.open(), {"mammogram": ("low", "high")[k % 2], "mri": "neg"}
+        while case.wanted:
+            case.observe({name: seen[name] for name in case.wanted})
+        case.reward(float((case.action == "treat") == (k % 2 == 1)))
+    learner.replan()
+
+
 def test_explanations_before_the_first_case(planned):
     tree = msgspec.to_builtins(explanations.policy_tree(planned))
     assert tree["policy_version"] == 1

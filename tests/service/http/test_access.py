@@ -10,8 +10,8 @@ import pytest
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.sql import SqlLedger
 from askwise.service.tokens import digest_of, new_token
-from service.http.test_handlers import CASES, PROBLEM, as_json, get, post, send
-from serving import served
+from service_calls import CASES, as_json, get, post, send
+from serving import PROBLEM, served
 
 BATCH = "/v1/projects/clinic/batch"
 OPENING = b'[{"key":"k","open":{}}]'

@@ -15,7 +15,7 @@ from askwise.service.ledger import open_ledger
 from askwise.service.replanning import policy_versions as policies
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
-from service.http.test_handlers import as_json, get, post, send
+from service_calls import as_json, get, post, send
 from serving import PROBLEM, ask, create, served
 
 

@@ -60,13 +60,13 @@ def test_whoever_connects_before_a_worker_is_there_waits_and_is_not_refused():
 
 @pytest.mark.usefixtures("busy_machine")
 def test_the_address_is_printed_when_it_can_be_called(folder):
-    with serving(folder, "--workers", "2") as (_, url):
+    with serving(folder, "--workers", "2", "--no-warm-up") as (_, url):
         port = int(url.rpartition(":")[2])
         assert all(connected(port) for _ in range(50))
 
 
 def test_a_worker_that_is_started_again_refuses_nobody(folder):
-    with serving(folder, "--workers", "2") as (process, url):
+    with serving(folder, "--workers", "2", "--no-warm-up") as (process, url):
         port = int(url.rpartition(":")[2])
         until(lambda: "worker 1" in children_of(process))
         worker = children_of(process)["worker 1"]
@@ -79,7 +79,7 @@ def test_a_worker_that_is_started_again_refuses_nobody(folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_was_accepted_is_finished_before_the_end(folder, number):
-    with serving(folder) as (process, url):
+    with serving(folder, "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
         answered, done = [], threading.Event()
         with Client(url, token) as client:

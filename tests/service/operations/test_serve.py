@@ -97,7 +97,8 @@ def test_serve_needs_nothing_and_leaves_one_file(folder):
     assert all("what" in json.loads(line) for line in logged)
     assert [p.name for p in folder.iterdir()] == ["askwise.db"]
     assert not Path(f"/proc/{replanner}").exists()
-    with serving(folder) as (process, url):
+    with serving(folder, "--no-warm-up") as (process, url):
+        assert "warm-up" not in children_of(process)
         assert httpx.get(url + "/healthz").status_code == 200
         process.send_signal(signal.SIGINT)
         assert "askw_" not in process.stdout.read()  # it is shown once
@@ -108,14 +109,14 @@ def test_the_first_start_prints_a_token_for_everything_if_there_is_none_yet(fold
     ledger = open_ledger(str(folder / "askwise.db"))
     ledger.add_token(new_token("decide", "clinic")[1])  # as `askwise ledger create` makes one
     ledger.close()
-    with serving(folder) as (process, url):
+    with serving(folder, "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
         with Client(url, token) as client:
             assert client.token().scope == "admin"
 
 
 def test_workers_that_are_killed_lose_nothing_and_come_back(folder):
-    with serving(folder, "--workers", "2") as (process, url):
+    with serving(folder, "--workers", "2", "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
         with Client(url, token) as client:
             client.create_project("clinic", PROBLEM)
@@ -154,7 +155,7 @@ def test_workers_that_are_killed_lose_nothing_and_come_back(folder):
 
 
 def test_simulated_patients_come(folder):
-    with serving(folder, "--demo") as (process, url):
+    with serving(folder, "--demo", "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
         with Client(url, token) as client:
 

@@ -1,0 +1,77 @@
+"""Effects of sets of observations: their prior, their squares, how large they are found to be."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import askwise as aw
+from askwise.counting import UNIT, Statistics
+from askwise.estimation.anova import (
+    agreement,
+    first_variances,
+    inverse_covariance,
+    sets_of,
+    sums_of_squares,
+)
+from askwise.estimation.joint import JointModel
+from askwise.states import Lattice
+from effects import plain_prior, projections
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 1000))
+def test_the_inverse_of_the_prior(radices, seed):
+    variances = np.random.default_rng(seed).uniform(0.1, 1, 1 << len(radices))
+    cells = np.array(list(np.ndindex(*radices)))
+    inverse = inverse_covariance(np.array(radices), variances)[agreement(cells)]
+    assert np.allclose(inverse @ plain_prior(radices, variances), np.eye(len(inverse)))
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 1000))
+def test_the_squares_of_effects(radices, seed):
+    effects = np.random.default_rng(seed).normal(size=(2, int(np.prod(radices))))
+    squares = sums_of_squares(effects, np.array(radices))
+    expected = [((effects @ e) ** 2).sum() / effects.shape[1] for e in projections(radices)]
+    assert np.allclose(squares, expected)
+
+
+def settled_variances(effects, cases, rounds=60):
+    """What the variances of effects come to after cases in all full states, on average."""
+    radices = np.array((2, 3, 2))
+    problem = aw.Problem(
+        observations=[
+            aw.Observation(f"o{i}", values=range(x), cost=1) for i, x in enumerate(radices)
+        ],
+        actions=["x", "y", "z"],
+    )
+    lattice, rng = Lattice(problem), np.random.default_rng(0)
+    statistics, model = Statistics(lattice), JointModel(lattice)
+    for cell, digits in enumerate(np.ndindex(*radices)):
+        state = lattice.index({f"o{i}": x for i, x in enumerate(digits)})
+        statistics.action_counts[state] = cases
+        earned = rng.binomial(cases, 0.5 + effects[:, cell])
+        statistics.reward_sums[state] = np.rint(earned / UNIT)
+    total = np.zeros(1 << len(radices))
+    for number in range(2 * rounds):
+        model.update(statistics)
+        model.draw_effect_variances(rng)
+        total += model.effect_variances * (number >= rounds)
+    return total / rounds, first_variances(radices), sets_of(radices)
+
+
+def test_noise_is_not_taken_for_effects():
+    """Where nothing has an effect, the variances fall, the more the more of them."""
+    found, first, _ = settled_variances(np.zeros((3, 12)), cases=1_000)
+    assert (found[1:] < 0.4 * first[1:]).all()
+    assert found[1:].sum() < 0.3 * first[1:].sum()
+
+
+def test_one_observation_that_decides_keeps_its_variance():
+    """Its effect is found however little all the others have: each set has its own variance."""
+    effects = np.zeros((3, 12))
+    second = np.arange(12) // 2 % 3
+    effects[:] = 0.4 * np.array([[1, -0.5, -0.5], [-0.5, 1, -0.5], [-0.5, -0.5, 1]])[:, second]
+    found, _, (_, coefficients) = settled_variances(effects, cases=1_000)
+    true = sums_of_squares(effects, np.array((2, 3, 2)))[0b10] / (3 * coefficients[0b10])
+    assert 0.5 < found[0b10] / true < 2.5
+    others = [0b1, 0b100]
+    assert (found[others] < 0.7 * found[0b10]).all()
