@@ -144,7 +144,7 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
             yield
     elif backend == "dask":
         distributed = need("distributed", "dask")
-        # Dask serves its own state on port 8787 unless told otherwise, and warns when that is taken.
+        # Dask serves its own state on port 8787 unless told otherwise, and warns if it is taken.
         local = {
             "n_workers": workers,
             "threads_per_worker": 1,
