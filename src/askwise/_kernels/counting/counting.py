@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwise._kernels.jit import jit_internal, jit_no_arrays
+from askwise._kernels.jit import jit_inlined, jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child, context_of, contexts_of, start_of, subset_at
 from askwise._kernels.states.rows import find, insert
 from askwise._support.typing import Choices, Integers
@@ -67,7 +67,7 @@ def count_substates(
     return row
 
 
-@jit_internal
+@jit_inlined
 def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> tuple[int, int]:
     """Case t begins, to look at one thing after the other: its state and the row of that."""
     state = start_of(layout, values, t)
@@ -77,7 +77,7 @@ def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> t
     return state, row
 
 
-@jit_internal
+@jit_inlined
 def take_look(
     layout: Layout, counters: Counters, values: Choices, t: int, subset: int, state: int, i: int
 ) -> tuple[int, int, int]:
@@ -89,7 +89,7 @@ def take_look(
     return union, after, row
 
 
-@jit_internal
+@jit_inlined
 def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i: int) -> int:
     """N(ψ, i): how often i was looked at in a state."""
     _, first, stride, slot = child(layout, subset, state, i)
