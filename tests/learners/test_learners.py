@@ -24,10 +24,18 @@ def test_conformance_with_other_options(confidence):
 
 
 @pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
-@pytest.mark.parametrize("model", ["joint", "additive"])
-def test_conformance_of_the_default_learner(model, plan, check):
-    check(lambda problem, *, rng: aw.Learner(problem, acquisition=plan, model=model, rng=rng))
+@pytest.mark.parametrize(
+    ("model", "acquisition"),
+    [("joint", "simultaneous"), ("additive", "sequential"), ("additive", "simultaneous")],
+)
+def test_conformance_of_the_default_learner(model, acquisition, check):
+    options = {"acquisition": acquisition, "model": model}
+    check(lambda problem, *, rng: aw.Learner(problem, rng=rng, **options))
+
+
+def test_the_joint_model_that_buys_one_by_one_was_checked_with_the_others():
+    learner = LEARNERS["learner"](random_model(np.random.default_rng(0), [2, 3, 2]).problem)
+    assert repr(learner).startswith("<Learner, sequential, joint model")
 
 
 def test_the_checks_can_fail(monkeypatch):

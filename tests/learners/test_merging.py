@@ -11,6 +11,7 @@ from askwise.errors import OptionError, StatisticsError
 from askwise.simulation.environments import Population
 from askwise.testing import random_model
 from inside import now_of, strategy_of
+from waiting import PATIENCE
 
 KINDS = list(itertools.product(["joint", "additive"], ["sequential", "simultaneous"]))
 
@@ -144,5 +145,5 @@ def test_two_learners_may_be_merged_into_each_other_at_a_time():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)

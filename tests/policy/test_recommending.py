@@ -63,7 +63,7 @@ def test_every_learner_shows_one_policy(which):
     assert bought
 
 
-@pytest.mark.parametrize("size", [4, 20])
+@pytest.mark.parametrize("size", [4, 12])
 @pytest.mark.parametrize("kind", ["complete", "sequential", "simultaneous"])
 def test_a_log_and_its_learners_show_one_policy(size, kind):
     world, rng = Effects(7, size=size, m=2, given=1, panel=True), np.random.default_rng(0)

@@ -30,7 +30,7 @@ def check_same_seed_same_run(make: MakesLearner) -> None:
     """Two learners with one seed decide alike."""
     for model in models():
         first, second = make(model.problem, rng=3), make(model.problem, rng=3)
-        runs = [play(x, model, 200, np.random.default_rng(1)) for x in (first, second)]
+        runs = [play(x, model, 100, np.random.default_rng(1)) for x in (first, second)]
         assert decisions(runs[0]) == decisions(runs[1])
         assert first.statistics == second.statistics
 
@@ -94,7 +94,7 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
     for model in models():
         environment = Population(model)
         compiled, face = make(model.problem, rng=6), make(model.problem, rng=6)
-        for steps, seed in ((150, 1), (1, 2), (400, 3)):  # begins and ends within a round
+        for steps, seed in ((80, 1), (1, 2), (150, 3)):  # begins and ends within a round
             run = simulate(compiled, environment, steps=steps, rng=seed)
             cases, rounds = [], []
             for draws in stream(environment, np.random.default_rng(seed), steps):
@@ -118,7 +118,7 @@ def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
         problem = model.problem
         given = sum(o.given for o in problem.observations)
         learner = make(problem, rng=7)
-        for case in play(learner, model, 200, np.random.default_rng(4)):
+        for case in play(learner, model, 100, np.random.default_rng(4)):
             known = list(case.state)
             assert len(known) == len(set(known)) <= given + learner.statistics.lattice.m
             charged = {
@@ -136,12 +136,12 @@ def check_counts_each_case_once(make: MakesLearner) -> None:
     for model in models():
         learner = make(model.problem, rng=8)
         rounds_of(learner).forgetting = None  # nor does it forget any
-        played = play(learner, model, 200, np.random.default_rng(5))
+        played = play(learner, model, 100, np.random.default_rng(5))
         counted = learner.statistics.dense().action_counts
         expected = np.zeros_like(counted)
         for case in played:
             expected[case.state_index, case.action_index] += 1
-        assert learner.statistics.cases == 200
+        assert learner.statistics.cases == 100
         assert np.array_equal(counted, expected)
         assert not learner.cases
 
@@ -227,12 +227,12 @@ def check_works_from_threads(make: MakesLearner) -> None:
         rounds_of(learner).forgetting = None
         with ThreadPoolExecutor(4) as pool:
             runs = [
-                pool.submit(play, learner, model, 100, np.random.default_rng(seed))
+                pool.submit(play, learner, model, 50, np.random.default_rng(seed))
                 for seed in range(4)
             ]
         for run in runs:
             run.result()  # raises what the thread raised
-        assert learner.statistics.cases == int(learner.statistics.action_counts.sum()) == 400
+        assert learner.statistics.cases == int(learner.statistics.action_counts.sum()) == 200
 
 
 def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
