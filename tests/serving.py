@@ -21,6 +21,7 @@ from askwise.service.operations.warm_up import warm_up
 from askwise.service.operations.worker import listen, run, work
 from askwise.service.settings import Settings
 from askwise.service.tokens import new_token
+from waiting import PATIENCE
 
 PROBLEM = aw.Problem(
     observations=[
@@ -92,7 +93,7 @@ class Served:
         self._socket = listen(self._settings)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=30)
+        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: run(self._run()))
 
@@ -102,18 +103,18 @@ class Served:
 
     def start(self):
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(PATIENCE)
 
     def stop(self):
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(30)
+            self._thread.join(PATIENCE)
             assert not self._thread.is_alive()
             self.http.close()
 
     def raw(self, request, *, reads=True):
         """What these very bytes are answered, up to the end of the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(request)
             parts = []
             if reads:

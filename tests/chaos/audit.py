@@ -15,6 +15,7 @@ import msgspec
 from askwise.service.api.messages import EventLine
 from chaos.record import Record, encode
 from chaos.wire import NoAnswerError, Reply, Wire
+from waiting import PATIENCE
 
 Events = dict[str, EventLine]
 
@@ -33,14 +34,16 @@ async def audit(
 ) -> list[str]:
     """Everything that is wrong; nothing, if nothing was lost or doubled."""
     http = httpx.Client(
-        base_url=f"{url}/v1/projects/{project}", headers={"authorization": f"Bearer {token}"}
+        base_url=f"{url}/v1/projects/{project}",
+        headers={"authorization": f"Bearer {token}"},
+        timeout=PATIENCE,
     )
     with http:
         events, wrong = exported(http)
         wrong += compare(record, events)
         summary = msgspec.json.decode(http.get("/summary").raise_for_status().content, type=Sums)
         wrong += compare_summary(events, summary)
-        wire = Wire(int(url.rpartition(":")[2]), token)
+        wire = Wire(int(url.rpartition(":")[2]), token, patience=PATIENCE)
         keys = sorted(record.acknowledged)
         wrong += await asked_again(record, wire, project, rng.sample(keys, min(sample, len(keys))))
         wire.close()

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from chaos.databases import Database
 from chaos.wire import NoAnswerError, Wire
+from waiting import PATIENCE
 
-START_WITHIN = 90.0
+START_WITHIN = PATIENCE
 """Seconds for a server to begin, however busy the machine is."""
 
 TICKS = 2
@@ -212,7 +213,7 @@ class Reaper:
         """Ask the server to finish, and clear up; what it exits with."""
         assert self._process is not None
         self._process.terminate()
-        code = await asyncio.to_thread(self._process.wait, 60)
+        code = await asyncio.to_thread(self._process.wait, PATIENCE)
         for part in self._orphans:
             part.kill()
         return code

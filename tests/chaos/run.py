@@ -18,6 +18,7 @@ from chaos.patients import PROBLEM, Patient
 from chaos.reaper import Reaper
 from chaos.record import Record
 from chaos.wire import Wire
+from waiting import PATIENCE
 
 PROJECT = "chaos"
 
@@ -118,14 +119,16 @@ def create_project(port: int, token: str) -> None:
     headers = {"authorization": f"Bearer {token}", "idempotency-key": "the-project"}
     headers["content-type"] = "application/json"
     body = msgspec.json.encode({"name": PROJECT, "problem": PROBLEM})
-    for _ in range(20):  # a new token is known within a second
+    end = time.monotonic() + PATIENCE
+    while True:  # a new token is known within a second
         answer = httpx.post(
-            f"http://127.0.0.1:{port}/v1/projects", content=body, headers=headers, timeout=60
+            f"http://127.0.0.1:{port}/v1/projects", content=body, headers=headers, timeout=PATIENCE
         )
         if answer.status_code == 201:
             return
+        if time.monotonic() > end:
+            raise RuntimeError(answer.text)
         time.sleep(0.5)
-    raise RuntimeError(answer.text)
 
 
 def wires(port: int, token: str) -> tuple[Wire, Wire]:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from typing import NamedTuple
 
-PATIENCE = 20.0
+LOST_AFTER = 20.0
 """Seconds to wait for an answer, before it counts as lost."""
 
 
@@ -25,8 +25,9 @@ class NoAnswerError(Exception):
 class Wire:
     """A connection that is opened when it is needed."""
 
-    def __init__(self, port: int, token: str) -> None:
+    def __init__(self, port: int, token: str, *, patience: float = LOST_AFTER) -> None:
         self.port = port
+        self._patience = patience
         self._common = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -46,7 +47,7 @@ class Wire:
 
     async def _exchange(self, request: bytes) -> Reply:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self._patience):
                 if self._writer is None or self._reader is None:
                     self._reader, self._writer = await asyncio.open_connection(
                         "127.0.0.1", self.port

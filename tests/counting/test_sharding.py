@@ -16,6 +16,7 @@ from askwise.simulation.environments import Population
 from inside import strategy_of
 from shards import KINDS, STORAGES, assert_same_plans, contents, count, model_of, shards_of
 from test_docs import blocks_of
+from waiting import PATIENCE
 
 # --- on a cluster --------------------------------------------------------------------------------
 
@@ -133,7 +134,7 @@ def test_a_cluster_counts_as_one_machine_does(backend, tmp_path):
         check=False,
         # Ray would write a token into the home folder, and report its use.
         env=os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"},
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert result.returncode == 0, result.stderr
     made, of_the_page = pickle.loads((tmp_path / "totals").read_bytes())

@@ -8,16 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from askwise.service.client import Client
-from edge.wire import PATIENCE, Answer, Talk, connect, exchange
+from edge.wire import Answer, Talk, connect, exchange
 from serving import PROBLEM
+from waiting import PATIENCE, until
 
 PROJECT = "clinic"
 CASES = f"/v1/projects/{PROJECT}/cases"
@@ -51,7 +51,7 @@ class Edge:
         self.process = process
         self.port = int(process.stdout.readline().rpartition(":")[2])
         self.token = process.stdout.readline().rpartition(" ")[2].strip()
-        with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=60) as client:
+        with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=PATIENCE) as client:
             client.create_project(PROJECT, PROBLEM)
 
     def filled(self, request: bytes) -> bytes:
@@ -102,9 +102,9 @@ class Edge:
 
     def settle(self) -> None:
         """Wait until it has planned: whoever plans for the first time needs memory for good."""
-        with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=60) as client:
+        with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=PATIENCE) as client:
             client.open(PROJECT)
-            until(lambda: client.project(PROJECT).policy_version > 1, 120)
+            until(lambda: client.project(PROJECT).policy_version > 1)
 
     def memory(self) -> int:
         """Bytes of memory that all its processes have together."""
@@ -115,6 +115,15 @@ class Edge:
                 found = re.search(r"VmRSS:\s+(\d+) kB", status)
                 total += int(found[1]) * 1024 if found else 0
         return total
+
+    def worked(self) -> float:
+        """Seconds that processors have worked for it."""
+        ticks = 0
+        for pid in self.processes():
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])  # its own, and the system's for it
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def holds(self, connection: socket.socket) -> bool:
         """Whether the server still has its end of a connection."""
@@ -134,14 +143,6 @@ class Edge:
 
 def GET(path: str, fields: bytes = b"", version: bytes = b"HTTP/1.1") -> bytes:
     return b"GET %s %s\r\nHost: localhost\r\n%s\r\n" % (path.encode(), version, fields)
-
-
-def until(what: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    """Wait for it, and fail if it does not come."""
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 @contextlib.contextmanager
@@ -165,6 +166,6 @@ def edge_server(folder: Path, **settings: Any) -> Iterator[Edge]:
             yield Edge(process)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(60)
+            process.wait(PATIENCE)
             assert process.stdout is not None
             process.stdout.close()

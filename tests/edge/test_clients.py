@@ -11,15 +11,13 @@ import msgspec
 import pytest
 
 from edge.checks import BODY, CHUNK, PROBE, chunked, post, sized
-from edge.server import CASES, GET, PROJECT, SHORT, until
+from edge.server import CASES, GET, PROJECT, SHORT
 from edge.wire import connect, exchange, read_answers
+from waiting import PATIENCE, until
 
 TOKEN = b"Authorization: Bearer $TOKEN\r\n"
 LIVE = f"/v1/projects/{PROJECT}/live"
 OPENING = sized(b"14").removesuffix(PROBE)
-LONGEST = max(SHORT.values()) + 12.0
-"""Seconds within which a server that is in a hurry has ended what takes too long."""
-
 SLOW = {
     "that says nothing": (b"", b""),
     "that begins a line and stops": (b"GET /heal", b""),
@@ -60,7 +58,7 @@ def slow(hasty):
         with connect(hasty.port) as connection:
             with contextlib.suppress(OSError):
                 connection.sendall(hasty.filled(begun))
-            received, end = b"", time.monotonic() + LONGEST
+            received, end = b"", time.monotonic() + PATIENCE
             connection.settimeout(0.1)
             while time.monotonic() < end:
                 with contextlib.suppress(TimeoutError):
@@ -101,12 +99,21 @@ def test_a_client_is_left_alone(slow, shown):
 
 def test_a_client_that_pauses_within_its_time_is_answered(hasty):
     """9112 9.5: what is cut off is what takes too long, not what comes in several pieces."""
-    request = hasty.filled(OPENING + PROBE)
-    with connect(hasty.port) as connection:
-        for at in range(0, len(request), 100):
-            connection.sendall(request[at : at + 100])
-            time.sleep(0.05)
-        assert exchange(connection, []).statuses == (201, 200)
+
+    def pausing():
+        """What it is answered, and how many seconds all of it took."""
+        request, began = hasty.filled(OPENING + PROBE), time.monotonic()
+        with connect(hasty.port) as connection:
+            for at in range(0, len(request), 100):
+                with contextlib.suppress(OSError):
+                    connection.sendall(request[at : at + 100])
+                time.sleep(0.05)
+            return exchange(connection, []).statuses, time.monotonic() - began
+
+    statuses, took = pausing()
+    while statuses != (201, 200) and took > SHORT["read_within"]:
+        statuses, took = pausing()  # the machine was busy, and it did not keep to its time
+    assert statuses == (201, 200)
 
 
 UNREAD = {
@@ -122,19 +129,28 @@ def test_a_client_that_never_reads_is_left_alone(hasty, shown):
         connection.settimeout(1.0)
         with contextlib.suppress(OSError):
             connection.sendall(hasty.filled(UNREAD[shown]))
-        until(lambda: not hasty.holds(connection), LONGEST)
+        until(lambda: not hasty.holds(connection))
 
 
 def test_a_client_that_reads_slowly_gets_its_answer(hasty):
     """9112 9.5: progress counts, however slow."""
     whole = hasty.ask(GET("/openapi.json")).body
-    with connect(hasty.port, receives=4096) as connection:
-        connection.sendall(GET("/openapi.json", b"Connection: close\r\n"))
-        received = b""
-        while part := connection.recv(max(1, len(whole) // 40)):
-            received += part
-            time.sleep(0.1)
-    (answer,) = read_answers(received)
+
+    def slowly():
+        """What it is answered, and the longest of its pauses."""
+        pause, received = 0.0, b""
+        with connect(hasty.port, receives=4096) as connection:
+            connection.sendall(GET("/openapi.json", b"Connection: close\r\n"))
+            while part := connection.recv(max(1, len(whole) // 40)):
+                received, began = received + part, time.monotonic()
+                time.sleep(0.1)
+                pause = max(pause, time.monotonic() - began)
+        return read_answers(received), pause
+
+    answers, pause = slowly()
+    while not answers[0].is_complete and pause > SHORT["write_within"] / 2:
+        answers, pause = slowly()  # the machine was busy, and it paused for too long
+    (answer,) = answers
     assert answer.is_complete
     assert answer.body == whole
 

@@ -207,10 +207,11 @@ def test_more_connections_than_are_taken_end_or_wait(hasty):
     live = hasty.filled(GET(f"/v1/projects/{PROJECT}/live", b"Authorization: Bearer $TOKEN\r\n"))
     until(lambda: not hasty.held())
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(connect(hasty.port)) for _ in range(FEW)]
-        for connection in held:
-            connection.sendall(live)
-            assert connection.recv(12) == b"HTTP/1.1 200"
+        held = []
+        for _ in range(FEW):
+            held.append(stack.enter_context(connect(hasty.port)))
+            held[-1].sendall(live)
+            assert held[-1].recv(12) == b"HTTP/1.1 200"
         more = [stack.enter_context(connect(hasty.port)) for _ in range(20)]
         answers = [exchange(connection, [PROBE], patience=0.3) for connection in more]
         assert {answer.statuses for answer in answers} <= {(), (503,)}

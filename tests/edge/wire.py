@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-PATIENCE = 15.0
-"""Seconds that a server may be silent before that counts as no answer."""
+from waiting import PATIENCE
 
 _LINE = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9]) [\t\x20-\x7e\x80-\xff]*")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e\x80-\xff \t]*?)[ \t]*")

@@ -13,6 +13,7 @@ import pytest
 
 from askwise.errors import MissingExtraError, OptionError
 from askwise.simulation.experiments import Cell, Job, run_job, run_sweep, sweep
+from waiting import PATIENCE
 
 JOBS = [
     Job(learner=learner, cost=cost, seed=seed, steps=1000, options=options)
@@ -82,7 +83,7 @@ def test_processes_and_clusters_give_the_same_cells(backend, cells):
         check=False,
         # Ray would write a token into the home folder, and report its use.
         env=os.environ | {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"},
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert result.returncode == 0, result.stderr
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("CELLS ")]

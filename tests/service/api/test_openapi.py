@@ -16,6 +16,7 @@ from askwise.service.backend.metrics import CONTENT_TYPE
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from serving import PROBLEM, served
+from waiting import PATIENCE
 
 SEES = {"mammogram": "low", "mri": "neg"}
 LIVES = (
@@ -49,7 +50,7 @@ ARGUMENTS = (
     "--max-examples=20",
     "--generation-deterministic",
     "--continue-on-failure",
-    "--request-timeout=60",
+    f"--request-timeout={PATIENCE:.0f}",
     "--no-color",
     "--warnings=off",
     # it has no end, so it would be waited for in vain; tests/service/http/test_handlers.py reads it
@@ -124,7 +125,7 @@ def run_fixture(tmp_path_factory):
                 made.append(http.post(path, json=body, headers=key))
         # here the kernels may be compiled, and nobody waits
         reads = (f"/v1/projects/clinic/{what}" for what in ("policy", "worth"))
-        made += [http.get(path, timeout=300) for path in reads]
+        made += [http.get(path) for path in reads]
         assert all(answer.is_success for answer in made)
         before = http.get("/v1/projects/clinic").json()["events"]
         done = subprocess.run(
@@ -137,7 +138,6 @@ def run_fixture(tmp_path_factory):
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=300,
             check=False,
         )
         names = [p["name"] for p in http.get("/v1/projects").json()["projects"]]

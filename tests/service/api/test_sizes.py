@@ -18,6 +18,7 @@ from askwise.service.api.sizes import LONGEST, MOST_NUMBERS, check_size, count_n
 from askwise.service.decisions.creation import creation_from_learner, project_creation
 from askwise.service.http.project_handlers import MOST_CREATING
 from serving import PROBLEM, served
+from waiting import PATIENCE
 
 
 def problem(observations, values=2, m=None, actions=2):
@@ -159,7 +160,7 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
 
     def slowly(key, body):
         begun.release()
-        assert goes_on.wait(60)
+        assert goes_on.wait(PATIENCE)
         return project_creation(key, body)
 
     with served(str(tmp_path / "ledger.db"), authenticates=False) as server:
@@ -167,7 +168,7 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
         def create(name):
             body = {"name": name, "problem": msgspec.to_builtins(PROBLEM)}
             key = {"idempotency-key": name, "content-type": "application/json"}
-            with httpx.Client(base_url=server.url, timeout=60) as http:
+            with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
                 return http.post("/v1/projects", content=json.dumps(body), headers=key)
 
         assert create("first").status_code == 201
@@ -180,13 +181,13 @@ def test_readers_do_not_wait_for_projects_that_are_created(tmp_path, monkeypatch
         try:
             for thread in threads:
                 thread.start()
-            assert begun.acquire(timeout=30)
+            assert begun.acquire(timeout=PATIENCE)
             while len(answers) < 4:  # as many as there is no room for are told so at once
                 threads[0].join(0.01)
             for path in ("projects", "projects/first", "projects/first/summary"):
-                assert server.http.get(f"/v1/{path}", timeout=10).status_code == 200
+                assert server.http.get(f"/v1/{path}").status_code == 200
         finally:
             goes_on.set()
             for thread in threads:
-                thread.join(60)
+                thread.join(PATIENCE)
         assert sorted(answers) == [201] * MOST_CREATING + [503] * 4

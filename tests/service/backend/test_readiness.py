@@ -22,11 +22,12 @@ from serving import (  # noqa: F401 (fixtures)
     postgres_fixture,
     served,
 )
+from waiting import PATIENCE
 
 
 def until(http, status):
     """What /readyz says as soon as it has this status."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         answer = http.get("/readyz")
         if answer.status_code == status:
@@ -126,7 +127,7 @@ def test_it_says_when_nobody_plans(database, monkeypatch):
 
 
 def warns(http, expected):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while (answer := http.get("/readyz")).json().get("warnings") != expected:
         assert time.monotonic() < deadline, answer.text
         assert answer.status_code == 200  # what is there can be followed
@@ -181,7 +182,7 @@ def test_a_policy_that_cannot_be_read_stops_nobody_else(three, database):
         assert Replanner(three).step() == 3
         warns(http, None)
         for name in versions:  # each is taken up in its own time
-            deadline, version, key = time.monotonic() + 60, 0, 0
+            deadline, version, key = time.monotonic() + PATIENCE, 0, 0
             while version != 3 and time.monotonic() < deadline:
                 key += 1
                 answer = post(http, f"/{name}/cases", {}, f"newer-{key}")

@@ -9,6 +9,7 @@ import pytest
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
 from serving import served
+from waiting import PATIENCE
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -50,7 +51,7 @@ def open_page(browser, server):
     def open_one(path="", token=None, **how):
         context = browser.new_context(**how)
         contexts.append(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000 * PATIENCE)
         context.add_init_script(WATCH)
         if token is not None:
             context.add_init_script(f'sessionStorage.setItem("askwise.token", "{token}")')
@@ -72,7 +73,9 @@ def open_page(browser, server):
 @pytest.fixture(scope="module")
 def ask(server):
     with httpx.Client(
-        base_url=server.url, headers={"authorization": f"Bearer {server.token}"}
+        base_url=server.url,
+        headers={"authorization": f"Bearer {server.token}"},
+        timeout=PATIENCE,
     ) as c:
         keys = itertools.count()
 

@@ -14,6 +14,7 @@ import pytest
 from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_token
 from serving import PROBLEM, served
+from waiting import PATIENCE
 
 CHROMIUM = Path("/usr/bin/chromium")
 NEEDED = pytest.mark.skipif(
@@ -292,7 +293,10 @@ def test_by_day_there_is_a_point_for_every_day(open_page, server, ask, monkeypat
 
 def test_it_finds_back_to_a_server_that_was_away(browser, tmp_path):
     db = str(tmp_path / "ledger.db")
-    with served(db, authenticates=False) as server, httpx.Client(base_url=server.url) as http:
+    with (
+        served(db, authenticates=False) as server,
+        httpx.Client(base_url=server.url, timeout=PATIENCE) as http,
+    ):
         port = server.port
         problem = msgspec.to_builtins(PROBLEM)
         head = {"idempotency-key": "one"}
@@ -303,7 +307,7 @@ def test_it_finds_back_to_a_server_that_was_away(browser, tmp_path):
     page.locator("#pulse.lost", has_text="trying to reach the server").wait_for()
     with served(db, authenticates=False, port=port) as server:
         page.locator("#pulse:not(.lost)", has_text="live").wait_for()
-        with httpx.Client(base_url=server.url) as http:
+        with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
             http.post("/v1/projects/away/cases", json={}, headers={"idempotency-key": "two"})
         page.get_by_role("button", name="Follow case 1", exact=True).wait_for()
         page.close()

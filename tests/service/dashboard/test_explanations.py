@@ -12,6 +12,7 @@ from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.policy_versions import PolicyCache
 from serving import PROBLEM, create
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_explanations_are_worked_out_once_however_many_ask(planned, monkeypatch)
 
     def slow(one):
         calls.append(one.version)
-        release.wait(10)
+        release.wait(PATIENCE)
         return "the answer"
 
     monkeypatch.setattr(explanations, "worth", slow)

@@ -27,6 +27,7 @@ from askwise.service.operations.export import export_project
 from askwise.service.replanning.policy_versions import PolicyCache
 from chaos.databases import Postgres, clean_up, start_postgres
 from serving import PROBLEM, create, database_fixture, postgres_fixture, served  # noqa: F401
+from waiting import PATIENCE
 
 FULL, NO_SYNC = "xWrite", "xSync"
 WHY = {FULL: apsw.FullError("no space left"), NO_SYNC: apsw.IOError("the disk said no")}
@@ -90,7 +91,9 @@ def test_a_broken_disk_is_said_clearly_and_the_server_recovers(tmp_path, disk, f
     db = str(tmp_path / "ledger.db")
     with served(db) as server:
         http = httpx.Client(
-            base_url=server.url, headers={"authorization": f"Bearer {server.token}"}, timeout=30
+            base_url=server.url,
+            headers={"authorization": f"Bearer {server.token}"},
+            timeout=PATIENCE,
         )
 
         def post(path, body, key):
@@ -160,7 +163,9 @@ def test_connections_to_the_database_that_break_are_made_again(postgres):
     database = Postgres(postgres)
     with served(database.address) as server:
         http = httpx.Client(
-            base_url=server.url, headers={"authorization": f"Bearer {server.token}"}, timeout=30
+            base_url=server.url,
+            headers={"authorization": f"Bearer {server.token}"},
+            timeout=PATIENCE,
         )
         body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM)}
         keyed = {"headers": {"idempotency-key": "project"}}
@@ -183,7 +188,7 @@ def test_connections_to_the_database_that_break_are_made_again(postgres):
 def client(server):
     """Somebody with the server's token."""
     headers = {"authorization": f"Bearer {server.token}"}
-    return httpx.Client(base_url=server.url, headers=headers, timeout=30)
+    return httpx.Client(base_url=server.url, headers=headers, timeout=PATIENCE)
 
 
 def post(http, path, body, key):
@@ -222,7 +227,7 @@ def test_what_is_held_goes_on_after_a_restart_of_the_database():
         together = threading.Barrier(4)
 
         def read(_):
-            together.wait(30)
+            together.wait(PATIENCE)
             return ledger.project("clinic").name
 
         with ThreadPoolExecutor(4) as readers:
@@ -277,7 +282,7 @@ def test_a_process_on_a_full_disk_answers_and_goes_on_when_there_is_room(tmp_pat
             [*command, "--no-tokens"], stdout=subprocess.DEVNULL, stderr=log, cwd=tmp_path
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as http:
             _wait_until_ready(http)
 
             def post(path, body, key):
@@ -298,13 +303,13 @@ def test_a_process_on_a_full_disk_answers_and_goes_on_when_there_is_room(tmp_pat
             assert process.poll() is None
     finally:
         process.terminate()
-        code = process.wait(60)
+        code = process.wait(PATIENCE)
     assert code == 0
     assert keys_of(db) == ["first", "second"]
 
 
 def _wait_until_ready(http):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             if http.get("/readyz").status_code == 200:

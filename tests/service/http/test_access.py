@@ -12,6 +12,7 @@ from askwise.service.ledger.sql import SqlLedger
 from askwise.service.tokens import digest_of, new_token
 from service_calls import CASES, as_json, get, post, send
 from serving import PROBLEM, served
+from waiting import PATIENCE
 
 BATCH = "/v1/projects/clinic/batch"
 OPENING = b'[{"key":"k","open":{}}]'
@@ -70,12 +71,13 @@ def test_its_own_page_and_programs_can_write(unlocked, headers):
 
 def test_a_token_that_nobody_knows_is_not_looked_for_on_the_loop(tmp_path, monkeypatch):
     """While the database is slow, whoever has a good token is answered all the same."""
-    real, is_slow, asked = SqlLedger.tokens, threading.Event(), threading.Event()
+    real = SqlLedger.tokens
+    is_slow, asked, goes_on = (threading.Event() for _ in range(3))
 
     def tokens(self):
         if is_slow.is_set():
             asked.set()
-            time.sleep(5)
+            assert goes_on.wait(PATIENCE)
         return real(self)
 
     with served(str(tmp_path / "ledger.db")) as server:
@@ -89,12 +91,13 @@ def test_a_token_that_nobody_knows_is_not_looked_for_on_the_loop(tmp_path, monke
             )
         )
         stranger.start()
-        assert asked.wait(10)
+        assert asked.wait(PATIENCE)
         time.sleep(0.2)  # the search of the stranger's token has begun by now
         assert get(server, "/v1/token").status_code == 200
         assert not answers
         is_slow.clear()
-        stranger.join(30)
+        goes_on.set()
+        stranger.join(PATIENCE)
         assert answers[0].status_code == 401
 
 

@@ -2,12 +2,12 @@
 
 import json
 import threading
-import time
 
 import httpx
 
 from service_calls import CASES, as_json, events, finished, get, new_case, post
 from serving import PROBLEM, served
+from waiting import PATIENCE, until
 
 # --- a case, from the door to its reward ---------------------------------------------------------
 
@@ -101,13 +101,11 @@ def test_what_can_be_read(server):
     assert [c["case"] for c in newest] == [summary["cases"], summary["cases"] - 1]
     assert [p["name"] for p in get(server, "/v1/projects").json()["projects"]] == ["clinic"]
     counted = f'askwise_cases{{project="clinic"}} {summary["cases"]:.1f}'
-    for _ in range(100):  # a server looks at its projects about once a second
-        text = get(server, "/metrics").text
-        if counted in text:
-            break
-        time.sleep(0.1)
-    assert counted in text
-    assert 'askwise_requests_total{route="/v1/projects/{project}/cases"' in text
+    until(lambda: counted in get(server, "/metrics").text)  # it looks about once a second
+    assert (
+        'askwise_requests_total{route="/v1/projects/{project}/cases"'
+        in get(server, "/metrics").text
+    )
     for path in ("/healthz", "/readyz"):
         assert get(server, path, token="none").status_code == 200
     page = get(server, "/", token="none")
@@ -120,7 +118,7 @@ def test_a_live_stream_says_what_changes(server):
         "GET",
         server.url + "/v1/projects/clinic/live",
         headers={"authorization": f"Bearer {server.token}"},
-        timeout=10,
+        timeout=PATIENCE,
     ) as response:
         said = (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data"))
         before = next(said)
@@ -160,8 +158,7 @@ def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatc
         chosen = {"name": "learner", "options": {"acquisition": "simultaneous"}}
         body = {"name": "sets", "problem": as_json(PROBLEM), "learner": chosen}
         assert post(server, "/v1/projects", body).status_code == 201
-        while 'askwise_cases{project="sets"}' not in get(server, "/metrics").text:
-            time.sleep(0.01)
+        until(lambda: 'askwise_cases{project="sets"}' in get(server, "/metrics").text)
         opened = post(server, "/v1/projects/sets/cases", {"known": {"mri": "neg"}})
         assert opened.status_code == 201
         items = [

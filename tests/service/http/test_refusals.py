@@ -1,6 +1,5 @@
 """The service over HTTP: what it refuses, and that refusing changes nothing."""
 
-import httpx
 import msgspec
 import pytest
 
@@ -123,9 +122,9 @@ def test_who_has_no_token_gets_nothing(server):
         answer = get(server, "/v1/projects/clinic", token=token)
         assert answer.status_code == 401
         assert "bearer" in answer.headers["www-authenticate"].lower()
-    bare = httpx.get(server.url + "/v1/projects")
+    bare = server.http.get("/v1/projects")
     assert bare.status_code == 401
-    assert httpx.get(server.url + "/metrics").status_code == 401
+    assert server.http.get("/metrics").status_code == 401
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])

@@ -8,6 +8,7 @@ import pytest
 from askwise.errors import LedgerError
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.address import shown
+from waiting import PATIENCE
 
 SECRETS = ("hush", "quiet")
 MISTYPED = [
@@ -53,7 +54,7 @@ def test_commands_do_not_print_it_either(command, address, tmp_path):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 1

@@ -12,8 +12,11 @@ from chaos.record import Order, Record
 from chaos.run import Goal, run
 from chaos.wire import Reply
 from serving import postgres_fixture  # noqa: F401
+from waiting import PATIENCE
 
-SHORT = Goal(kills=4, events=500, seconds=120, migrations=1, plan_within=2.0, calm=0.3, sample=200)
+SHORT = Goal(
+    kills=4, events=500, seconds=PATIENCE, migrations=1, plan_within=2.0, calm=0.3, sample=200
+)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

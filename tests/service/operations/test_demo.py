@@ -11,6 +11,7 @@ from askwise.service.ledger import open_ledger
 from askwise.service.operations.demo import AWAITED, PROJECT, SimulatedPatients
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.settings import Settings
+from waiting import PATIENCE
 
 
 def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp_path):
@@ -24,11 +25,11 @@ def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp
         project = ledger.project(PROJECT)
         return 0 if project is None else len(awaited(ledger, project.id, 500))
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while awaits() < AWAITED and time.monotonic() < deadline:
         time.sleep(0.05)
     patients.stop()
-    thread.join(60)
+    thread.join(PATIENCE)
     project = ledger.project(PROJECT)
     decider = CaseDecider(project, partial(PolicyCache(ledger).version, project.id))
     found = summary(ledger, decider)

@@ -18,8 +18,9 @@ from askwise.service.ledger import open_ledger
 from askwise.service.operations import processes
 from askwise.service.operations.processes import ChildProcesses, listen_all
 from askwise.service.settings import Settings
-from service.operations.test_serve import children_of, serving, until
+from service.operations.test_serve import children_of, serving
 from serving import PROBLEM
+from waiting import PATIENCE, until
 
 BUSY = "import time; end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
 
@@ -33,10 +34,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def busy_machine():
-    """Other work for every processor, several times over."""
-    others = [
-        subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(4 * (os.cpu_count() or 1))
-    ]
+    """Other work for every processor."""
+    others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(os.cpu_count() or 1)]
     yield
     for other in others:
         other.kill()
@@ -44,7 +43,7 @@ def busy_machine():
 
 
 def connected(port):
-    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=60)):
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)):
         return True
 
 
@@ -71,7 +70,7 @@ def test_a_worker_that_is_started_again_refuses_nobody(folder):
         until(lambda: "worker 1" in children_of(process))
         worker = children_of(process)["worker 1"]
         os.kill(worker, signal.SIGKILL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while children_of(process).get("worker 1", worker) == worker:
             assert connected(port)  # the kernel gives every second of these to the one that is gone
             assert time.monotonic() < end
@@ -82,11 +81,14 @@ def test_what_was_accepted_is_finished_before_the_end(folder, number):
     with serving(folder, "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
         answered, done = [], threading.Event()
-        with Client(url, token) as client:
+        with Client(url, token, timeout=PATIENCE) as client:
             client.create_project("clinic", PROBLEM)
 
         def ask():
-            with contextlib.suppress(Exception), Client(url, token, retries=0) as client:
+            with (
+                contextlib.suppress(Exception),
+                Client(url, token, retries=0, timeout=PATIENCE) as client,
+            ):
                 while not done.is_set():
                     answered.append(client.open("clinic").case)
 
@@ -95,7 +97,7 @@ def test_what_was_accepted_is_finished_before_the_end(folder, number):
             thread.start()
         until(lambda: len(answered) > 20)
         process.send_signal(number)
-        assert process.wait(40) == 0
+        assert process.wait(PATIENCE) == 0
         done.set()
         for thread in threads:
             thread.join()

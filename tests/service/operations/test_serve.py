@@ -22,6 +22,7 @@ from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_token
 from serving import PROBLEM
+from waiting import PATIENCE, until
 
 SOURCE = os.pathsep.join(sys.path)
 
@@ -46,7 +47,7 @@ def serving(folder, *options):
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
-        process.wait(40)
+        process.wait(PATIENCE)
         process.stdout.close()
         log.close()
 
@@ -54,7 +55,11 @@ def serving(folder, *options):
 def children_of(process):
     threads = Path(f"/proc/{process.pid}/task").iterdir()  # each has the children that it started
     roles = {}
-    for pid in [int(pid) for t in threads for pid in (t / "children").read_text().split()]:
+    pids = []
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it has just ended
+            pids += [int(pid) for pid in (thread / "children").read_text().split()]
+    for pid in pids:
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             if "askwise.service.operations.processes" in words:
@@ -64,13 +69,6 @@ def children_of(process):
                     ).strip()
                 ] = pid
     return roles
-
-
-def until(what, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -84,14 +82,14 @@ def test_serve_needs_nothing_and_leaves_one_file(folder):
     with serving(folder) as (process, url):
         said = process.stdout.readline()
         token = re.search(r"askw_\S+", said)[0]
-        with Client(url, token) as client:
+        with Client(url, token, timeout=PATIENCE) as client:
             client.create_project("clinic", PROBLEM)
             case = client.open("clinic")
             client.cancel("clinic", case.case)
             until(lambda: client.project("clinic").policy_version > 1)  # the replanner works
         assert {p.name.removeprefix("askwise.db") for p in folder.iterdir()} <= {"", "-wal", "-shm"}
         replanner = children_of(process)["replanner"]
-        until(lambda: "warm-up" not in children_of(process), seconds=300)
+        until(lambda: "warm-up" not in children_of(process))
     assert process.returncode == 0
     logged = (folder.parent / "work.log").read_text().splitlines()
     assert all("what" in json.loads(line) for line in logged)
@@ -99,7 +97,7 @@ def test_serve_needs_nothing_and_leaves_one_file(folder):
     assert not Path(f"/proc/{replanner}").exists()
     with serving(folder, "--no-warm-up") as (process, url):
         assert "warm-up" not in children_of(process)
-        assert httpx.get(url + "/healthz").status_code == 200
+        assert httpx.get(url + "/healthz", timeout=PATIENCE).status_code == 200
         process.send_signal(signal.SIGINT)
         assert "askw_" not in process.stdout.read()  # it is shown once
     assert process.returncode == 0
@@ -111,20 +109,20 @@ def test_the_first_start_prints_a_token_for_everything_if_there_is_none_yet(fold
     ledger.close()
     with serving(folder, "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
-        with Client(url, token) as client:
+        with Client(url, token, timeout=PATIENCE) as client:
             assert client.token().scope == "admin"
 
 
 def test_workers_that_are_killed_lose_nothing_and_come_back(folder):
     with serving(folder, "--workers", "2", "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
-        with Client(url, token) as client:
+        with Client(url, token, timeout=PATIENCE) as client:
             client.create_project("clinic", PROBLEM)
-        until(lambda: "worker 1" in children_of(process))
+        until(lambda: {"worker 1", "replanner"} <= set(children_of(process)))
         opened, done = [], threading.Event()
 
         def ask():
-            with Client(url, token, retries=20) as client:
+            with Client(url, token, retries=20, timeout=PATIENCE) as client:
                 while not done.is_set():
                     opened.append(client.open("clinic").case)
 
@@ -157,14 +155,14 @@ def test_workers_that_are_killed_lose_nothing_and_come_back(folder):
 def test_simulated_patients_come(folder):
     with serving(folder, "--demo", "--no-warm-up") as (process, url):
         token = re.search(r"askw_\S+", process.stdout.readline())[0]
-        with Client(url, token) as client:
+        with Client(url, token, timeout=PATIENCE) as client:
 
             def rewarded():
                 with contextlib.suppress(ServiceError):
                     return client.summary("demo").statuses["rewarded"] >= 3
                 return False
 
-            until(rewarded, seconds=60)
+            until(rewarded)
 
 
 def askwise(*arguments):

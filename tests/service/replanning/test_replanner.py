@@ -18,6 +18,7 @@ from serving import (  # noqa: F401 (fixtures)
     ledger_fixture,
     postgres_fixture,
 )
+from waiting import PATIENCE
 
 HOUR = 3_600_000_000
 MINE = " WHERE name = 'replanner'"
@@ -121,7 +122,7 @@ def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
     running = threading.Thread(target=replanner.run)
     running.start()
     try:
-        assert looked.wait(60)
+        assert looked.wait(PATIENCE)
         after = lease_row(ledger), log.stat() if log.exists() else None
         assert after == before
     finally:
