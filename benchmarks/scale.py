@@ -27,7 +27,7 @@ import numpy as np
 from askwise import Observation, Problem, SeqOOS, SimOOS, simulate
 from askwise.estimation.optimistic import optimistic_estimates
 from askwise.learners.learner import rounds_of
-from askwise.learners.optimistic import OptimisticLearner
+from askwise.learners.optimistic import OptimisticInFull, OptimisticLearner
 from askwise.learners.strategy import Cases
 from askwise.simulation.environments import Draws, Population, breast_cancer
 from askwise.states.layout import count_states
@@ -162,7 +162,7 @@ def memory(which: str) -> int:
 def measure(name: str, shape: Shape, cases: int, prefix: int = 0) -> Iterable[Measured]:
     """With both clocks."""
     kind, small, world = LEARNERS[name], Additive(Shape(4)), Additive(shape)
-    full = type(f"{name} in full", (kind,), {"is_incremental": False})
+    full = type(f"{name} in full", (kind,), {"_kind": OptimisticInFull})
     for clock in CLOCKS:  # compiles
         simulate(kind(small.problem, clock=clock, storage="sparse"), small, steps=2_000, rng=0)
         simulate(full(small.problem, clock=clock), small, steps=2_000, rng=0)

@@ -53,20 +53,26 @@ def now():
 @pytest.mark.parametrize("ahead", [20, 3600, 10**9])
 def test_a_lease_of_the_future_is_taken_over_and_that_is_said(ledger, writer, capfd, ahead):
     """Such a one was given when a clock was ahead; it must not stop planning until then."""
-    set_lease(ledger, now() + ahead * 1_000_000)
+    began = now()
+    set_lease(ledger, began + ahead * 1_000_000)
     replanner = Replanner(ledger)
     assert replanner.step() == 1
+    took = (now() - began) / 1e6
     assert ledger.project("clinic").version == 2
     assert lease_row(ledger)[1] == 8  # whoever had it cannot publish any more
     lines = [msgspec.json.decode(line) for line in capfd.readouterr().err.splitlines()]
     (said,) = [line for line in lines if "taken over" in line["what"]]
     assert said["level"] == "error"
-    assert ahead - 5 <= said["seconds"] <= ahead
+    assert ahead - took - 1 <= said["seconds"] <= ahead
 
 
 def test_a_lease_that_is_good_is_left_alone(ledger, writer):
-    set_lease(ledger, now() + 5_000_000)
-    assert Replanner(ledger).step() == 0
+    until = 0
+    while until <= now():  # on a machine that is busy it may be over before anybody has looked
+        until = now() + 5_000_000
+        set_lease(ledger, until)
+        planned = Replanner(ledger).step()
+    assert planned == 0
     assert lease_row(ledger)[0] == "elsewhere"
     set_lease(ledger, now() - 10_000)  # its clock has milliseconds
     assert Replanner(ledger).step() == 1

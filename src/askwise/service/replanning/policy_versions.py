@@ -175,6 +175,9 @@ class PolicyCache:
         planned = PolicyVersion(version, learner, learner.policy)
         with self._lock:
             self._unreadable.pop((project, version), None)
+            first = self._kept.get((project, version))
+            if first is not None:  # read by another thread meanwhile, and perhaps planned for since
+                return first
             self._kept[project, version] = planned
             self._sizes[project, version] = size
             self._drop_older((project, version))
