@@ -31,7 +31,7 @@ from guarantee_models import MODELS
 CASES = 1_000_000
 DELTA = 0.01
 MOMENTS = 60
-RUNS = {"erratum": 40, "parity": 10, "rare": 10}
+RUNS = {"erratum": 40, "parity": 8, "rare": 8}
 DECADES = [10**k for k in range(3, 7)]
 LEARNERS = {"Seq-OOS": (SeqOOS, oracle.sequential), "Sim-OOS": (SimOOS, oracle.simultaneous)}
 CONFIDENCES = {

@@ -142,7 +142,9 @@ def plan_sequential(problem, radices, reward, weight, radii):
                 weights = [weight[s, i, kid] for kid in kids]
                 width = radii.outcomes + radii.per_outcome * radices[i]
                 values = np.array([value[kid] for kid in kids])
-                programs.append((values, proportions(weights), radius(width, sum(weights), radii.cap)))
+                programs.append(
+                    (values, proportions(weights), radius(width, sum(weights), radii.cap))
+                )
                 pairs.append((s, i))
         for (s, i), mean in zip(pairs, l1_programs(programs), strict=True):
             value[s] = max(value[s], mean - problem.observations[i].cost)

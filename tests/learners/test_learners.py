@@ -55,7 +55,10 @@ def test_the_registry_names_each_learner_once():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": "wide"}, "confidence must be 'practical', 'theorem' or 'tight', got 'wide'"),
+        (
+            {"confidence": "wide"},
+            "confidence must be 'practical', 'theorem' or 'tight', got 'wide'",
+        ),
         ({"width": -1}, "width must be a finite number of at least 0, got -1"),
         ({"width": float("nan")}, "width must be .*, got nan"),
         ({"delta": 0}, "delta must be a number between 0 and 1, got 0"),

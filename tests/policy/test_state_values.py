@@ -56,9 +56,7 @@ def walked(policy, model, start):
     problem = model.problem
     total = gain = 0.0
     for full in itertools.product(*(range(len(o.outcomes)) for o in problem.observations)):
-        values = {
-            o.name: o.outcomes[x] for o, x in zip(problem.observations, full, strict=True)
-        }
+        values = {o.name: o.outcomes[x] for o, x in zip(problem.observations, full, strict=True)}
         if any(values[name] != x for name, x in start.items()):
             continue
         state = dict(start)

@@ -212,9 +212,7 @@ def test_contextual_zooming(buys, metric):
         for state in states_of(model.problem, buys):
             index = {
                 a: round(
-                    zooming_index(
-                        model.problem, now.history, state, a, buys, now.t, 0.1, metric
-                    ),
+                    zooming_index(model.problem, now.history, state, a, buys, now.t, 0.1, metric),
                     9,
                 )
                 for a in model.problem.actions

@@ -85,7 +85,9 @@ def test_rlsvi_draws_the_regressions_of_its_paper():
     radices = [len(o.outcomes) for o in problem.observations]
     ordered = list(reference.all_states(radices, problem.m))
     rounds = 0
-    for drawn, policy, steps, rewards in played_paths(B.RLSVI, model, 120, noise=noise, prior=prior):
+    for drawn, policy, steps, rewards in played_paths(
+        B.RLSVI, model, 120, noise=noise, prior=prior
+    ):
         ridge = noise**2 / prior**2
         for_actions = drawn.standard_normal((len(ordered), len(problem.actions)))
         for_looks = drawn.standard_normal((len(ordered), len(radices)))
@@ -131,9 +133,7 @@ def test_psrl_draws_a_world_from_the_posterior():
 
         def look_value(state, i, value):
             kids = reference.children(state, i, radices)
-            mass = [
-                gamma[ordered.index(k), sorted(reference.domain(k)).index(i)] for k in kids
-            ]
+            mass = [gamma[ordered.index(k), sorted(reference.domain(k)).index(i)] for k in kids]
             return sum(m * value[k] for m, k in zip(mass, kids, strict=True)) / sum(mass)
 
         expected = best_decisions(problem, acting, look_value)
@@ -188,9 +188,7 @@ def test_epoch_greedy_is_fitted_on_exploring_cases_only():
             if n:
                 valued[bought, tuple(sorted(acts.items()))] = total / n
         bought = now.policy.wanted({})
-        acts = {
-            tuple(sorted(s.items())): now.policy.action(s) for s in states_of(problem, bought)
-        }
+        acts = {tuple(sorted(s.items())): now.policy.action(s) for s in states_of(problem, bought)}
         assert valued[bought, tuple(sorted(acts.items()))] == pytest.approx(max(valued.values()))
         assert now.policy.value == pytest.approx(max(valued.values()))
         fitted += 1
