@@ -11,7 +11,7 @@ from inside import now_of
 
 
 class Done(NamedTuple):
-    """One case: {name: value} as seen, the action's name, its reward, and whatever the test adds."""
+    """One case: {name: value} as seen, the action's name, its reward, and its round."""
 
     state: dict
     action: str

@@ -27,12 +27,26 @@ NUMBERED = ("(1)", "(2)", "(3)", "(4)", "(5)")
 THEOREMS, FIGURES = 2, 1
 ALGORITHMS = 2
 """Algorithm 1, and Seq-OOS, which is told in words."""
-CITED = """
-    auer2002a boyd2004convex campbel1980information cesa2011efficient chemmanur1993pricing
-    chu2011contextual dudik2011efficient golovin2010adaptive hazan2012linear jaksch2010near
-    langford2007epoch lu2010contextual ortner2007logarithmic osband2014generalization
-    saslow2007american slivkins2011contextual tekin2014discovering zolghadr2013online
-""".split()
+CITED = [
+    "auer2002a",
+    "boyd2004convex",
+    "campbel1980information",
+    "cesa2011efficient",
+    "chemmanur1993pricing",
+    "chu2011contextual",
+    "dudik2011efficient",
+    "golovin2010adaptive",
+    "hazan2012linear",
+    "jaksch2010near",
+    "langford2007epoch",
+    "lu2010contextual",
+    "ortner2007logarithmic",
+    "osband2014generalization",
+    "saslow2007american",
+    "slivkins2011contextual",
+    "tekin2014discovering",
+    "zolghadr2013online",
+]
 
 
 def numbers(letter):

@@ -68,8 +68,8 @@ def test_the_runs_that_a_cap_of_1_fails():
     how = {"cases": 1_000_000, "moments": 1}
     model, oracle = unlucky(), aw.oracle.sequential
     check_optimism(maker(aw.SeqOOS), model, oracle, seeds=UNLUCKY_SEEDS, **how)
+    printed = maker(aw.SeqOOS, **MUTATIONS["conf₂ capped at 1"])
     with pytest.raises(AssertionError, match=r"promised too little: \[1, 4, 21, 26, 31, 36\]"):
-        printed = maker(aw.SeqOOS, **MUTATIONS["conf₂ capped at 1"])
         check_optimism(printed, model, oracle, seeds=UNLUCKY_SEEDS, **how)
 
 
@@ -84,8 +84,8 @@ def test_the_runs_that_a_cap_of_1_fails():
     ],
 )
 def test_learners_without_the_guarantee_promise_too_little(mutation, kind):
+    make = maker(kind, **MUTATIONS[mutation])
     with pytest.raises(AssertionError, match="promised too little"):
-        make = maker(kind, **MUTATIONS[mutation])
         check_optimism(make, unlucky(), ORACLES[kind], cases=300_000, seeds=range(12))
 
 
@@ -115,7 +115,7 @@ def test_in_every_round_the_plan_promises_what_the_oracle_earns(confidence, kind
 
 
 def unlucky_plan(radii):
-    """The plan when all is known of the unlucky model, but x after u was looked at once and showed c.
+    """The plan when all is known of the model, but x after u was looked at once and showed c.
 
     Everything else was counted a million times, just as likely as it is.
     """

@@ -123,7 +123,7 @@ def test_a_running_learner_plans_what_the_theorem_says(confidence, kind, model, 
 
 
 CAP = "conf₂ capped at 1"
-"""It shows only after a look that was hardly ever taken: tests/learners/test_guarantee.py finds it."""
+"""It shows only after a look that was hardly ever taken: `test_guarantee.py` finds it."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

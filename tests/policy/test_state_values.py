@@ -127,7 +127,7 @@ def test_what_cannot_be_is_refused():
     )
     model = Model(problem, [1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]])
     for ask in (oracle.look_values, oracle.sequential(model).evaluate):
-        with pytest.raises(ModelError, match="{'x': 'b'} never comes in this model"):
+        with pytest.raises(ModelError, match=r"\{'x': 'b'\} never comes in this model"):
             ask(model, {"x": "b"})
         with pytest.raises(CaseError, match="nobody"):
             ask(model, {"nobody": "b"})

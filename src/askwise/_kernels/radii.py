@@ -22,7 +22,7 @@ class Radii(NamedTuple):
 
 
 EPOCH = math.log(1.1)
-"""Time-uniform radii hold in epochs of n, each a tenth longer than the one before: its logarithm."""
+"""Time-uniform radii hold in epochs of n, each a tenth longer than the last; as a log."""
 
 
 class Schedule(NamedTuple):

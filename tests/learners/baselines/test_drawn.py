@@ -1,4 +1,4 @@
-"""Those that draw: PSRL, RLSVI, Epoch-Greedy, online probing, budgeted regression, UCB over policies."""
+"""Those that draw: PSRL, RLSVI, Epoch-Greedy, probing, budgeted regression, UCB over policies."""
 
 import copy
 import itertools
@@ -98,7 +98,7 @@ def test_rlsvi_draws_the_regressions_of_its_paper():
                 n = len(seen) + ridge
                 acting[state, a] = sum(seen) / n + noise / math.sqrt(n) * for_actions[row, a]
 
-        def look_value(state, i, value):
+        def look_value(state, i, value, steps=steps, ridge=ridge, for_looks=for_looks):
             kids = reference.children(state, i, radices)
             counts = [steps.get((state, kid), 0) for kid in kids]
             n = sum(counts) + ridge
@@ -131,7 +131,7 @@ def test_psrl_draws_a_world_from_the_posterior():
         gamma = drawn.standard_gamma(1.0 + weight)
         acting = {(s, a): mean[r, a] for r, s in enumerate(ordered) for a in range(mean.shape[1])}
 
-        def look_value(state, i, value):
+        def look_value(state, i, value, gamma=gamma):
             kids = reference.children(state, i, radices)
             mass = [gamma[ordered.index(k), sorted(reference.domain(k)).index(i)] for k in kids]
             return sum(m * value[k] for m, k in zip(mass, kids, strict=True)) / sum(mass)
@@ -360,7 +360,7 @@ def test_policy_ucb_plays_ucb1_over_all_policies():
     problem = model.problem
     dearest = max(o.cost for o in problem.observations)
     policies = list(every_policy(problem))
-    earned = [[] for _ in policies]
+    earned, chosen = [[] for _ in policies], -1
     for now in rounds_in(B.PolicyUCB(problem), model, 200):
         if now.history:
             last = now.history[-1]

@@ -63,7 +63,9 @@ def randomized_values(
     out_value: Floats,
     out_look: Choices,
 ) -> None:
-    """Backward induction on regressions that are drawn: of each look i in ψ, with n = N(ψ, i),
+    """Backward induction on regressions that are drawn.
+
+    Of each look i in ψ, with n = N(ψ, i),
 
         Q̃(ψ, i) ~ N( Σ_ψ' N(ψ, i, ψ') F̃(ψ') / (n + noise²/prior²), noise² / (n + noise²/prior²) )
 

@@ -41,7 +41,7 @@ class Myopic(OptimisticInFull):
 
 
 def greedy_looks(net: Floats, stop: Floats, prices: Floats, chooses_by: str) -> Choices:
-    """argmax Δ(i | ψ) or Δ(i | ψ) / c_i over the looks with Δ(i | ψ) > c_i; −1 if there is none."""
+    """Argmax Δ(i | ψ) or Δ(i | ψ) / c_i over the looks with Δ(i | ψ) > c_i; −1 if there is none."""
     benefit = net + prices - stop[:, None]
     if chooses_by == "benefit per cost":
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,7 +49,7 @@ def greedy_looks(net: Floats, stop: Floats, prices: Floats, chooses_by: str) -> 
     benefit = np.where(net > stop[:, None], benefit, -np.inf)
     look = benefit.argmax(axis=1)
     look[np.isneginf(benefit.max(axis=1))] = -1
-    return look.astype(np.int16)
+    return np.asarray(look, np.int16)
 
 
 class AdaptiveGreedy(OptimisticLearner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class AttributeEfficient(Strategy):
         """How likely the weighted attribute of each example was."""
         outcomes = [len(o.outcomes) for o in lattice.observations]
         starts = np.cumsum([1, *outcomes])
-        blocks = [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        blocks = [slice(a, b) for a, b in pairwise(starts.tolist())]
         self.blocks = blocks[: lattice.buyable]
         """Where in x the values of each attribute are; the constant and what is given are free."""
         self.is_free = np.ones(starts[-1], bool)
@@ -117,7 +118,7 @@ class AttributeEfficient(Strategy):
             self._taken += 1
 
     def _step(self, number: int) -> None:
-        """w ← w − η g, within the ball; g is an unbiased gradient of the squared loss."""
+        """W ← w − η g, within the ball; g is an unbiased gradient of the squared loss."""
         uniform, weighted, action, state, units = self.examples[number].tolist()
         x = self.features(state)
         seen = self.lattice.members(uniform)
@@ -151,7 +152,7 @@ class AttributeEfficient(Strategy):
         lattice, attributes = self.lattice, len(self.blocks)
         action = int(rng.integers(len(self.weights)))
         known = min(self.uniform, lattice.m)
-        uniform = np.sort(rng.choice(attributes, size=known, replace=False)) if known else []
+        drawn = rng.choice(attributes, size=known, replace=False).tolist() if known else []
         weighted = -1
         if lattice.m > 1:
             squares = np.array([np.sum(self.weights[action][b] ** 2) for b in self.blocks])
@@ -159,7 +160,7 @@ class AttributeEfficient(Strategy):
             chance = np.full(attributes, 1 / attributes) if all_zero else squares / squares.sum()
             weighted = int(rng.choice(attributes, p=chance))
             self.likely[number] = chance[weighted]
-        chosen = lattice.subset(tuple(int(i) for i in uniform))
+        chosen = lattice.subset(tuple(sorted(drawn)))
         self.examples[number] = chosen, weighted, action, -1, -1
 
     def _count(self, number: int, state: int, action: int, reward: float) -> None:
@@ -207,8 +208,8 @@ class BudgetedRegression(BaseLearner):
     E. Hazan, T. Koren: Linear regression with limited observation (2012), algorithm AERR, after
     N. Cesa-Bianchi, S. Shalev-Shwartz, O. Shamir: Efficient learning with partially observed
     attributes (2011). Of each example k = m − 1 attributes are drawn evenly, which scaled by D/k
-    estimate x, and one attribute j more with probability q_j = ‖w_j‖² / Σ‖w_i‖², which estimates the
-    prediction; then
+    estimate x, and one attribute j more with probability q_j = ‖w_j‖² / Σ‖w_i‖², which estimates
+    the prediction; then
 
         x̂ = x_free + (D/k) Σ_i x_i,    ŷ = wᵀx_free + w_jᵀx_j / q_j,    w ← Π( w − 2 η (ŷ − r) x̂ )
 
@@ -217,8 +218,8 @@ class BudgetedRegression(BaseLearner):
     They are batch methods for regression with all labels. Here an example is a case with an action
     at random, whose reward is the label of that action's own regression; after `examples` cases the
     m attributes that predictions change most with are bought always, and the best prediction acts.
-    An attribute is an observation, its values one-hot; the constant and what is given are free. With
-    m = 1 every attribute is regressed by itself.
+    An attribute is an observation, its values one-hot; the constant and what is given are free.
+    With m = 1 every attribute is regressed by itself.
 
     examples: how many cases it trains on.
 

@@ -50,8 +50,8 @@ class Zooming(Strategy):
         states = lattice.states(subset)
         if len(states) > MOST_STATES:
             raise TooLargeError(
-                f"the set has {len(states):,} states, more than the {MOST_STATES:,} whose distances "
-                "are kept: buy fewer observations"
+                f"the set has {len(states):,} states, more than the {MOST_STATES:,} whose "
+                "distances are kept: buy fewer observations"
             )
         self.subset = subset
         self.exploration = exploration
@@ -63,7 +63,7 @@ class Zooming(Strategy):
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The set, with the action whose ball has the highest index in each state."""
         counts = now.statistics.action_counts[self._block]
-        sums = now.statistics.reward_sums[self._block] * UNIT
+        sums = np.asarray(now.statistics.reward_sums[self._block] * UNIT, np.float64)
         log_t = math.log(max(2, 1 << (now.t - 1).bit_length()))
         index = [self.index(counts[:, a], sums[:, a], log_t) for a in range(counts.shape[1])]
         actions = np.zeros(lattice.size, np.int16)

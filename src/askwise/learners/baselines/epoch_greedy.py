@@ -101,7 +101,7 @@ class Epochs(ExploresApart):
 
 
 class EpochGreedy(BaseLearner):
-    """Epoch l is one case at random, then ⌈√l⌉ cases with the policy that those at random say is best.
+    """Epoch l is one case at random, then ⌈√l⌉ cases with the best policy by those at random.
 
     J. Langford, T. Zhang: The epoch-greedy algorithm for contextual multi-armed bandits (2007). The
     policy is fitted on exploring cases only, by importance weights: of the n exploring cases that

@@ -41,11 +41,13 @@ class ExploredRewards:
         Each action was drawn with a probability of 1/A, so a reward seen stands for A.
         """
         actions = self.sums.shape[1]
-        return self.sums * (UNIT * actions * self.lattice.problem.reward_value)
+        gains: Floats = self.sums * (UNIT * actions * self.lattice.problem.reward_value)
+        return gains
 
     def spent(self) -> Floats:
         """N(ψ) times what knowing ψ costs."""
-        return self.visits * self.lattice.costs_of(np.arange(self.lattice.size))
+        spent: Floats = self.visits * self.lattice.costs_of(np.arange(self.lattice.size))
+        return spent
 
     def by_set(self, by_state: Floats | Integers) -> Floats:
         """The sum over the states of each subset in each context."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers, RandomSource
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.counting import UNIT
 from askwise.learners.baselines.fixed_set import (
     check_exploration,
@@ -95,7 +95,7 @@ class LinearUCB(Strategy):
             start += high
 
     def _is_over_after(
-        self, counts: Integers, states: Integers, chosen: Integers, cases: int
+        self, counts: Integers, states: Integers, chosen: Choices, cases: int
     ) -> bool:
         more = counts.copy()
         np.add.at(more, (states[:cases], chosen[:cases]), 1)
@@ -107,7 +107,8 @@ class LinearUCB(Strategy):
     def _grams(self, counts: Integers) -> Floats:
         """A_a = I + Σ_ψ N(a, ψ) x xᵀ of every action."""
         x = self._features
-        return np.eye(x.shape[1]) + np.einsum("sa,sd,se->ade", counts, x, x)
+        grams: Floats = np.eye(x.shape[1]) + np.einsum("sa,sd,se->ade", counts, x, x)
+        return grams
 
 
 class LinUCB(BaseLearner):
@@ -161,12 +162,12 @@ def one_hot(lattice: Lattice, subset: int) -> Floats:
 
 
 def log_determinants(matrices: Floats) -> Floats:
-    """log det of each of these positive definite matrices."""
+    """Log det of each of these positive definite matrices."""
     found: Floats = np.linalg.slogdet(matrices)[1]
     return found
 
 
-def states_of_set(lattice: Lattice, subset: int, values: Integers) -> Integers:
+def states_of_set(lattice: Lattice, subset: int, values: Choices) -> Integers:
     """The place among the states of a set of what each case shows; values as in `Cases`."""
     layout, contexts = lattice.layout, lattice.contexts
     start = values[:, lattice.buyable :].astype(np.int64) @ layout.given

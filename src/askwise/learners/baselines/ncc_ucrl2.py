@@ -90,12 +90,12 @@ class NCCUCRL2(BaseLearner):
     the actions are the best in the best of the plausible worlds: rewards r̂_w + conf₁ and p̃ as in
     Sim-OOS, and prices
 
-        c̃(i) = max(0, ĉ_w(i) − conf₃(N_w(i), t)),     conf₃(n, t) = c_max √(log(20 D t⁵ / δ) / (2 n)).
+        c̃(i) = max(0, ĉ_w(i) − conf₃(N_w(i), t)),   conf₃(n, t) = c_max √(log(20 D t⁵ / δ) / 2n).
 
     What the window has no reward or no bill of counts as a reward of 1 and a price of 0, so it is
     tried first: a price that fell is found again. A price is learned once a bill was told
     (`observe(…, paid=…)`); until then it is known. The window slides by eighths. Rounds end as in
-    Sim-OOS, and when N_w(i) has doubled. With practical radii conf₃ is c_max · width/4 · √(log t / n).
+    Sim-OOS, and when N_w(i) has doubled. With practical radii conf₃ is c_max width/4 √(log t/n).
 
     window: how many cases rewards and prices are remembered for.
     confidence, width, delta: as in Sim-OOS; "theorem" has the radii above.

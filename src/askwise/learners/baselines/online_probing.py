@@ -51,7 +51,7 @@ class Probing(ExploresApart):
         return Policy(SetTable(lattice, sets, actions.astype(np.int16), unknown))
 
     def log_weights(self, lattice: Lattice) -> tuple[Floats, Floats]:
-        """log P(I) at [subset, context] and log P(h(ψ) = a) at [ψ, a], each up to a constant.
+        """Log P(I) at [subset, context] and log P(h(ψ) = a) at [ψ, a], each up to a constant.
 
         Weights of policies are products over states, so their sum over all h of a set is the
         product of the sums over a: it takes no list of policies.

@@ -41,7 +41,7 @@ class Relevance(Strategy):
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """Under-explored actions first, then the best by what is relevant for each."""
         counts = now.statistics.action_counts[self._block]
-        sums = now.statistics.reward_sums[self._block] * UNIT
+        sums = np.asarray(now.statistics.reward_sums[self._block] * UNIT, np.float64)
         actions = np.zeros(lattice.size, np.int16)
         actions[self._block] = self.actions(counts, sums, now.t)
         unknown = np.full(lattice.context_subsets, math.nan)
@@ -63,7 +63,8 @@ class Relevance(Strategy):
         relevant = np.argmin(apart, axis=0)
         expected = np.take_along_axis(np.array(alone), relevant[None], 0)[0]
         best = expected.argmax(axis=1)
-        return np.where(explored.all(axis=1), best, explored.argmin(axis=1)).astype(np.int16)
+        chosen = np.where(explored.all(axis=1), best, explored.argmin(axis=1))
+        return np.asarray(chosen, np.int16)
 
     def enough(self, t: int, actions: int) -> float:
         """D(t) = 2 log(t A D / δ) / tolerance²: as often each pair must have been seen."""
@@ -92,9 +93,9 @@ class RELEAF(BaseLearner):
     """Buys a fixed set and finds the one observation in it that matters for each action.
 
     C. Tekin, M. van der Schaar: Discovering, learning and exploiting relevance (2014). For every
-    action and every pair of observations (i, j) it keeps r̂(a, x_i, x_j). While the pairs that a case
-    shows were seen fewer than D(t) = 2 log(t A D / δ) / tolerance² times with some action, it takes
-    that one. Else it takes i as relevant for a whose pairs agree best, and the best action by that:
+    action and every pair of observations (i, j) it keeps r̂(a, x_i, x_j). While the pairs that a
+    case shows were seen fewer than D(t) = 2 log(t A D / δ) / tolerance² times with some action, it
+    takes that one. Else it takes i as relevant for a whose pairs agree best, and the best action:
 
         i(a) = argmin_i max_{j, k ≠ i} |r̂(a, x_i, x_j) − r̂(a, x_i, x_k)|,    argmax_a r̂(a, x_i(a)).
 

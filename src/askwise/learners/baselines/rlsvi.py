@@ -56,8 +56,8 @@ class RLSVI(BaseLearner):
         Q̃(ψ, a) ~ N( β Σr(a, ψ) / (N(a, ψ) + λ),              σ² / (N(a, ψ) + λ) )
         Q̃(ψ, i) ~ N( Σ_ψ' N(ψ, i, ψ') F̃(ψ') / (N(ψ, i) + λ),  σ² / (N(ψ, i) + λ) ) − c_i
 
-    and F̃(ψ) is the largest of them. Prices are known, so they are no part of a regression. They draw
-    once a case; here a draw lasts for a round, which is one case longer than the one before.
+    and F̃(ψ) is the largest of them. Prices are known, so they are no part of a regression. They
+    draw once a case; here a draw lasts for a round, which is one case longer than the one before.
 
     noise: how far a reward scatters, as a part of β.
     prior: how far a value may lie from 0 before anything is known of it, as a part of β.
