@@ -14,6 +14,8 @@ PANELS = (
     ("corrected", "conf₂ at most 2, corrected", SERIES[0]),
 )
 
+TICKS = [1_000, 10_000, 100_000, 1_000_000]
+
 
 def draw(found: Mapping[str, Any], cases: np.ndarray, path: Path) -> None:
     """A thin line for each run, a thick one for their mean, a dashed one for the oracle."""
@@ -25,7 +27,7 @@ def draw(found: Mapping[str, Any], cases: np.ndarray, path: Path) -> None:
             runs = found[confidence]
             below = int(runs.is_below.sum())
             axes.set_title(
-                f"{title}: {below} of {len(runs.gains)} runs plan below the oracle",
+                f"{title}\n{below} of {len(runs.gains)} runs plan below the oracle",
                 loc="left",
                 fontsize=10,
                 color=INK,
@@ -33,7 +35,7 @@ def draw(found: Mapping[str, Any], cases: np.ndarray, path: Path) -> None:
             axes.axhline(runs.best, color=MUTED, linewidth=1.2, linestyle=(0, (4, 2)))
             axes.annotate(
                 f"oracle {runs.best:.4f}",
-                (cases[0], runs.best),
+                (1_000, runs.best),
                 xytext=(2, 3),
                 textcoords="offset points",
                 color=MUTED,
@@ -44,7 +46,11 @@ def draw(found: Mapping[str, Any], cases: np.ndarray, path: Path) -> None:
                 axes.plot(cases, gains, color=line[0], linewidth=line[1], zorder=2 + is_below)
             axes.plot(cases, runs.gains.mean(axis=0), color=colour, linewidth=2.4, zorder=5)
             axes.set_xscale("log")
-            axes.set_xlim(cases[0], cases[-1])
+            axes.set_xlim(1_000, cases[-1])
+            axes.set_xticks(TICKS, [f"{n:,}" for n in TICKS])
+            axes.minorticks_off()
+            axes.set_ylim(0.1, 0.47)
             axes.set_xlabel("cases so far")
+        figure.get_layout_engine().set(wspace=0.06)
         figure.axes[0].set_ylabel("gain of the last tenth, a case")
         save(figure, path)

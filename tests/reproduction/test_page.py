@@ -257,30 +257,6 @@ def test_a_learner_with_negative_regret_is_named_below_the_panel(tmp_path):
     assert "Not drawn, below zero: Contextual-UCB ends at −5." in html
 
 
-def test_runs_with_the_theorems_radii_stand_apart(tmp_path):
-    """Their regret is t here, and 3 √t that of the others: slopes of 1, and of ½."""
-    given = reproduction(seeds=(0,))
-    cells = [
-        msgspec.structs.replace(cell, curve=[(t, float(t), 1) for t in (1, 10, 100, 1000)])
-        for cell in given.cells
-        if cell.learner != "contextual-ucb"
-    ]
-    given = msgspec.structs.replace(given, theorem_cells=cells)
-    summary = Summary(given)
-    assert summary.with_theorem(1.0) == ["sim-oos", "seq-oos"]
-    assert summary.slopes("seq-oos", 1.0, theorem=True) == pytest.approx([1.0, 1.0, 1.0])
-    assert summary.slopes("seq-oos", 1.0) == pytest.approx([0.5, 0.5, 0.5])
-    text = " ".join("".join(page_of(given, tmp_path).text).split())
-    theorem, practical = text.split("No theorem speaks of them")
-    assert "Price 1, the theorems’ radii" in theorem
-    assert "Sim-OOS: 1.00, 1.00, 1.00. Seq-OOS: 1.00, 1.00, 1.00." in theorem
-    assert "Price 1, practical radii" in practical
-    assert "Sim-OOS: 0.50, 0.50, 0.50. Seq-OOS: 0.50, 0.50, 0.50." in practical
-    radii = [(row["learner"], row["radii"]) for row in rows(tmp_path / "regret.csv")]
-    assert ("seq-oos", "theorem") in radii
-    assert ("contextual-ucb", "theorem") not in radii
-
-
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     contents = []
     for _ in range(2):
