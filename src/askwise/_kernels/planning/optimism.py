@@ -30,23 +30,26 @@ def optimistic_rewards(
     """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) and the first action that reaches it.
 
     conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
-    With `by_variance` = 1 it is the narrower one of `Radii`; with 0 the same arithmetic gives the
-    first to the bit.
+    With `by_variance` = 1 it is the narrower one of `Radii`.
     """
     states, actions = counts.shape
     flat_counts = counts.reshape(-1)
     flat_sums = sums.reshape(-1)
     rewards = np.empty(CHUNK * actions)
-    fixed = 1.0 - by_variance
     for start in range(0, states, CHUNK):
         end = min(states, start + CHUNK)
         first = start * actions
-        for cell in range((end - start) * actions):
+        cells = (end - start) * actions
+        for cell in range(cells if by_variance == 0.0 else 0):
+            n = float(flat_counts[first + cell])
+            reward = (flat_sums[first + cell] * unit + math.sqrt(width * n)) / max(1.0, n)
+            rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
+        for cell in range(0 if by_variance == 0.0 else cells):
             n = float(flat_counts[first + cell])
             earned = flat_sums[first + cell] * unit
             mean = earned / max(1.0, n)
-            lean = width * by_variance * max(0.0, 1.0 - 2.0 * mean)
-            variance = fixed + 2.0 * by_variance * mean * (1.0 - mean)
+            lean = width * max(0.0, 1.0 - 2.0 * mean)
+            variance = 2.0 * mean * (1.0 - mean)
             off = lean + math.sqrt(lean * lean + width * n * variance)
             reward = (earned + off) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
@@ -66,7 +69,10 @@ def optimistic_rewards(
 def optimistic_reward(
     counts: Integers, sums: Integers, state: int, unit: float, width: float, by_variance: float
 ) -> tuple[float, int]:
-    """`optimistic_rewards` of one state, to the same bits: its reward and the action."""
+    """`optimistic_rewards` of one state, to the same bits: its reward and the action.
+
+    One arithmetic for both radii: with `by_variance` = 0 what it adds is exactly nothing.
+    """
     fixed = 1.0 - by_variance
     best = -1.0
     choice = 0
@@ -75,7 +81,7 @@ def optimistic_reward(
         earned = sums[state, action] * unit
         mean = earned / max(1.0, n)
         lean = width * by_variance * max(0.0, 1.0 - 2.0 * mean)
-        variance = fixed + 2.0 * by_variance * mean * (1.0 - mean)
+        variance = fixed + by_variance * 2.0 * mean * (1.0 - mean)
         off = lean + math.sqrt(lean * lean + width * n * variance)
         reward = (earned + off) / max(1.0, n)
         reward = reward if reward < 1.0 and n > 0.0 else 1.0

@@ -25,7 +25,7 @@ from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
 from askwise.states import Lattice
 
-MOST_STATES = 1_000
+MOST_STATES = 500
 """Of the set: distances between all of them are kept."""
 
 METRICS = ("one-hot", "ordered")
@@ -90,24 +90,23 @@ class Zooming(Strategy):
         """All balls: around states that were played, within balls that are full."""
         centre, radius = [0], [1.0]
         n, total = [int(counts.sum())], [float(sums.sum())]
-        played = np.flatnonzero(counts)
-        level = [0]
-        while level:
-            parents = [b for b in level if self.conf(np.array(n[b]), log_t) <= radius[b]]
-            half = radius[level[0]] / 2
+        level, half = [0], 0.5
+        nearest = self.distance[self.distance > 0].min(initial=np.inf)
+        while level and half >= nearest / 2:
+            full = [b for b in level if self.conf(np.array(n[b]), log_t) <= radius[b]]
+            in_full = (self.distance[[centre[b] for b in full]] <= 2 * half).any(axis=0)
+            covered = np.zeros(len(counts), bool)
             level = []
-            if half < self.distance[self.distance > 0].min(initial=np.inf) / 2:
-                break
-            for state in played.tolist():
-                inside = any(self.distance[centre[b], state] <= radius[b] for b in parents)
-                covered = any(self.distance[centre[b], state] <= half for b in level)
-                if inside and not covered:
+            for state in np.flatnonzero(in_full & (counts > 0)).tolist():
+                if not covered[state]:
                     held = self.distance[state] <= half
+                    covered |= held
                     level.append(len(centre))
                     centre.append(state)
                     radius.append(half)
                     n.append(int(counts[held].sum()))
                     total.append(float(sums[held].sum()))
+            half /= 2
         size = np.maximum(1, n)
         return Balls(np.array(centre), np.array(radius), np.array(n), np.array(total) / size)
 

@@ -63,8 +63,8 @@ class LinearUCB(Strategy):
         sums = now.statistics.reward_sums[self._block] * UNIT
         x, grams = self._features, self._grams(counts)
         inverse = np.linalg.inv(grams)
-        theta = np.einsum("ade,se,sa->ad", inverse, x, sums)
-        spread = np.sqrt(np.einsum("sd,ade,se->sa", x, inverse, x))
+        theta = np.einsum("ade,ea->ad", inverse, x.T @ sums)
+        spread = np.sqrt(((x @ inverse) * x).sum(axis=2)).T
         index = x @ theta.T + self.exploration * spread
         if lattice is now.lattice:
             self._planned[:] = log_determinants(grams)
@@ -107,7 +107,7 @@ class LinearUCB(Strategy):
     def _grams(self, counts: Integers) -> Floats:
         """A_a = I + Σ_ψ N(a, ψ) x xᵀ of every action."""
         x = self._features
-        grams: Floats = np.eye(x.shape[1]) + np.einsum("sa,sd,se->ade", counts, x, x)
+        grams: Floats = np.eye(x.shape[1]) + (x.T[None] * counts.T[:, None]) @ x
         return grams
 
 
