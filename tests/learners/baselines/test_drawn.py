@@ -343,6 +343,8 @@ def test_budgeted_regression_is_attribute_efficient(m):
     }
     best = sorted(names, key=lambda n: (-change[n], names.index(n)))[:m]
     policy = learner.replan()
+    learned = strategy_of(learner).average
+    assert np.allclose(learned, [mean[a] for a in problem.actions], rtol=0, atol=1e-12)
     assert policy.wanted({}) == tuple(sorted(best))
     for state in states_of(problem, best):
         x = features(state)
