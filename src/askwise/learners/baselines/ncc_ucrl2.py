@@ -92,6 +92,8 @@ class NCCUCRL2(BaseLearner):
 
         c̃(i) = max(0, ĉ_w(i) − conf₃(N_w(i), t)),   conf₃(n, t) = c_max √(log(20 D t⁵ / δ) / 2n).
 
+    conf₃ has the form of conf₁, for D prices up to c_max, the dearest that is known.
+
     What the window has no reward or no bill of counts as a reward of 1 and a price of 0, so it is
     tried first: a price that fell is found again. A price is learned once a bill was told
     (`observe(…, paid=…)`); until then it is known. The window slides by eighths. Rounds end as in
