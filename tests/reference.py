@@ -65,9 +65,9 @@ def children(state, i, radices):
     return [state | {(i, x)} for x in range(radices[i])]
 
 
-def radius(width, n):
+def radius(width, n, cap=2.0):
     """conf₂. No two distributions are further apart than 2."""
-    return 2.0 if n == 0 else min(2.0, math.sqrt(width / n))
+    return 2.0 if n == 0 else min(cap, math.sqrt(width / n))
 
 
 def l1_programs(programs):
@@ -123,7 +123,7 @@ def plan_simultaneous(problem, radices, reward, weight, radii):
         weights = [weight[s] for s in states]
         width = radii.outcomes + radii.per_outcome * len(states)
         values = np.array([problem.reward_value * reward[s] for s in states])
-        programs.append((values, proportions(weights), radius(width, sum(weights))))
+        programs.append((values, proportions(weights), radius(width, sum(weights), radii.cap)))
     costs = [sum(problem.observations[i].cost for i in subset) for subset in subsets]
     return l1_programs(programs) - np.array(costs)
 
@@ -142,7 +142,9 @@ def plan_sequential(problem, radices, reward, weight, radii):
                 weights = [weight[s, i, kid] for kid in kids]
                 width = radii.outcomes + radii.per_outcome * radices[i]
                 values = np.array([value[kid] for kid in kids])
-                programs.append((values, proportions(weights), radius(width, sum(weights))))
+                programs.append(
+                    (values, proportions(weights), radius(width, sum(weights), radii.cap))
+                )
                 pairs.append((s, i))
         for (s, i), mean in zip(pairs, l1_programs(programs), strict=True):
             value[s] = max(value[s], mean - problem.observations[i].cost)
@@ -320,7 +322,7 @@ def plan_sets(problem, reward, weight, radii):
         values = np.array(
             [problem.reward_value * reward[s] - spent(problem, dict(s)) for s in states]
         )
-        programs.append((values, proportions(weights), radius(width, sum(weights))))
+        programs.append((values, proportions(weights), radius(width, sum(weights), radii.cap)))
     return dict(zip(context_subsets, l1_programs(programs).tolist(), strict=True))
 
 
@@ -344,7 +346,7 @@ def plan_paths(problem, reward, weight, radii):
                 width = radii.outcomes + radii.per_outcome * len(kids)
                 values = [value[kid] - (spent(problem, dict(kid)) - before) for kid in kids]
                 programs.append(
-                    (np.array(values), proportions(weights), radius(width, sum(weights)))
+                    (np.array(values), proportions(weights), radius(width, sum(weights), radii.cap))
                 )
                 looks.append(s)
         if programs:

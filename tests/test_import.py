@@ -24,7 +24,7 @@ from askwise._kernels.planning.plans import simultaneous
 offsets, visits, out = np.array([0, 1, 3]), np.array([2, 1, 1]), np.empty(2)
 sets = np.zeros(1, np.int64)
 stop = np.array([0.0, 0.0, 1.0])
-simultaneous(offsets, stop, visits, np.zeros(2), 1.0, 0.0, 0.0, out, sets)
+simultaneous(offsets, stop, visits, np.zeros(2), 1.0, 0.0, 2.0, 0.0, out, sets)
 print(out[1])
 """
 """Uses a kernel that calls others."""

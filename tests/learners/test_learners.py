@@ -16,11 +16,17 @@ def test_conformance(name, check):
     check(LEARNERS[name])
 
 
-@pytest.mark.parametrize("confidence", ["theorem", "practical"])
-def test_conformance_with_other_options(confidence):
-    check_learner(
-        lambda problem, *, rng: aw.SeqOOS(problem, confidence=confidence, width=0.3, rng=rng)
-    )
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"confidence": "theorem"},
+        {"confidence": "practical", "width": 0.3},
+        {"confidence": "tight", "cap": "printed"},
+    ],
+    ids=str,
+)
+def test_conformance_with_other_options(options):
+    check_learner(lambda problem, *, rng: aw.SeqOOS(problem, **options, rng=rng))
 
 
 @pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
@@ -63,10 +69,14 @@ def test_the_registry_names_each_learner_once():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": "wide"}, "confidence must be 'practical' or 'theorem', got 'wide'"),
+        (
+            {"confidence": "wide"},
+            "confidence must be 'practical', 'theorem' or 'tight', got 'wide'",
+        ),
         ({"width": -1}, "width must be a finite number of at least 0, got -1"),
         ({"width": float("nan")}, "width must be .*, got nan"),
         ({"delta": 0}, "delta must be a number between 0 and 1, got 0"),
+        ({"cap": "none"}, "cap must be 'corrected' or 'printed', got 'none'"),
         ({"delta": 1.0}, "delta must be a number between 0 and 1, got 1.0"),
         ({"rng": "seed"}, "rng must be a whole number or a numpy Generator, got 'seed'"),
         ({"rng": -1}, "rng must not be negative, got -1"),

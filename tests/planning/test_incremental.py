@@ -61,16 +61,23 @@ def worth(policy, state):
 KINDS = [aw.SimOOS, aw.SeqOOS]
 CLOCKS = ["doubling", "exact"]
 STORAGES = ["dense", "sparse"]
+CONFIDENCES = {
+    "practical": {"confidence": "practical"},
+    "theorem": {"confidence": "theorem"},
+    "tight": {"confidence": "tight"},
+    "practical, cap of 1": {"confidence": "practical", "cap": "printed"},
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("confidence", ["practical", "theorem"])
+@pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clock, storage, shape):
     rng, model = shaped(SHAPES.index(shape), shape)
-    learner = kind(model.problem, confidence=confidence, clock=clock, storage=storage)
+    radii = CONFIDENCES[confidence]
+    learner = kind(model.problem, **radii, clock=clock, storage=storage)
     waiting, compared = [], 0
     for full_state in model.sample(rng, 1200).tolist():
         if rounds_of(learner).is_over and now_of(learner).round:
@@ -83,7 +90,7 @@ def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clo
         while waiting and (rng.random() < 0.6 or len(waiting) > 30):
             late, reward = waiting.pop(int(rng.integers(len(waiting))))
             late.reward(reward)
-    assert compared >= (60 if confidence == "practical" else 20)
+    assert compared >= (60 if radii["confidence"] == "practical" else 20)
 
 
 class SimInFull(aw.SimOOS):

@@ -1,5 +1,7 @@
 """Planners against a linear-programming solver, compiled and interpreted."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from askwise import Observation, Problem
 from askwise._kernels.planning.optimism import FEW
 from askwise._kernels.radii import Radii
 from askwise.estimation.estimates import Estimates
-from askwise.planning import plan_sequential, plan_simultaneous
+from askwise.planning import look_values, plan_sequential, plan_simultaneous
 from askwise.planning.trees import without_idle_looks
 from askwise.states import Lattice
 from askwise.testing import random_model
@@ -42,6 +44,7 @@ def random_instance(rng, most_states=500):
     radii = Radii(
         outcomes=float(rng.choice([0.0, rng.random(), 10 * rng.random() * most])),
         per_outcome=float(rng.choice([0.0, rng.random()])),
+        cap=float(rng.choice([1.0, 2.0, 2.0])),
     )
     return radices, lattice, reward, visits, steps, radii
 
@@ -107,10 +110,10 @@ def test_compiled_and_interpreted_give_the_same_bits(monkeypatch, request):
         assert np.array_equal(one[1], other[1])
 
 
-def mean_of(value, weight, width):
+def mean_of(value, weight, width, cap=2.0):
     from askwise._kernels.planning.optimism import FEW, optimistic_mean
 
-    return optimistic_mean(value, weight, 0, 1, 0, 1, len(value), width, len(value) <= FEW)
+    return optimistic_mean(value, weight, 0, 1, 0, 1, len(value), width, cap, len(value) <= FEW)
 
 
 outcomes = st.lists(
@@ -120,12 +123,12 @@ outcomes = st.lists(
 )
 
 
-@given(outcomes=outcomes, width=st.floats(0, 50))
-def test_optimistic_mean_equals_linear_programming(outcomes, width):
+@given(outcomes=outcomes, width=st.floats(0, 50), cap=st.sampled_from([1.0, 2.0]))
+def test_optimistic_mean_equals_linear_programming(outcomes, width, cap):
     value = np.array([v for v, _ in outcomes])
     weight = np.array([w for _, w in outcomes])
-    got = mean_of(value, weight, width)
-    radius = reference.radius(width, int(weight.sum()))
+    got = mean_of(value, weight, width, cap)
+    radius = reference.radius(width, int(weight.sum()), cap)
     [expected] = reference.l1_programs([(value, reference.proportions(weight), radius)])
     assert abs(got - expected) <= 1e-8
     assert got <= value.max()
@@ -178,10 +181,40 @@ def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
     means = np.array([[0.25, 0.5], [0.0, 1.0], [1.0, 0.0], [0.9, 0.9], [0.5, 0.0]])
     sums = (means * counts / UNIT).astype(np.int64)
     reward, action = np.empty(5), np.empty(5, np.int16)
-    optimistic_rewards(counts, sums, UNIT, 0.04, reward, action)
+    optimistic_rewards(counts, sums, UNIT, 0.04, 0.0, reward, action)
     # r̂ + √(.04 / n): .5 + .1; untried counts 1 and the first of equals wins; capped at 1
     assert reward.tolist() == pytest.approx([0.6, 1.0, 1.0, 1.0, 0.52])
     assert action.tolist() == [1, 0, 0, 0, 0]
+
+
+@given(
+    n=st.integers(1, 10**6),
+    share=st.floats(0, 1),
+    width=st.floats(0.01, 60),
+)
+def test_rewards_by_variance_hold_all_means_that_chernoff_allows(n, share, width):
+    """Every μ above r̂ with n kl(r̂, μ) ≤ width is within the radius: kl solved by bisection."""
+    from askwise._kernels.planning.optimism import optimistic_rewards
+    from askwise.counting import UNIT
+
+    sums = np.array([[round(share * n / UNIT)]])
+    mean = sums.item() * UNIT / n
+    reward, action = np.empty(1), np.empty(1, np.int16)
+    optimistic_rewards(np.array([[n]]), sums, UNIT, width, 1.0, reward, action)
+
+    def kl(p, q):
+        inside = 0.0 if p == 0 else p * math.log(p / q)
+        return inside + (0.0 if p == 1 else (1 - p) * math.log((1 - p) / (1 - q)))
+
+    low, high = mean, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if low < middle < high:
+            low, high = (middle, high) if n * kl(mean, middle) <= width else (low, middle)
+    assert reward[0] >= low - 1e-9
+    # and with r̂ = ½ it is Hoeffding's, of half the width
+    hoeffding = mean + math.sqrt(width / (2 * n))
+    assert reward[0] <= min(1.0, max(hoeffding, mean + 2 * width / n + math.sqrt(width / n)))
 
 
 def test_the_threshold_is_the_one_that_sorting_finds_to_the_bit(kernels):
@@ -208,6 +241,26 @@ def test_the_threshold_is_the_one_that_sorting_finds_to_the_bit(kernels):
         assert remaining_loss(*args) == max(0.0, expected)
 
 
+def test_look_values_are_those_of_the_plan_to_the_bit(kernels):
+    """F̂(ψ) = max(β r̂*(ψ), max_i Q̂(ψ, i)), and ĝ is the first i that reaches it."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        _, lattice, reward, _, steps, radii = random_instance(rng, most_states=300)
+        estimates = Estimates(reward, np.zeros(lattice.size, np.int16), steps, radii)
+        plan = plan_sequential(lattice, estimates)
+        worth = look_values(lattice, estimates, plan.values)
+        stop = lattice.problem.reward_value * reward
+        best = np.maximum(stop, worth.max(axis=1, initial=-np.inf))
+        assert np.array_equal(best, plan.values)
+        looks = plan.look >= 0
+        assert (worth[looks].argmax(axis=1) == plan.look[looks]).all()
+        assert (stop[~looks] == plan.values[~looks]).all()
+        for state in range(lattice.size):
+            domain = set(lattice.domain(state))
+            possible = set() if len(domain) == lattice.m else set(range(lattice.buyable)) - domain
+            assert set(np.flatnonzero(np.isfinite(worth[state])).tolist()) == possible
+
+
 def test_looks_side_by_side_give_the_bits_of_one_look(kernels):
     from askwise._kernels.planning.optimism import optimistic_means
 
@@ -216,10 +269,13 @@ def test_looks_side_by_side_give_the_bits_of_one_look(kernels):
         lanes, width = 20, float(rng.random() * 10)
         value = np.round(rng.random((outcomes, lanes)) * 50, 1)
         weight = rng.integers(0, 4, (outcomes, lanes))
-        expected = [mean_of(value[:, k].copy(), weight[:, k].copy(), width) for k in range(lanes)]
         best, total, kept, out = np.empty((4, lanes))
+        cap = 2.0 if outcomes % 2 else 1.0
+        expected = [
+            mean_of(value[:, k].copy(), weight[:, k].copy(), width, cap) for k in range(lanes)
+        ]
         optimistic_means(
-            value, weight.astype(float), outcomes, lanes, width, best, total, kept, out
+            value, weight.astype(float), outcomes, lanes, width, cap, best, total, kept, out
         )
         assert out.tolist() == expected
 

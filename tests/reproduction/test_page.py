@@ -150,7 +150,7 @@ def test_the_tables_hold_the_cells(usual):
         (cell.learner, cell.cost, cell.seed, cell.gain) for cell in given.cells
     ]
     regret = rows(folder / "regret.csv")
-    assert list(regret[0]) == ["learner", "cost", "seed", "t", "regret", "round"]
+    assert list(regret[0]) == ["learner", "radii", "cost", "seed", "t", "regret", "round"]
     assert [(int(r["t"]), float(r["regret"]), int(r["round"])) for r in regret] == [
         row for cell in given.cells for row in cell.curve
     ]

@@ -1,4 +1,4 @@
-"""Optimism: the theorems' confidence radii, and practical ones.
+"""Optimism: the theorems' confidence radii, tight ones, and practical ones.
 
     r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(N(a, ψ), t))
 
@@ -9,9 +9,10 @@ Theorem 1 (simultaneous) and Theorem 2 (sequential) have, for a confidence of 1 
     conf₂(n, t) = min(2, √( 10 Ψ_max log(4 D Ψ_tot t / δ) / max(1, n) ))      sequential
 
 The paper prints a cap of 1 for conf₂, with which Theorem 2 is false: an L1 distance reaches 2
-(docs/paper.md, "An erratum"). With 2 they hold for every problem, and are far too wide to learn
-from in the 200,000 cases of the paper's experiment. The practical radii are, for k outcomes and a
-`width` of 1,
+(docs/paper.md, "An erratum"). `cap="printed"` has it all the same. With 2 they hold for every
+problem, and are far too wide to learn from in the 200,000 cases of the paper's experiment. The
+tight radii hold as well, and are narrower (`estimation/tight.py`). The practical radii hold
+nowhere for certain: they are, for k outcomes and a `width` of 1,
 
     conf₁(n, t) = min(1, width/4 · √(log t / n))
     conf₂(n, t) = min(2, width/4 · √(k log t / n))
@@ -28,6 +29,7 @@ from askwise._support.typing import AcquisitionName, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import OptionError
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.tight import tight_radii
 from askwise.states import Lattice
 
 
@@ -61,35 +63,52 @@ def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii)
     reward = np.empty(statistics.lattice.size)
     action = np.empty(statistics.lattice.size, np.int16)
     optimistic_rewards(
-        statistics.action_counts, statistics.reward_sums, UNIT, radii.reward, reward, action
+        statistics.action_counts,
+        statistics.reward_sums,
+        UNIT,
+        radii.reward,
+        radii.by_variance,
+        reward,
+        action,
     )
     return Estimates(reward, action, weight, radii)
 
 
+CAPS = {"corrected": 2.0, "printed": 1.0}
+"""The most that conf₂ can be."""
+
+
 class Confidence:
-    """How wide the radii are: the theorems' (`delta`), or practical ones (`width`).
+    """How wide the radii are: the theorems' or tight ones (`delta`), or practical ones (`width`).
 
     With the "doubling" clock t is held at the next power of two: a little wider, so still valid,
     and between two rounds no radius moves. The "exact" clock takes t as it is.
     """
 
-    def __init__(self, kind: str, *, width: float, delta: float, clock: str) -> None:
-        if kind not in ("practical", "theorem"):
-            raise OptionError(f"confidence must be 'practical' or 'theorem', got {kind!r}")
+    def __init__(
+        self, kind: str, *, width: float, delta: float, clock: str, cap: str = "corrected"
+    ) -> None:
+        if kind not in ("practical", "theorem", "tight"):
+            raise OptionError(f"confidence must be 'practical', 'theorem' or 'tight', got {kind!r}")
         if not (isinstance(width, int | float) and 0 <= width < math.inf):
             raise OptionError(f"width must be a finite number of at least 0, got {width!r}")
         if not (isinstance(delta, int | float) and 0 < delta < 1):
             raise OptionError(f"delta must be a number between 0 and 1, got {delta!r}")
         if clock not in ("doubling", "exact"):
             raise OptionError(f"clock must be 'doubling' or 'exact', got {clock!r}")
+        if cap not in CAPS:
+            raise OptionError(f"cap must be 'corrected' or 'printed', got {cap!r}")
         self.kind, self.width, self.delta = kind, float(width), float(delta)
-        self.clock = clock
+        self.clock, self.cap = clock, cap
 
     def schedule(self, lattice: Lattice, acquisition: AcquisitionName) -> Schedule:
         """How the radii grow."""
-        if self.kind == "theorem":
-            return theorem_radii(lattice, acquisition, delta=self.delta)
-        return practical_radii(width=self.width)
+        if self.kind == "practical":
+            schedule = practical_radii(width=self.width)
+        else:
+            radii = theorem_radii if self.kind == "theorem" else tight_radii
+            schedule = radii(lattice, acquisition, delta=self.delta)
+        return schedule._replace(cap=CAPS[self.cap])
 
     def radii(self, lattice: Lattice, acquisition: AcquisitionName, t: int) -> Radii:
         """The radii of a round that begins with case t."""

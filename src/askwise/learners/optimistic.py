@@ -170,18 +170,20 @@ class OptimisticLearner(BaseLearner):
         width: float = 1.0,
         delta: float = 0.1,
         clock: str = "doubling",
+        cap: str = "corrected",
         storage: str = "auto",
         window: int | None = None,
         detect: bool = False,
         rng: RandomSource = None,
     ) -> None:
         lattice = lattice_of(problem)
-        radii = Confidence(confidence, width=width, delta=delta, clock=clock)
+        radii = Confidence(confidence, width=width, delta=delta, clock=clock, cap=cap)
         options = {
             "confidence": radii.kind,
             "width": radii.width,
             "delta": radii.delta,
             "clock": radii.clock,
+            "cap": radii.cap,
             "storage": storage,
             "window": window,
             "detect": detect,

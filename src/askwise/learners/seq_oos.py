@@ -10,10 +10,12 @@ class SeqOOS(OptimisticLearner):
     In round k it buys ĝ_k(ψ) in the state ψ reached so far, until that is nothing, then takes
     ĥ_k(ψ); both come from optimistic dynamic programming, see `askwise.planning.sequential`.
 
-    confidence: "practical" radii, or the "theorem"'s (Theorem 2, corrected: docs/paper.md).
+    confidence: "practical" radii; the "theorem"'s (Theorem 2, corrected: docs/paper.md); "tight"
+        ones, which are narrower and hold too (docs/radii.md).
     width: widens (> 1) or narrows (< 1) the practical radii.
-    delta: the theorem holds with probability 1 − delta.
+    delta: the theorem's and the tight radii hold with probability 1 − delta.
     clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
+    cap: conf₂ is at most 2 ("corrected"), or at most 1 as "printed", without a guarantee then.
     storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
     window, detect: forget, for a world that changes; see docs/drift.md.
 

@@ -1,6 +1,6 @@
 """From estimates to plans: pure functions, one for each way to buy."""
 
-from askwise.planning.sequential import SequentialPlan, plan_sequential
+from askwise.planning.sequential import SequentialPlan, look_values, plan_sequential
 from askwise.planning.simultaneous import (
     SimultaneousPlan,
     plan_set_from,
@@ -10,6 +10,7 @@ from askwise.planning.simultaneous import (
 __all__ = [
     "SequentialPlan",
     "SimultaneousPlan",
+    "look_values",
     "plan_sequential",
     "plan_set_from",
     "plan_simultaneous",

@@ -59,9 +59,25 @@ def plan_sequential(
         estimates.weight,
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
+        estimates.radii.cap,
         margin,
         stop if myopic else values,
         values,
         look,
     )
     return SequentialPlan(values, look)
+
+
+def look_values(lattice: Lattice, estimates: Estimates, ahead: Floats) -> Floats:
+    """Q̂(ψ, i) at [ψ, i], if what comes after the look is worth `ahead` of the state it leads to.
+
+    With `ahead` = F̂ it is that of the plan; with β r̂* that of a look which is the last one. −∞
+    where i is known already, or nothing more may be bought.
+    """
+    from askwise._kernels.planning.look_values import look_values
+
+    values = np.empty((lattice.size, lattice.buyable))
+    radii = estimates.radii
+    widths = radii.outcomes, radii.per_outcome, radii.cap
+    look_values(lattice.layout, lattice.tariff, ahead, estimates.weight, *widths, values)
+    return values

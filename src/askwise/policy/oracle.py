@@ -12,11 +12,12 @@ from askwise._support.typing import Floats
 from askwise.errors import ModelError
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.models import Model
+from askwise.planning import look_values as planned_look_values
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
-from askwise.problem import Value
+from askwise.problem import Seen, Value
 from askwise.states import Lattice
 
 
@@ -76,6 +77,31 @@ def sequential(model: Model) -> Policy:
     """
     truth = _truth(model)
     return best_path(truth.lattice, truth)
+
+
+def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[str | None, float]:
+    """Q*(ψ, i) of everything that can be done next when `state`, {name: value}, is known.
+
+    Each look by its name, and None for ∅: acting at once. The largest of them is F*(ψ).
+
+    >>> from askwise.simulation.environments import breast_cancer
+    >>> worth = look_values(breast_cancer(cost=5.0), {"WHO score": 0})
+    >>> {name: round(value, 1) for name, value in worth.items()}
+    {None: 37.0, 'age': 76.3, 'estrogen receptor': 81.4, 'tumour stage': 60.8}
+    """
+    truth = _truth(model)
+    lattice = truth.lattice
+    known = lattice.index({} if state is None else state)
+    if truth.probability[known] == 0.0:
+        raise ModelError(f"{dict(state or {})!r} never comes in this model: its probability is 0")
+    estimates = truth.estimates("sequential")
+    values = plan_sequential(lattice, estimates).values
+    worth = planned_look_values(lattice, estimates, values)[known]
+    stop = lattice.problem.reward_value * float(estimates.reward[known])
+    found: dict[str | None, float] = {None: stop}
+    for i in np.flatnonzero(np.isfinite(worth)).tolist():
+        found[lattice.names_of((i,))[0]] = float(worth[i])
+    return found
 
 
 def best_set(lattice: Lattice, beliefs: Beliefs) -> Policy:

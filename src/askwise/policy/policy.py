@@ -196,24 +196,35 @@ class Policy:
         costs = [o.cost for o in self.problem.observations]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
-    def evaluate(self, model: Model) -> float:
-        """ρ(π): its exact expected gain under a model."""
+    def evaluate(self, model: Model, state: Mapping[str, Seen] | None = None) -> float:
+        """ρ(π): its exact expected gain under a model.
+
+        With a `state`, {name: value}, it is F^π(ψ): what a case gains from there on that knows just
+        this, what it has paid already left out.
+        """
         self._check_model(model)
         probability, reward = model.marginals(self.lattice)
+        open_states, before, total = list(range(self.lattice.contexts)), 0.0, 1.0
+        if state is not None:
+            known = self.lattice.index(state)
+            open_states, before = [known], self.lattice.spent(known)
+            total = float(probability[known])
+            if total == 0.0:
+                raise ModelError(f"{dict(state)!r} never comes in this model: its probability is 0")
         beta, gain = self.problem.reward_value, 0.0
-        open_states = [g for g in range(self.lattice.contexts) if probability[g] > 0]
+        open_states = [s for s in open_states if probability[s] > 0]
         while open_states:
-            state = open_states.pop()
-            looks = self.looks(state)
+            reached = [open_states.pop()]
+            looks = self.looks(reached[0])
+            for i in looks:
+                reached = [child for s in reached for child in self.lattice.children(s, i)]
             if looks:
-                reached = [state]
-                for i in looks:
-                    reached = [child for s in reached for child in self.lattice.children(s, i)]
                 open_states.extend(s for s in reached if probability[s] > 0)
-            else:
-                spent = self.lattice.spent(state)
-                gain += probability[state] * (beta * reward[state, self.act(state)] - spent)
-        return float(gain)
+                continue
+            (end,) = reached
+            spent = self.lattice.spent(end) - before
+            gain += probability[end] * (beta * reward[end, self.act(end)] - spent)
+        return float(gain / total)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"

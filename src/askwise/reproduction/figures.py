@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, log, sqrt
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from askwise._support.typing import AcquisitionName
@@ -22,8 +22,6 @@ ORACLES: tuple[tuple[AcquisitionName, str, str], ...] = (
     ("sequential", "Sequential oracle", SERIES[0]),
     ("simultaneous", "Simultaneous oracle", SERIES[1]),
 )
-GUARANTEED = ("sim-oos", "seq-oos")
-BOUND = "c √(T log T)"
 
 
 def gain_against_price(summary: Summary, *, narrow: bool = False) -> Figure:
@@ -85,14 +83,14 @@ def share_bought(summary: Summary, observation: str) -> Figure:
     return figure
 
 
-def regret_over_time(summary: Summary, price: float) -> Figure:
-    """Cumulative regret on logarithmic scales, beside the shape of the theorems' bound."""
-    names = [name for name in summary.learners if price in summary.ran(name)]
+def regret_over_time(summary: Summary, price: float, *, theorem: bool = False) -> Figure:
+    """Cumulative regret on logarithmic scales, with practical radii or with the theorems'."""
+    names = _with_regret(summary, price, theorem)
     figure, axes = blank(310, 250, left=46, right=room([display(name) for name in names]))
     styles = looks(summary.learners)
     ends = []
     for name in names:
-        times, values = summary.regret(name, price)
+        times, values = summary.regret(name, price, theorem=theorem)
         shown = [(t, value) for t, value in zip(times, values, strict=True) if value.mean > 0]
         if not shown or shown[-1][0] != times[-1]:
             continue
@@ -100,11 +98,6 @@ def regret_over_time(summary: Summary, price: float) -> Figure:
         ends.append(End(*end, display(name), styles[name].colour))
     axes.set_xscale("log")
     axes.set_yscale("log", nonpositive="clip")
-    reference = _reference(summary, price)
-    if reference:
-        times, heights = reference
-        _reference_line(axes, times, heights, MUTED, width=1.2)
-        ends.append(End(times[-1], heights[-1], BOUND, MUTED, 1e9))
     axes.set_ylim(*_regret_limits(summary))
     _case_axis(axes, summary)
     axes.yaxis.set_major_formatter(_compact)
@@ -207,34 +200,20 @@ def _case_axis(axes: Axes, summary: Summary) -> None:
     axes.minorticks_off()
 
 
-def _reference(summary: Summary, price: float) -> tuple[list[int], list[float]] | None:
-    """The bound c √(t log t) with the smallest c that keeps it above the regret it is about."""
-    names = [name for name in summary.learners if name in GUARANTEED] or summary.learners
-    curves = [summary.regret(name, price) for name in names if price in summary.ran(name)]
-    shape = {t: sqrt(t * log(t)) for times, _ in curves for t in times if t > 1}
-    c = max(
-        (
-            value.mean / shape[t]
-            for times, values in curves
-            for t, value in zip(times, values, strict=True)
-            if t in shape
-        ),
-        default=0.0,
-    )
-    if c <= 0:
-        return None
-    times = sorted(shape)
-    return times, [c * shape[t] for t in times]
+def _with_regret(summary: Summary, price: float, theorem: bool) -> list[str]:
+    if theorem:
+        return summary.with_theorem(price)
+    return [name for name in summary.learners if price in summary.ran(name)]
 
 
 def _regret_limits(summary: Summary) -> tuple[float, float]:
     """The same for all prices shown, so that the panels compare."""
     heights = []
     for price in summary.three:
-        for name in summary.learners:
-            if price in summary.ran(name):
-                heights += [value.mean for value in summary.regret(name, price)[1]]
-        heights += (_reference(summary, price) or ([], []))[1][-1:]
+        for theorem in (False, True):
+            for name in _with_regret(summary, price, theorem):
+                values = summary.regret(name, price, theorem=theorem)[1]
+                heights += [value.mean for value in values]
     positive = [height for height in heights if height > 0 and isfinite(height)]
     high = max(positive, default=10.0)
     return max(min(positive, default=1.0), high / 1e5) / 1.3, high * 1.5

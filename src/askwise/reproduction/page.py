@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from askwise._support.pages import page, safe
@@ -20,6 +22,8 @@ class Panel:
     title: str
     svg: str
     note: str = ""
+    slopes: Sequence[tuple[str, list[str]]] = ()
+    """(learner, the slope of its curve in each decade)."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +85,11 @@ def _pictures(summary: Summary) -> dict[str, Any]:
         )
         for place, observation in enumerate(summary.info.observations)
     ]
-    found["regret"] = [
-        Panel(
-            title=f"Price {price:g}",
-            svg=safe(
-                inline(
-                    figures.regret_over_time(summary, price),
-                    name=f"regret{place}",
-                    alt=f"Cumulative regret against cases at a price of {price:g}",
-                )
-            ),
-            note=_below_zero(summary, price),
-        )
-        for place, price in enumerate(summary.three)
+    found["regret"] = [_regret(summary, price, theorem=False) for price in summary.three]
+    found["theorem_regret"] = [
+        _regret(summary, price, theorem=True)
+        for price in summary.three
+        if summary.with_theorem(price)
     ]
     found["rounds"] = [
         Panel(
@@ -110,6 +106,29 @@ def _pictures(summary: Summary) -> dict[str, Any]:
         if any(summary.plans_rarely(name) for name in summary.learners)
     ]
     return found
+
+
+def _regret(summary: Summary, price: float, *, theorem: bool) -> Panel:
+    radii = "the theorems’ radii" if theorem else "practical radii"
+    names = summary.with_theorem(price) if theorem else summary.learners
+    names = [name for name in names if price in summary.ran(name)]
+    slopes = {name: summary.slopes(name, price, theorem=theorem) for name in names}
+    return Panel(
+        title=f"Price {price:g}, {radii}",
+        svg=safe(
+            inline(
+                figures.regret_over_time(summary, price, theorem=theorem),
+                name=f"{'theorem' if theorem else 'regret'}{summary.three.index(price)}",
+                alt=f"Cumulative regret against cases at a price of {price:g}, with {radii}",
+            )
+        ),
+        note="" if theorem else _below_zero(summary, price),
+        slopes=[
+            (display(name), [number(x, 2) if isfinite(x) else "–" for x in found])
+            for name, found in slopes.items()
+            if found
+        ],
+    )
 
 
 def _below_zero(summary: Summary, price: float) -> str:

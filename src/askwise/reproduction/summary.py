@@ -3,6 +3,8 @@
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
 from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
 from askwise.reproduction.statistics import Estimate, estimate
@@ -28,6 +30,9 @@ class Summary:
             if cell.cost not in self.oracles:
                 raise OptionError(f"cells at the price {cell.cost:g}, but no oracle at it")
             self._cells.setdefault((cell.learner, cell.cost), []).append(cell)
+        self._theorem_cells: dict[tuple[str, float], list[Cell]] = {}
+        for cell in reproduction.theorem_cells:
+            self._theorem_cells.setdefault((cell.learner, cell.cost), []).append(cell)
         if not self._cells:
             raise OptionError("nothing to report: the reproduction has no cells")
 
@@ -60,7 +65,7 @@ class Summary:
     @cached_property
     def three(self) -> list[float]:
         """The lowest, the middle and the highest price."""
-        return _three(self.prices)
+        return three_of(self.prices)
 
     @cached_property
     def turning(self) -> list[float]:
@@ -132,13 +137,31 @@ class Summary:
         cells = self.at(learner, price)
         return estimate([100 * cell.bought.get(observation, 0.0) for cell in cells])
 
-    def regret(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
-        """The cumulative regret at the times all seeds noted."""
-        return self._curve(learner, price, column=1)
+    def regret(
+        self, learner: str, price: float, *, theorem: bool = False
+    ) -> tuple[list[int], list[Estimate]]:
+        """The cumulative regret at the times all seeds noted; with the theorems' radii if asked."""
+        cells = self._theorem_cells[learner, price] if theorem else self.at(learner, price)
+        return _curve(cells, column=1)
+
+    def with_theorem(self, price: float) -> list[str]:
+        """The learners that also ran with the theorems' radii at this price."""
+        return [name for name in self.learners if (name, price) in self._theorem_cells]
+
+    def slopes(self, learner: str, price: float, *, theorem: bool = False) -> list[float]:
+        """Of log regret against log time in each of the last three decades; NaN below zero."""
+        times, values = self.regret(learner, price, theorem=theorem)
+        if not times:
+            return []
+        ends = [times[-1] / 10**k for k in (3, 2, 1, 0) if times[-1] / 10**k >= times[0]]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            heights = np.log10([value.mean for value in values])
+        found: list[float] = np.diff(np.interp(np.log10(ends), np.log10(times), heights)).tolist()
+        return found
 
     def rounds(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
         """The number of the round at the times all seeds noted."""
-        return self._curve(learner, price, column=2)
+        return _curve(self.at(learner, price), column=2)
 
     def plans_rarely(self, learner: str) -> bool:
         """Whether rounds are far fewer than cases, so that there is something to count."""
@@ -157,13 +180,13 @@ class Summary:
             return "sequential" if learner == "seq-oos" else "simultaneous"
         return "sequential" if off["sequential"] < off["simultaneous"] else "simultaneous"
 
-    def _curve(
-        self, learner: str, price: float, column: Literal[1, 2]
-    ) -> tuple[list[int], list[Estimate]]:
-        curves = [{row[0]: row[column] for row in cell.curve} for cell in self.at(learner, price)]
-        times = sorted(set(curves[0]).intersection(*curves[1:]))
-        return times, [estimate([curve[t] for curve in curves]) for t in times]
+
+def _curve(cells: list[Cell], column: Literal[1, 2]) -> tuple[list[int], list[Estimate]]:
+    curves = [{row[0]: row[column] for row in cell.curve} for cell in cells]
+    times = sorted(set(curves[0]).intersection(*curves[1:]))
+    return times, [estimate([curve[t] for curve in curves]) for t in times]
 
 
-def _three(prices: list[float]) -> list[float]:
+def three_of(prices: list[float]) -> list[float]:
+    """The lowest, the middle and the highest of rising prices."""
     return sorted({prices[0], prices[len(prices) // 2], prices[-1]})

@@ -19,10 +19,11 @@ def write_tables(reproduction: Reproduction, folder: Path) -> None:
     )
     _write_rows(
         folder / "regret.csv",
-        ("learner", "cost", "seed", "t", "regret", "round"),
+        ("learner", "radii", "cost", "seed", "t", "regret", "round"),
         (
-            (cell.learner, float(cell.cost), cell.seed, int(t), float(regret), int(round_))
-            for cell in cells
+            (cell.learner, radii, float(cell.cost), cell.seed, int(t), float(regret), int(round_))
+            for radii, some in (("practical", cells), ("theorem", reproduction.theorem_cells))
+            for cell in some
             for t, regret, round_ in cell.curve
         ),
     )

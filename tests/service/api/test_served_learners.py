@@ -41,7 +41,13 @@ def test_a_new_learner_is_served_unless_it_says_why_not():
 
 def test_what_plans_for_every_case_or_needs_more_than_counters_is_not_served():
     ours = set(LEARNERS) - {"offered", "refused"}
-    assert ours - set(served()) == {"policy-ucb", "epoch-greedy", "random-choice"}
+    assert ours - set(served()) == {
+        "policy-ucb",
+        "epoch-greedy",
+        "random-choice",
+        "online-probing",
+        "budgeted-regression",
+    }
 
 
 def test_an_unknown_learner_is_an_error_that_lists_the_known_ones():

@@ -23,12 +23,14 @@ def optimistic_rewards(
     sums: Integers,
     unit: float,
     width: float,
+    by_variance: float,
     out_reward: Floats,
     out_action: Choices,
 ) -> None:
     """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) and the first action that reaches it.
 
     conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
+    With `by_variance` = 1 it is the narrower one of `Radii`.
     """
     states, actions = counts.shape
     flat_counts = counts.reshape(-1)
@@ -37,9 +39,19 @@ def optimistic_rewards(
     for start in range(0, states, CHUNK):
         end = min(states, start + CHUNK)
         first = start * actions
-        for cell in range((end - start) * actions):
+        cells = (end - start) * actions
+        for cell in range(cells if by_variance == 0.0 else 0):
             n = float(flat_counts[first + cell])
             reward = (flat_sums[first + cell] * unit + math.sqrt(width * n)) / max(1.0, n)
+            rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
+        for cell in range(0 if by_variance == 0.0 else cells):
+            n = float(flat_counts[first + cell])
+            earned = flat_sums[first + cell] * unit
+            mean = earned / max(1.0, n)
+            lean = width * max(0.0, 1.0 - 2.0 * mean)
+            variance = 2.0 * mean * (1.0 - mean)
+            off = lean + math.sqrt(lean * lean + width * n * variance)
+            reward = (earned + off) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
         for state in range(start, end):
             best = -1.0
@@ -55,14 +67,23 @@ def optimistic_rewards(
 
 @jit_internal
 def optimistic_reward(
-    counts: Integers, sums: Integers, state: int, unit: float, width: float
+    counts: Integers, sums: Integers, state: int, unit: float, width: float, by_variance: float
 ) -> tuple[float, int]:
-    """`optimistic_rewards` of one state, to the same bits: its reward and the action."""
+    """`optimistic_rewards` of one state, to the same bits: its reward and the action.
+
+    One arithmetic for both radii: with `by_variance` = 0 what it adds is exactly nothing.
+    """
+    fixed = 1.0 - by_variance
     best = -1.0
     choice = 0
     for action in range(counts.shape[1]):
         n = float(counts[state, action])
-        reward = (sums[state, action] * unit + math.sqrt(width * n)) / max(1.0, n)
+        earned = sums[state, action] * unit
+        mean = earned / max(1.0, n)
+        lean = width * by_variance * max(0.0, 1.0 - 2.0 * mean)
+        variance = fixed + by_variance * 2.0 * mean * (1.0 - mean)
+        off = lean + math.sqrt(lean * lean + width * n * variance)
+        reward = (earned + off) / max(1.0, n)
         reward = reward if reward < 1.0 and n > 0.0 else 1.0
         if reward > best:
             best = reward
@@ -80,13 +101,14 @@ def optimistic_mean(
     weight_stride: int,
     outcomes: int,
     width: float,
+    cap: float,
     is_few: bool,
 ) -> float:
     """The most that Σ p̃ v can be, with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
 
     The outcomes have the values value[first], value[first + stride], … and the weights
     weight[first_weight], weight[first_weight + weight_stride], …; p̂ = w / n with n = Σ w, and
-    conf₂ = min(2, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
+    conf₂ = min(cap, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
     and takes it from the worst. Any distribution is possible where nothing was counted (n = 0), and
     where conf₂ is 2: the mean is then v* itself, to the bit, so that such looks are ties.
 
@@ -100,7 +122,7 @@ def optimistic_mean(
         best = max(best, value[first + x * stride])
     if total == 0:
         return best
-    radius = math.sqrt(width / max(1.0, float(total)))
+    radius = min(cap, math.sqrt(width / max(1.0, float(total))))
     if radius >= MOST_APART:
         return best
     budget = 0.5 * total * radius
@@ -117,6 +139,7 @@ def optimistic_means(
     outcomes: int,
     lanes: int,
     width: float,
+    cap: float,
     best: Floats,
     total: Floats,
     kept: Floats,
@@ -141,7 +164,7 @@ def optimistic_means(
     for y in range(outcomes):
         for lane in range(lanes):
             n = total[lane]
-            budget = 0.5 * n * min(MOST_APART, math.sqrt(width / max(1.0, n)))
+            budget = 0.5 * n * min(cap, math.sqrt(width / max(1.0, n)))
             kept[lane] = -value[y, lane] * budget
         for x in range(outcomes):
             for lane in range(lanes):
@@ -151,7 +174,7 @@ def optimistic_means(
     for lane in range(lanes):
         n = total[lane]
         # n is 0 (any distribution: no loss), a probability, or a count of at least 1
-        is_open = math.sqrt(width / max(1.0, n)) >= MOST_APART
+        is_open = min(cap, math.sqrt(width / max(1.0, n))) >= MOST_APART
         loss = 0.0 if is_open else out[lane] / (n if n > 0.0 else 1.0)
         out[lane] = best[lane] - loss
 

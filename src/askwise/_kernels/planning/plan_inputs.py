@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from askwise._kernels.jit import jit_internal
-from askwise._kernels.radii import Schedule
+from askwise._kernels.radii import EPOCH, Schedule
 from askwise._support.typing import Floats
 from askwise.states.prices import Tariff
 
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
 
 class PlanInputs(NamedTuple):
-    """Prices and radii: `conf = √(width / n)`, for k outcomes `width + width_per_outcome · k`."""
+    """Prices and radii, as in `Radii`: for k outcomes `width + width_per_outcome · k`."""
 
     cost: Floats
     tariff: Tariff
@@ -44,6 +44,8 @@ class PlanInputs(NamedTuple):
     reward_width: float
     width: float
     width_per_outcome: float
+    cap: float
+    by_variance: float
     slack: float
     """By how much every mean is raised, up to β: 0, unless they are bounds."""
 
@@ -53,14 +55,17 @@ def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
     """`Schedule.at`, to the same bits."""
     schedule = setting.schedule
     log = math.log(max(schedule.earliest, float(t)))
+    epochs = math.log(2.0 + log / EPOCH)
     return PlanInputs(
         setting.cost,
         setting.tariff,
         setting.beta,
         setting.unit,
-        schedule.reward + schedule.reward_slope * log,
-        schedule.outcomes + schedule.outcomes_slope * log,
+        schedule.reward + schedule.reward_slope * log + schedule.reward_epochs * epochs,
+        schedule.outcomes + schedule.outcomes_slope * log + schedule.outcomes_epochs * epochs,
         schedule.per_outcome + schedule.per_outcome_slope * log,
+        schedule.cap,
+        schedule.by_variance,
         SLACK * setting.beta if are_bounds else 0.0,
     )
 

@@ -22,6 +22,7 @@ def simultaneous(
     cost: Floats,
     width: float,
     width_per_outcome: float,
+    cap: float,
     margin: float,
     out_value: Floats,
     out_set: Integers,
@@ -43,6 +44,7 @@ def simultaneous(
             1,
             outcomes,
             width + width_per_outcome * outcomes,
+            cap,
             outcomes <= FEW,
         )
         out_value[context_subset] = mean - cost[subset]
@@ -59,6 +61,7 @@ def sequential(
     weight: Weights,
     width: float,
     width_per_outcome: float,
+    cap: float,
     margin: float,
     ahead: Floats,
     out_value: Floats,
@@ -123,6 +126,7 @@ def sequential(
                             stride * m,
                             radix,
                             union_width,
+                            cap,
                             False,
                         )
                     else:
@@ -135,6 +139,7 @@ def sequential(
                             stride * m,
                             radix,
                             union_width,
+                            cap,
                             False,
                         )
                     child += 1
@@ -144,7 +149,7 @@ def sequential(
                         child += stride * (radix - 1)
                 if radix <= FEW:
                     optimistic_means(
-                        value, counted, radix, lanes, union_width, best, total, kept, mean
+                        value, counted, radix, lanes, union_width, cap, best, total, kept, mean
                     )
                 for lane in range(lanes):
                     state = here + start + lane

@@ -25,7 +25,12 @@ def begin_state(
 ) -> bool:
     """What stopping is worth; whether that is all there is to find."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
+        counters.action_counts,
+        counters.reward_sums,
+        row,
+        inputs.unit,
+        inputs.reward_width,
+        inputs.by_variance,
     )
     tables.search[row] = tables.searches[0]
     tables.found[row] = inputs.beta * reward

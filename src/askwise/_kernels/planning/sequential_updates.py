@@ -76,7 +76,12 @@ class Tables(NamedTuple):
 def refresh_stop(counters: Counters, tables: Tables, inputs: PlanInputs, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
+        counters.action_counts,
+        counters.reward_sums,
+        row,
+        inputs.unit,
+        inputs.reward_width,
+        inputs.by_variance,
     )
     tables.stop[row] = inputs.beta * reward
     tables.action[row] = action
@@ -133,6 +138,7 @@ def mean_of_look(
         1,
         outcomes,
         inputs.width + inputs.width_per_outcome * outcomes,
+        inputs.cap,
         outcomes <= FEW,
     )
     worth = min(mean + inputs.slack, most) - cost

@@ -19,6 +19,7 @@ def best_set_from(
     weight: Weights,
     width: float,
     width_per_outcome: float,
+    cap: float,
     margin: float,
     start: int,
     known: int,
@@ -67,6 +68,7 @@ def best_set_from(
                     1,
                     radix,
                     width + width_per_outcome * radix,
+                    cap,
                     radix <= FEW,
                 )
         out_value[subset] = values[0]

@@ -25,7 +25,12 @@ def exact_value(
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
-            counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
+            counters.action_counts,
+            counters.reward_sums,
+            row,
+            inputs.unit,
+            inputs.reward_width,
+            inputs.by_variance,
         )
         tables.values[entry] = inputs.beta * reward
         if len(tables.refund) > 0:

@@ -68,7 +68,12 @@ class SetTables(NamedTuple):
 def refresh_reward(counters: Counters, tables: SetTables, inputs: PlanInputs, row: int) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
     reward, action = optimistic_reward(
-        counters.action_counts, counters.reward_sums, row, inputs.unit, inputs.reward_width
+        counters.action_counts,
+        counters.reward_sums,
+        row,
+        inputs.unit,
+        inputs.reward_width,
+        inputs.by_variance,
     )
     tables.stop[row] = inputs.beta * reward
     if len(tables.refund) > 0:
@@ -196,7 +201,7 @@ def mean_of_rows(
         tables.weights[seen] = 0
         seen += 1
     few = outcomes <= FEW
-    mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, few)
+    mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, inputs.cap, few)
     most = inputs.beta if len(tables.refund) == 0 else inputs.beta + cost
     return min(mean + inputs.slack, most) - cost
 

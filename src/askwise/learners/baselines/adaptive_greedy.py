@@ -2,38 +2,72 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from askwise._support.typing import Choices, Floats, RandomSource
+from askwise.errors import OptionError
 from askwise.learners.optimistic import OptimisticInFull, OptimisticLearner
 from askwise.learners.strategy import Progress
-from askwise.planning import plan_sequential
+from askwise.planning import look_values
 from askwise.policy import PathTable, Policy
 from askwise.policy.acquisition import Sequential
+from askwise.problem import Problem
 from askwise.states import Lattice
+
+CHOOSES_BY = ("benefit", "benefit per cost")
 
 
 class Myopic(OptimisticInFull):
-    """Buys what would be best if it were the last thing bought."""
+    """Buys what would help most if it were the last thing bought."""
+
+    chooses_by = CHOOSES_BY[0]
 
     def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The look whose value of information exceeds its price by most, in every state."""
+        """In every state the look of the largest marginal benefit, among those that pay."""
         weight = self.acquisition.weight(now.statistics)
         estimates = self.estimates(now, now.statistics, weight)
-        plan = plan_sequential(lattice, estimates, myopic=True)
-        return Policy(PathTable(lattice, plan.look, estimates.action, plan.values))
+        stop = lattice.problem.reward_value * estimates.reward
+        net = look_values(lattice, estimates, stop)
+        look = greedy_looks(net, stop, self._prices(lattice), self.chooses_by)
+        values = np.where(look < 0, stop, np.take_along_axis(net, look[:, None], 1)[:, 0])
+        return Policy(PathTable(lattice, look, estimates.action, values))
+
+    def _prices(self, lattice: Lattice) -> Floats:
+        """What each look costs in each state."""
+        if not len(lattice.tariff.fee):
+            return np.broadcast_to(lattice.costs, (lattice.size, lattice.buyable))
+        every = range(lattice.buyable)
+        return np.array([[lattice.price(s, (i,)) for i in every] for s in range(lattice.size)])
+
+
+def greedy_looks(net: Floats, stop: Floats, prices: Floats, chooses_by: str) -> Choices:
+    """Argmax Δ(i | ψ) or Δ(i | ψ) / c_i over the looks with Δ(i | ψ) > c_i; −1 if there is none."""
+    benefit = net + prices - stop[:, None]
+    if chooses_by == "benefit per cost":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            benefit = benefit / prices
+    benefit = np.where(net > stop[:, None], benefit, -np.inf)
+    look = benefit.argmax(axis=1)
+    look[np.isneginf(benefit.max(axis=1))] = -1
+    return np.asarray(look, np.int16)
 
 
 class AdaptiveGreedy(OptimisticLearner):
-    """Buys while one look is worth its price by itself.
+    """Buys the look of the largest marginal benefit, as long as one is worth its price by itself.
 
     D. Golovin, A. Krause: Adaptive submodularity (2010): greedily take the item with the largest
-    expected marginal benefit given what was seen,
+    expected marginal benefit given what was seen, or the largest per unit of cost,
 
-        Δ(i | ψ) = β Σ p̂(ψ' | ψ, i) max_a r̂(a, ψ') − β max_a r̂(a, ψ) − c_i,
+        Δ(i | ψ) = β Σ p̂(ψ' | ψ, i) max_a r̂(a, ψ') − β max_a r̂(a, ψ),
 
-    here on the optimistic estimates of Seq-OOS. With true numbers, two looks that only tell
-    something together (parity) are never bought: that is the price of looking one step ahead.
-    Optimism makes up for some of it, since a state not yet known to be poor is worth a look.
+    here on the optimistic estimates of Seq-OOS. They take items until m are taken or the budget is
+    used up. Here a price is paid, so it stops where no Δ(i | ψ) exceeds c_i. With true numbers, two
+    looks that only tell something together (parity) are never bought: that is the price of looking
+    one step ahead. Optimism makes up for some of it, since a state not yet known to be poor is
+    worth a look.
 
-    The options are those of Seq-OOS.
+    chooses_by: "benefit", Δ(i | ψ), or "benefit per cost", Δ(i | ψ) / c_i.
+    confidence, width, delta, clock, cap, window, detect: as in Seq-OOS.
 
     >>> from askwise.simulation import simulate
     >>> from askwise.simulation.environments import Population, breast_cancer
@@ -46,3 +80,37 @@ class AdaptiveGreedy(OptimisticLearner):
     name = "adaptive-greedy"
     _acquisition = Sequential()
     _kind = Myopic
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        chooses_by: str = CHOOSES_BY[0],
+        confidence: str = "practical",
+        width: float = 1.0,
+        delta: float = 0.1,
+        clock: str = "doubling",
+        cap: str = "corrected",
+        window: int | None = None,
+        detect: bool = False,
+        rng: RandomSource = None,
+    ) -> None:
+        if chooses_by not in CHOOSES_BY:
+            known = " or ".join(map(repr, CHOOSES_BY))
+            raise OptionError(f"chooses_by must be {known}, got {chooses_by!r}")
+        super().__init__(
+            problem,
+            confidence=confidence,
+            width=width,
+            delta=delta,
+            clock=clock,
+            cap=cap,
+            window=window,
+            detect=detect,
+            rng=rng,
+        )
+        strategy = self._rounds.strategy
+        assert isinstance(strategy, Myopic)
+        strategy.chooses_by = chooses_by
+        self._options["chooses_by"] = chooses_by
+        del self._options["storage"]

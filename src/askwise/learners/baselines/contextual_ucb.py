@@ -12,6 +12,16 @@ from askwise.states import Lattice
 class ContextualUCB(BaseLearner):
     """The paper's benchmark: buys everything, whatever m says, and plays UCB1 in each full state.
 
+    The paper names no radius. This is that of Auer et al. (2002), in each full state by itself: the
+    action with the highest
+
+        r̂(a, φ) + exploration · √(2 log n(φ) / N(a, φ)),    n(φ) = Σ_a N(a, φ),
+
+    untried ones first, in the order of declaration. r̂, N and n are those when the round began: a
+    round ends when some N(a, φ) has doubled.
+
+    exploration: scales the radius; 1 is UCB1's.
+
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
     >>> patients = Population(breast_cancer(cost=5.0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from askwise._support.typing import Choices, Floats, RandomSource
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import CaseError, OptionError
 from askwise.learners.learner import BaseLearner, lattice_of
@@ -79,6 +79,23 @@ def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int
     if len(chosen) > lattice.m:
         raise OptionError(f"observations: {len(chosen)} of them, expected at most {lattice.m}")
     return chosen
+
+
+def first_observations(problem: Problem) -> list[str]:
+    """The first m observations that can be bought: what is bought by default."""
+    return [o.name for o in problem.observations if not o.given][: problem.m]
+
+
+def digits_in(lattice: Lattice, subset: int) -> Integers:
+    """(states, observations): the values known in each state of a set, given ones last."""
+    known = [[x for _, x in lattice.digits(state)] for state in lattice.states(subset)]
+    return np.array(known, np.int64).reshape(len(known), -1)
+
+
+def outcomes_in(lattice: Lattice, subset: int) -> list[int]:
+    """How many outcomes each of those observations has."""
+    known = lattice.digits(lattice.states(subset)[0])
+    return [len(lattice.observations[i].outcomes) for i, _ in known]
 
 
 def ucb_actions(statistics: Statistics, exploration: float) -> tuple[Choices, Floats]:

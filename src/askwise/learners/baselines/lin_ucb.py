@@ -2,50 +2,113 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from askwise._support.typing import Floats, RandomSource
+from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.counting import UNIT
-from askwise.learners.baselines.fixed_set import check_exploration, members_of
+from askwise.learners.baselines.fixed_set import (
+    check_exploration,
+    digits_in,
+    first_observations,
+    members_of,
+    outcomes_in,
+)
 from askwise.learners.learner import BaseLearner, lattice_of
-from askwise.learners.strategy import Progress, Strategy
+from askwise.learners.rounds import Rounds
+from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy, SetTable
 from askwise.policy.acquisition import Simultaneous
 from askwise.problem import Problem
 from askwise.states import Lattice
 
+GROWTH = math.log(2.0)
+"""A round ends when a determinant has grown by this factor: C = 1 in Abbasi-Yadkori et al."""
+
 
 class LinearUCB(Strategy):
-    """A fixed set × a linear reward for each action × doubling."""
+    """A fixed set × a linear reward for each action × rounds by determinants."""
 
     acquisition = Simultaneous()
+    doubles = False
 
     def __init__(self, lattice: Lattice, subset: int, exploration: float) -> None:
         self.subset = subset
         self.exploration = exploration
-        self._features = _one_hot(lattice, subset)
+        states = lattice.states(subset)
+        self._block = slice(states.start, states.stop)
+        self._features = one_hot(lattice, subset)
+        self._planned: Floats = np.zeros(len(lattice.problem.actions))
+        """log det A_a when the round was planned."""
+
+    def arrays(self) -> dict[str, Floats]:
+        """The determinants that the current round goes by."""
+        return {"log_determinants": self._planned}
+
+    @property
+    def is_mergeable(self) -> bool:
+        """It is: a merge ends the round."""
+        return True
+
+    def round_length(self, now: Progress) -> int | None:
+        """The round is over as soon as a determinant has doubled."""
+        is_over = self._is_over(now.statistics.action_counts[self._block])
+        return now.lengths[1] if is_over else None
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The set, with the actions of the highest index in each of its states."""
-        states = lattice.states(self.subset)
-        block = slice(states.start, states.stop)
-        counts = now.statistics.action_counts[block]
-        sums = now.statistics.reward_sums[block] * UNIT
-        x = self._features
-        index = np.empty(counts.shape)
-        for action in range(counts.shape[1]):
-            gram = np.eye(x.shape[1]) + (x * counts[:, action, None]).T @ x
-            inverse = np.linalg.inv(gram)
-            theta = inverse @ (x.T @ sums[:, action])
-            spread = np.sqrt(np.einsum("sd,de,se->s", x, inverse, x))
-            index[:, action] = x @ theta + self.exploration * spread
+        counts = now.statistics.action_counts[self._block]
+        sums = now.statistics.reward_sums[self._block] * UNIT
+        x, grams = self._features, self._grams(counts)
+        inverse = np.linalg.inv(grams)
+        theta = np.einsum("ade,ea->ad", inverse, x.T @ sums)
+        spread = np.sqrt(((x @ inverse) * x).sum(axis=2)).T
+        index = x @ theta.T + self.exploration * spread
+        if lattice is now.lattice:
+            self._planned[:] = log_determinants(grams)
         actions = np.zeros(lattice.size, np.int16)
-        actions[block] = index.argmax(axis=1)
-        return Policy(
-            SetTable(lattice, self.subset, actions, np.full(lattice.context_subsets, np.nan))
-        )
+        actions[self._block] = index.argmax(axis=1)
+        unknown = np.full(lattice.context_subsets, np.nan)
+        return Policy(SetTable(lattice, self.subset, actions, unknown))
+
+    def run(self, rounds: Rounds, cases: Cases) -> None:
+        """A compiled loop for each round: what comes tells when a determinant will have doubled."""
+        now, start = rounds.now, 0
+        while start < len(cases):
+            policy = rounds.policy_of_the_round()
+            states = states_of_set(now.lattice, self.subset, cases.values[start:])
+            chosen = policy.actions[states + self._block.start]
+            counts = now.statistics.action_counts[self._block]
+            low, high = 0, 1  # the round lasts for more than `low` cases, and at most `high`
+            while high < len(states) and not self._is_over_after(counts, states, chosen, high):
+                low, high = high, 2 * high
+            high = min(high, len(states))
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self._is_over_after(counts, states, chosen, middle):
+                    high = middle
+                else:
+                    low = middle
+            rounds.run_round_by_round(cases.part(start, start + high))
+            start += high
+
+    def _is_over_after(
+        self, counts: Integers, states: Integers, chosen: Choices, cases: int
+    ) -> bool:
+        more = counts.copy()
+        np.add.at(more, (states[:cases], chosen[:cases]), 1)
+        return self._is_over(more)
+
+    def _is_over(self, counts: Integers) -> bool:
+        return bool((log_determinants(self._grams(counts)) >= self._planned + GROWTH).any())
+
+    def _grams(self, counts: Integers) -> Floats:
+        """A_a = I + Σ_ψ N(a, ψ) x xᵀ of every action."""
+        x = self._features
+        grams: Floats = np.eye(x.shape[1]) + (x.T[None] * counts.T[:, None]) @ x
+        return grams
 
 
 class LinUCB(BaseLearner):
@@ -57,8 +120,9 @@ class LinUCB(BaseLearner):
         A_a = I + Σ_ψ N(a, ψ) x xᵀ,    θ_a = A_a⁻¹ Σ_ψ Σr(a, ψ) x,
         index(a, ψ) = θ_aᵀ x + exploration · √(xᵀ A_a⁻¹ x).
 
-    The sums are over states, so the counters are all it needs. Renewed when a count has doubled
-    (rarely switching, as in Abbasi-Yadkori et al., 2011).
+    The sums are over states, so the counters are all it needs. Renewed when det A_a of some action
+    has doubled since: rarely switching, as in Y. Abbasi-Yadkori, D. Pál, C. Szepesvári: Improved
+    algorithms for linear stochastic bandits (2011), Section 5.1.
 
     observations: the names to buy; by default the first m.
 
@@ -81,19 +145,35 @@ class LinUCB(BaseLearner):
         rng: RandomSource = None,
     ) -> None:
         lattice, exploration = lattice_of(problem), check_exploration(exploration)
-        if observations is None:
-            observations = [o.name for o in problem.observations if not o.given][: problem.m]
-        chosen = members_of(lattice, observations)
+        names = first_observations(problem) if observations is None else observations
+        chosen = members_of(lattice, names)
         strategy = LinearUCB(lattice, lattice.subset(chosen), exploration)
         options = {"observations": list(lattice.names_of(chosen)), "exploration": exploration}
         super().__init__(lattice, strategy, options, rng=rng)
 
 
-def _one_hot(lattice: Lattice, subset: int) -> Floats:
+def one_hot(lattice: Lattice, subset: int) -> Floats:
     """x(ψ) for every state of the set: 1, then the values one-hot, given ones too."""
-    states = lattice.states(subset)
-    columns = [np.ones((len(states), 1))]
-    for j, (i, _) in enumerate(lattice.digits(states[0])):
-        digits = [lattice.digits(state)[j][1] for state in states]
-        columns.append(np.eye(len(lattice.observations[i].outcomes))[digits])
+    digits = digits_in(lattice, subset)
+    columns = [np.ones((len(digits), 1))]
+    for j, outcomes in enumerate(outcomes_in(lattice, subset)):
+        columns.append(np.eye(outcomes)[digits[:, j]])
     return np.hstack(columns)
+
+
+def log_determinants(matrices: Floats) -> Floats:
+    """Log det of each of these positive definite matrices."""
+    found: Floats = np.linalg.slogdet(matrices)[1]
+    return found
+
+
+def states_of_set(lattice: Lattice, subset: int, values: Choices) -> Integers:
+    """The place among the states of a set of what each case shows; values as in `Cases`."""
+    layout, contexts = lattice.layout, lattice.contexts
+    start = values[:, lattice.buyable :].astype(np.int64) @ layout.given
+    members = lattice.members(subset)
+    strides = layout.strides[subset, : len(members)]
+    first = layout.context_offsets[subset * contexts + start]
+    shown = values[:, list(members)].astype(np.int64) @ strides
+    states: Integers = first + shown - layout.offsets[subset]
+    return states

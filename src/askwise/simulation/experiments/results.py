@@ -66,3 +66,5 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     info: RunInfo
     oracles: list[Oracle]
     cells: list[Cell]
+    theorem_cells: list[Cell] = []
+    """The learners that the theorems are about, with the theorems' radii, at some of the prices."""

@@ -1,0 +1,56 @@
+"""What exploring cases earned, apart from all others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askwise._support.typing import Floats, Integers
+from askwise.counting import UNIT
+from askwise.states import Lattice
+
+
+class ExploredRewards:
+    """N(ψ) and Σr(a, ψ) of cases that drew their set and their action blindly.
+
+    Such a case is a fair sample of every part of its set: it counts in every substate of what it
+    saw. Sums are whole numbers, so any order of rewards gives the same.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.visits: Integers = np.zeros(lattice.size, np.int64)
+        self.sums: Integers = np.zeros((lattice.size, len(lattice.problem.actions)), np.int64)
+        """In units of 2⁻³⁰."""
+
+    def tallies(self) -> dict[str, Integers]:
+        """The counters by name."""
+        return {"explored_visits": self.visits, "explored_sums": self.sums}
+
+    def count(self, state: int, action: int, reward: float, before: float | None = None) -> None:
+        """An exploring case that saw this state earned so much; it replaces what was counted."""
+        seen = self.lattice.substates(state)
+        if before is None:
+            self.visits[seen] += 1
+        else:
+            self.sums[seen, action] -= round(before / UNIT)
+        self.sums[seen, action] += round(reward / UNIT)
+
+    def gains(self) -> Floats:
+        """A β Σr(a, ψ) at [ψ, a]: what always taking a would have earned, by importance weights.
+
+        Each action was drawn with a probability of 1/A, so a reward seen stands for A.
+        """
+        actions = self.sums.shape[1]
+        gains: Floats = self.sums * (UNIT * actions * self.lattice.problem.reward_value)
+        return gains
+
+    def spent(self) -> Floats:
+        """N(ψ) times what knowing ψ costs."""
+        spent: Floats = self.visits * self.lattice.costs_of(np.arange(self.lattice.size))
+        return spent
+
+    def by_set(self, by_state: Floats | Integers) -> Floats:
+        """The sum over the states of each subset in each context."""
+        first = self.lattice.layout.context_offsets[:-1]
+        sums: Floats = np.add.reduceat(by_state, first).astype(np.float64)
+        return sums

@@ -1,0 +1,1 @@
+"""Comparators against small independent versions of their papers' rules, on decisions."""
