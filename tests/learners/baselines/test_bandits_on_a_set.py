@@ -129,7 +129,7 @@ def test_releaf(buys):
     model = small_model(seed=2)
     options = {"observations": buys, "delta": 0.3, "tolerance": 1.0}
     exploits = 0
-    for now in rounds_in(B.RELEAF(model.problem, **options), model, 900):
+    for now in rounds_in(B.RELEAF(model.problem, **options), model, 600):
         for state in states_of(model.problem, buys):
             expected = releaf(model.problem, now.history, state, now.t, 0.3, 1.0)
             assert now.policy.action(state) == expected
