@@ -32,7 +32,7 @@ def tree_policy(lattice, tree, values):
     """The policy of a tree as kernels take it."""
     acquisition = "simultaneous" if tree.is_set else "sequential"
     table = TreeTable(lattice, tree.look, tree.action, tree.child, values, acquisition=acquisition)
-    return Policy(table, TreeExploration(tree.pairs, tree.explore))
+    return Policy(table, TreeExploration(tree.sets, tree.acts, tree.replacing, tree.beside))
 
 
 def bought(at_once):

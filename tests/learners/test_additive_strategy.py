@@ -64,45 +64,72 @@ def test_a_set_is_looked_at_whatever_it_shows():
     assert (look >= 0).sum() == 3
 
 
-def a_tree(explore, *, blind=False):
+def a_tree(explore, *, m=3, blind=False):
     """Looks at 3, then after a 1 (or always, if blind) at 5."""
     from askwise._kernels.policy.tree_cases import Tree
 
     look = np.array([3, 5, 5, -1, -1, -1, -1] if blind else [3, -1, 5, -1, -1], np.int16)
     action = np.arange(len(look), dtype=np.int16) % 2
     child = children_of(look, np.full(8, 2))
-    return Tree(look, action, child, np.array([[3, 5], [1, 2]]), explore, blind)
+    sets, acts = np.array([[3, 5, 0], [1, 2, 6]])[:, :m], np.array([0.2, 0.8])
+    return Tree(look, action, child, sets, acts, 0.4 * explore, 0.6 * explore, blind)
 
 
 def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
     from askwise._kernels.policy.tree_cases import (
+        ACTING_BESIDE,
+        ACTING_REPLACING,
         FOLLOW,
-        PAIR_FIRST,
-        SINGLES_LAST,
+        action_of,
         behaviour_of,
-        next_look,
     )
 
-    lattice, tree = Lattice(problem([2] * 8, m=3)), a_tree(0.5)
+    tree = a_tree(0.5)
     tags = np.random.default_rng(8).integers(1 << 62, size=4_000).tolist()
     behaviours = np.array([behaviour_of(tree, tag) for tag in tags])
-    for kind, share in ((FOLLOW, 0.5), (PAIR_FIRST, 0.25), (SINGLES_LAST, 0.25)):
+    for kind, share in ((FOLLOW, 0.5), (3, 0.2), (0, 0.1), (1, 0.1), (2, 0.1)):
         assert (behaviours == kind).mean() == pytest.approx(share, abs=0.03)
-    singles = set()
-    for tag in tags[:300]:
-        first = next_look(lattice.layout, tree, tag, PAIR_FIRST, 0, 0)
-        second = next_look(lattice.layout, tree, tag, PAIR_FIRST, 0, lattice.subset((first,)))
-        assert [first, second] in tree.pairs.tolist()
-        alone = lattice.subset((3,))
-        assert next_look(lattice.layout, tree, tag, FOLLOW, 1, alone) == -1
-        singles.add(next_look(lattice.layout, tree, tag, SINGLES_LAST, 1, alone))
-    assert singles == set(range(8)) - {3}
+    said = int(tree.action[3])  # 1, which is likely anyway where a case acts otherwise
+    for behaviour, other in ((FOLLOW, 0.0), (0, ACTING_BESIDE), (3, ACTING_REPLACING)):
+        acted = np.array([action_of(tree, tag, behaviour, 3) for tag in tags])
+        assert (acted != said).mean() == pytest.approx(other * tree.acts[1 - said], abs=0.02)
+
+
+def test_some_of_a_set_are_looked_at_before_the_tree_and_the_others_after(kernels):
+    from askwise._kernels.policy.tree_cases import FOLLOW, next_look
+
+    layout, tree = (lattice := Lattice(problem([2] * 8, m=3))).layout, a_tree(0.5)
+    tags = np.random.default_rng(8).integers(1 << 62, size=50).tolist()
+
+    def path(tag, behaviour, value):
+        """What a case looks at if the root's look shows that value."""
+        node, looks = 0, []
+        while True:
+            i = int(next_look(layout, tree, tag, behaviour, node, lattice.subset(sorted(looks))))
+            if i < 0:
+                return looks
+            looks.append(i)
+            if node == 0 and 3 in looks:
+                node = 1 + value
+            if node == 2 and 5 in looks:
+                node = 3
+
+    found = {
+        (b, x): {tuple(path(tag, b, x)) for tag in tags} for b in (FOLLOW, 0, 1, 3) for x in (0, 1)
+    }
+    assert found[FOLLOW, 0] == {(3,)}
+    assert found[FOLLOW, 1] == {(3, 5)}
+    assert found[0, 0] == {(3, 5, 0), (3, 1, 2)}
+    assert found[0, 1] == {(3, 5, 0), (3, 5, 1)}
+    assert found[1, 0] == {(3, 5, 0), (1, 3, 2)}
+    assert found[1, 1] == {(3, 5, 0), (1, 3, 5)}
+    assert found[3, 0] == found[3, 1] == {(3, 5, 0), (1, 2, 6)}
 
 
 @pytest.mark.parametrize("blind", [False, True])
 def test_a_policy_of_a_tree_reads_like_any_other(blind):
     lattice = Lattice(problem([2] * 8, m=2))
-    tree = a_tree(0.0, blind=blind)
+    tree = a_tree(0.0, m=2, blind=blind)
     values = np.linspace(0.9, 0.1, len(tree.look))
     policy = tree_policy(lattice, tree, values)
     assert policy.value == 0.9
@@ -160,7 +187,6 @@ def test_tallies_are_the_same_case_by_case(plan):
     for full, rewards in zip(draws.values.tolist(), draws.rewards, strict=True):
         case = see(learners[1].open(), model.problem, full)
         case.reward(rewards[case.action_index])
-    assert strategy_of(learners[0]).arrays()["tried"].sum() > 0
     for name, array in strategy_of(learners[0]).arrays().items():
         np.testing.assert_array_equal(array, strategy_of(learners[1]).arrays()[name], err_msg=name)
 
@@ -215,20 +241,22 @@ def test_load_refuses_what_leads_out_of_the_tables(tmp_path, monkeypatch):
         ("sequential", {"look": [0, 0, -1, -1, -1]}, "looks at what is known already"),
         ("sequential", {"look": [0, 9, -1, -1, -1]}, "look are not all from -1 to 2"),
         ("sequential", {"look": [0, -1, -1, -1, -1]}, "not as many nodes"),
-        ("sequential", {"pairs": [[1, 1]]}, "what is not a pair"),
-        ("sequential", {"pairs": [[1, 3]]}, "pairs are not all from 0 to 2"),
-        ("sequential", {"explore": 1.5}, "a share of 1.5"),
+        ("sequential", {"sets": [[1, 1]]}, "in which something is twice"),
+        ("sequential", {"sets": [[1, 3]]}, "sets are not all from 0 to 2"),
+        ("sequential", {"beside": 0.7}, "in 0.5 and 0.7 of the cases"),
+        ("sequential", {"acts": [0.5, 0.6, 0.7]}, "are not probabilities"),
         ("simultaneous", {"look": [0, 1, -1, -1, -1]}, "does not buy the same"),
     ]:
         learner = Learner(model.problem, acquisition=plan, model="additive", rng=0)
         play(learner, model, 20, np.random.default_rng(0))
         look = np.array(changes.get("look", [0, -1, 1, -1, -1]), np.int16)
-        pairs, explore = changes.get("pairs", [[0, 1]]), changes.get("explore", 0.5)
+        sets, acts = changes.get("sets", [[0, 1]]), changes.get("acts", [0.2, 0.3, 0.5])
+        tried = np.array(sets), np.array(acts), 0.5, changes.get("beside", 0.5)
         policy = learner.policy
         monkeypatch.setattr(policy.table, "look", look)
         monkeypatch.setattr(policy.table, "actions", np.zeros(5, np.int16))
         monkeypatch.setattr(policy.table, "values", np.zeros(5))
-        monkeypatch.setattr(policy, "exploration", TreeExploration(np.array(pairs), explore))
+        monkeypatch.setattr(policy, "exploration", TreeExploration(*tried))
         learner.save(path)
         with pytest.raises(FileError, match=message):
             read(path, {"learner": Learner})

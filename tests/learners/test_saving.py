@@ -59,7 +59,7 @@ def tree():
     return learner
 
 
-PAIRS = {"kind": "pairs and singles", "header": {"pairs": 1, "explore": 0.5}}
+SETS = {"kind": "sets beside a tree", "header": {"sets": 1, "replacing": 0.5, "beside": 0.0}}
 
 
 def table_of(header):
@@ -87,8 +87,8 @@ IMPOSSIBLE = [
     (tree, lambda h: table_of(h).update(nodes="9"), "9 nodes"),
     (tree, lambda h: table_of(h).clear(), "None nodes"),
     (dense, lambda h: h["policies"][0]["table"].update(kind="other"), "unknown kind of policy"),
-    (dense, lambda h: h["policies"][0].update(exploration=PAIRS), "cannot explore"),
-    (tree, lambda h: explored(h).update(pairs=10**9), "1000000000 pairs"),
+    (dense, lambda h: h["policies"][0].update(exploration=SETS), "cannot explore"),
+    (tree, lambda h: explored(h).update(sets=10**9), "1000000000 sets"),
     (dense, lambda h: h["cases"].append(h["cases"][0]), "two cases have one number"),
     (dense, lambda h: h["cases"][0].update(policy=-1), "follows a policy that is not there"),
     (dense, lambda h: h["cases"][0].update(path=[[0, 1], [0, 2]]), "steps that lead elsewhere"),

@@ -50,9 +50,10 @@ def policy_of(kind, lattice, rng):
         world = Estimates(rng.random(lattice.size), actions, np.ones(lattice.size), Radii())
         every = list(range(len(lattice.observations)))
         plan = compact_tree(lattice, every, look, world, int(lattice.outcomes.max()))
-        pairs = list(itertools.combinations(range(lattice.buyable), 2)) or [(0, 0)]
-        chosen = np.array([pairs[k] for k in rng.integers(len(pairs), size=3)], np.int64)
-        tree = Tree(plan.look, plan.action, plan.child, chosen, 0.6, kind == "blind tree")
+        sets = np.array([rng.permutation(lattice.buyable)[: lattice.m] for _ in range(3)])
+        acts = rng.dirichlet(np.full(len(lattice.problem.actions), 2.0))
+        tried = (sets, acts, 0.4, 0.3, kind == "blind tree")
+        tree = Tree(plan.look, plan.action, plan.child, *tried)
         return tree_policy(lattice, tree, plan.value)
     one_by_one = kind == "trying sequential"
     places = lattice.size if one_by_one else lattice.contexts

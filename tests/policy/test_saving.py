@@ -76,7 +76,7 @@ def test_probabilities_that_are_none_are_refused(tmp_path, kind, names, wrong):
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 2.0])
 def test_a_share_of_cases_is_from_0_to_1(tmp_path, wrong):
     def change(header):
-        header["policies"][0]["exploration"]["header"]["explore"] = wrong
+        header["policies"][0]["exploration"]["header"]["replacing"] = wrong
 
     with pytest.raises(FileError):
         aw.load(altered(tmp_path, opened("a tree"), change))

@@ -25,6 +25,7 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.sets_to_try import Screening, sets_to_try
 from askwise.estimation.shortlist import DrawnModel, Shortlist, ShortlistPrior, draw_model
 from askwise.estimation.tabular_posterior import (
     CountedRecords,
@@ -53,6 +54,10 @@ MAIN_SPREAD = 0.3
 PAIR_SPREAD = 0.7
 """τ of effects that are in."""
 
+SOUGHT_MAIN = 0.15
+SOUGHT_PAIR = 0.6
+"""τ of effects that are sought."""
+
 MOST_PAIRS = 24
 MOST_STATES = 8_000
 MOST_CELLS = 512
@@ -63,22 +68,14 @@ MOST_SUBSETS = 400
 """What a shortlist may have after complete records."""
 
 LIKELY = -3.0
-"""Log odds from which an observation may be on the shortlist."""
+STRICTER = 1.0
+"""Log odds from which an observation or a pair may be on the shortlist, and how much more are asked
+of an observation with every tenfold of cases after the first thousand: early a plan with what may
+matter is a good try, later it is a loss.
+"""
 
 FAINT = 0.06
 """The least probability, for τ, that an observation or a pair on the shortlist matters."""
-
-FOCUS = 3.0
-"""Pairs to try are drawn by their Bayes factor to this power."""
-
-EVEN = 0.1
-"""The share that is drawn evenly: what had bad luck gets another chance."""
-
-SETTLED = 3.0
-"""Log odds from which a pair needs no trying."""
-
-LISTED = 64
-"""How many pairs are drawn to be tried in a round."""
 
 
 class AdditivePosterior(NamedTuple):
@@ -87,8 +84,8 @@ class AdditivePosterior(NamedTuple):
     data: Data
     shortlist: Shortlist
     prior: ShortlistPrior
-    pairs: Integers
-    """(n, 2): pairs to try."""
+    sets: Integers
+    """(n, m): sets to try."""
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """A draw of what planners take, whose doubt is scaled by `spread`."""
@@ -109,7 +106,7 @@ class AdditiveModel:
         radices = lattice.outcomes
         size, values, actions = len(radices), int(radices.max()), len(lattice.problem.actions)
         self.lattice = lattice
-        self.tallies = Tallies(np.zeros((size, values), np.int64), np.zeros(size + 1, np.int64))
+        self.tallies = Tallies(np.zeros((size, values), np.int64))
         self._possible = np.arange(values) < radices[:, None]
         self._basis = np.zeros((size, values, max(1, values - 1)))
         for i, n in enumerate(radices.tolist()):
@@ -135,7 +132,6 @@ class AdditiveModel:
         """All that it goes on from; the places of pairs follow from their owners."""
         return {
             "marginal": self.tallies.marginal,
-            "tried": self.tallies.tried,
             "inside": self.inside,
             "owner": self.owner,
             "base_effects": self.effects.base,
@@ -174,11 +170,6 @@ class AdditiveModel:
         other._shortlists = {}
         other._counted = dict(self._counted)
         return other
-
-    @property
-    def spent(self) -> float:
-        """What random looks have cost."""
-        return float(self.tallies.tried[: self.lattice.buyable] @ self.alone)
 
     @property
     def alone(self) -> Floats:
@@ -240,20 +231,22 @@ class AdditiveModel:
         prior = self.prior(data)
         size = len(self.inside)
         residual = np.empty_like(data.sums)
-        odds, pair_evidence = np.empty(size), np.zeros((size, size))
+        odds, pair_evidence, pair_cases = np.empty(size), *np.zeros((2, size, size))
         draw_base(rng, data, prior, self.effects, residual)
         order = rng.permutation(size)
         sweep_mains(rng, data, prior, self.effects, self.inside, order, residual, odds)
-        sweep_pairs(
-            rng, data, prior, self.effects, self.inside, residual, self.owner, pair_evidence
-        )
+        where = (self.effects, self.inside, residual, self.owner)
+        sweep_pairs(rng, data, prior, *where, pair_evidence, pair_cases)
         pair_odds = pair_evidence + prior.pair_odds[self.inside[:, None] + self.inside]
-        shortlist = self.shortlist(odds, pair_odds)
-        pairs = self._pairs_to_try(rng, pair_evidence, pair_odds)
+        asked = stricter(statistics.cases) if self.records is None else 0.0
+        shortlist = self.shortlist(odds, pair_odds, asked)
+        found = Screening(odds - prior.main_odds, odds, pair_evidence, pair_odds, pair_cases)
+        problem = self.lattice.problem
+        sets = sets_to_try(rng, found, self.alone, self.lattice.m, problem.reward_value)
         if self.records is not None:
             if shortlist.observations not in self._counted:
                 self._counted = {shortlist.observations: counted_records(self.records, shortlist)}
-            return TabularPosterior(met, shortlist, self._counted[shortlist.observations], pairs)
+            return TabularPosterior(met, shortlist, self._counted[shortlist.observations], sets)
         chosen = np.array(shortlist.observations)
         shortlist_prior = ShortlistPrior(
             [self.marginal(i) for i in shortlist.observations],
@@ -265,21 +258,14 @@ class AdditiveModel:
             MAIN_SPREAD**2 * chance(odds[chosen]),
             PAIR_SPREAD**2 * chance(pair_odds[np.ix_(chosen, chosen)]),
         )
-        return AdditivePosterior(data, shortlist, shortlist_prior, pairs)
+        return AdditivePosterior(data, shortlist, shortlist_prior, sets)
 
-    def _pairs_to_try(
-        self, rng: np.random.Generator, pair_evidence: Floats, pair_odds: Floats
-    ) -> Integers:
-        if self.lattice.buyable == 1:
-            return np.zeros((1, 2), np.int64)
-        above = np.triu_indices(self.lattice.buyable, 1)  # the others are known anyway
-        return np.stack(above, axis=1)[pick(rng, pair_evidence[above], pair_odds[above])]
-
-    def shortlist(self, odds: Floats, pair_odds: Floats) -> Shortlist:
+    def shortlist(self, odds: Floats, pair_odds: Floats, stricter: float = 0.0) -> Shortlist:
         """The likeliest of what may matter, as far as its table stays small."""
         size = len(odds)
         above = np.where(np.triu(np.ones((size, size)), 1) > 0, pair_odds, -np.inf)
-        strength = np.maximum(odds, np.maximum(above.max(axis=0), above.max(axis=1)))
+        in_pairs = np.maximum(above.max(axis=0), above.max(axis=1))
+        strength = np.maximum(odds - stricter, in_pairs)
         order = np.argsort(-strength, kind="stable").tolist()
         chosen = order[:1]
         for i in order[1:]:
@@ -316,8 +302,8 @@ class AdditiveModel:
             features,
             self.lattice.outcomes - 1,
             np.maximum(0.01, mean * (1.0 - mean)),
-            MAIN_SPREAD**2,
-            PAIR_SPREAD**2,
+            SOUGHT_MAIN**2,
+            SOUGHT_PAIR**2,
             float(np.log(share / (1 - share))),
             np.log(pair) + np.array([0.0, *HEREDITY]),
         )
@@ -353,20 +339,14 @@ class AdditiveModel:
         )
 
 
+def stricter(cases: int) -> float:
+    """How much less the log odds of an observation count after so many cases."""
+    return STRICTER * max(0.0, math.log10((1 + cases) / 1_000))
+
+
 def chance(log_odds: Floats) -> Floats:
     """The probability with these log odds, but never less than FAINT."""
     return np.maximum(FAINT, 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0))))
-
-
-def pick(rng: np.random.Generator, evidence: Floats, odds: Floats) -> Integers:
-    """LISTED draws by the Bayes factor, among those that are not settled."""
-    weight = np.exp(FOCUS * (evidence - evidence.max(initial=0.0)))
-    weight[odds > SETTLED] = 0.0
-    weight = (1 - EVEN) * weight / max(weight.sum(), 1e-300) + EVEN / len(weight)
-    cumulative = np.cumsum(weight)
-    drawn = rng.random(LISTED) * cumulative[-1]
-    found: Integers = np.searchsorted(cumulative, drawn, side="right")
-    return np.asarray(np.minimum(found, len(weight) - 1))
 
 
 def contrasts(values: int) -> Floats:

@@ -51,8 +51,8 @@ class TabularPosterior(NamedTuple):
     """Of all other cases."""
     shortlist: Shortlist
     known: CountedRecords
-    pairs: Integers
-    """(n, 2): pairs to try."""
+    sets: Integers
+    """(n, m): sets to try."""
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """The means, whatever the spread: states drawn one by one would not fit together."""

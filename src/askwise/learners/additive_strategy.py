@@ -2,20 +2,23 @@
 
 It draws a world of a shortlist and plans for it.
 
-The price of trying. Random looks are paid from an allowance up to case t, in units of β the larger
-of
+Beside its plan it tries sets (`estimation/sets_to_try.py`), in place of the plan or beside it
+(`_kernels/policy/tree_cases.py`).
 
-    ALLOWANCE · √t     and     min(MOST_OF_EARNINGS, 2 w) · t^(2/3),
+**What trying costs** a case, in units of β, is no more than the larger of
 
-w being what the plan is worth more than acting blindly; their share of the cases follows from it.
-So where nothing is ever found, what trying costs a case goes to zero like 1/√t. Where information
-pays, there is more to be found and to pay for it with.
+    ½ ALLOWANCE / √t     and     ⅔ min(MOST_OF_EARNINGS, 2 w) min(1, LEFT (1 − v)) / t^(1/3),
+
+v being what the plan is worth and w how much of it acting blindly does not have. So where nothing
+is ever found, what trying costs goes to zero like 1/√t. Where information pays, there is more to be
+found and to pay for it with, unless nearly all that can be earned is earned already. Charged are
+the looks, what acting otherwise loses, and what is lost of the plan. Half of it goes to each of the
+two ways of trying.
 
 **After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
 the shortlist. Logged decisions are cases like its own: once it has had as many, it goes on as a
 learner that had all of them itself. After complete records it goes on with the table of
-`estimation/tabular_posterior.py`. The allowance begins after the log's cases, and is no more than
-half a per cent of β a case.
+`estimation/tabular_posterior.py`. Trying then costs no more than half a per cent of β a case.
 """
 
 from __future__ import annotations
@@ -42,13 +45,20 @@ from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
 
-ALLOWANCE = 0.9
-MOST_OF_EARNINGS = 0.25
+ALLOWANCE = 0.8
+MOST_OF_EARNINGS = 0.5
+LEFT = 2.5
 MOST_TRYING = 0.5
 """The largest share of the cases that try something."""
 
-ACTING_ROUGHLY = 0.03
-"""What acting in a random case is reckoned to lose, in units of reward."""
+POOR = 0.3
+"""Of the cases that act otherwise, an action that earns so much less than the best gets half."""
+
+LEAST_PRICE = 0.001
+"""What a look is reckoned to cost at least, in units of β: nothing is tried in every case."""
+
+LOST_BESIDE = 0.25
+"""The part of the plan's worth that is lost where a set is tried beside it."""
 
 SPREAD = 0.4
 ROUNDS = 50
@@ -121,10 +131,9 @@ class AdditiveStrategy(ModelStrategy):
         if follows:
             plan = self._recommended(screened, statistics)
         else:
-            plan = self._policy(screened, near, self._looks(screened, near), 0.0)
+            plan = self._policy(screened, near, self._looks(screened, near))
         worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
-        explore = self.share_of_trying(opened, length, worth)
-        return plan.exploring(TreeExploration(screened.pairs, explore)), length
+        return plan.exploring(self.exploration(screened, plan, worth, opened)), length
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy at these prices of the world that the round is planned for.
@@ -144,7 +153,7 @@ class AdditiveStrategy(ModelStrategy):
         small = few._replace(lattice=few.lattice.priced(prices, filed))
         screened = screened._replace(shortlist=small)
         looks = self._looks(screened, near)
-        return self._policy(screened, near, looks, exploration.explore, lattice)
+        return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
@@ -155,25 +164,32 @@ class AdditiveStrategy(ModelStrategy):
         """Looks that were taken, beside the statistics."""
         return self.model.tallies._asdict()
 
-    def share_of_trying(self, opened: int, length: int, worth: float) -> float:
-        """The share of the next cases that try something, if the plan is worth so much."""
-        problem, tallies = self.lattice.problem, self.model.tallies
-        beta = problem.reward_value
-        roughly = ACTING_ROUGHLY * beta
+    def exploration(
+        self,
+        screened: AdditivePosterior | TabularPosterior,
+        plan: Policy,
+        worth: float,
+        opened: int,
+    ) -> TreeExploration:
+        """What is tried beside a plan that is worth so much more than acting blindly."""
+        from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
-        def allowed(cases: int) -> float:
-            earning = min(MOST_OF_EARNINGS, 2 * worth)
-            return float(beta * max(ALLOWANCE * cases**0.5, earning * cases ** (2 / 3)))
-
-        spent = self.model.spent + roughly * int(tallies.tried[-1])
-        left = allowed(opened + length) - spent
-        a_case = problem.m * float(self.model.alone.mean()) + roughly
-        if self.follows_log(opened):
-            # a case that tries a pair first may lose what the plan is worth, one that acts at
-            # random about that as well
-            a_case += max(0.0, worth) * beta
-            left = min(left - allowed(self.log.cases), MOST_LOST * beta * length)
-        return float(np.clip(left / (a_case * length), 0.0, MOST_TRYING))
+        table, beta = plan.table, self.lattice.problem.reward_value
+        assert isinstance(table, TreeTable)
+        gap = self.model.effects.base.max() - self.model.effects.base
+        acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
+        acts /= acts.sum()
+        lost = max(0.0, worth) * beta
+        acting = beta * float(acts @ gap) + lost
+        looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
+        most, part = beta * most_spent(opened, worth, plan.value / beta), LOST_BESIDE
+        if self.follows_log(opened):  # what may be lost at most is charged
+            most, part = min(most, MOST_LOST * beta), 1.0
+        replacing = 0.5 * most / (looking + ACTING_REPLACING * acting + lost)
+        room = 1.0 if table.look[0] < 0 else 0.5  # for other looks than those of the plan
+        beside = 0.5 * most / (room * looking + ACTING_BESIDE * acting + part * lost)
+        scale = min(1.0, MOST_TRYING / (replacing + beside))
+        return TreeExploration(screened.sets, acts, scale * replacing, scale * beside)
 
     def evidence(self, now: Progress) -> Beliefs:
         """What it believes; changes nothing."""
@@ -195,7 +211,7 @@ class AdditiveStrategy(ModelStrategy):
         every = np.arange(known.lattice.size)
         reward = known.reward[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
-        policy = self._policy(screened, earned, table.as_path(), 0.0)
+        policy = self._policy(screened, earned, table.as_path())
         return policy.recommended_by(known)
 
     def _cases(self, statistics: Statistics) -> int:
@@ -218,11 +234,11 @@ class AdditiveStrategy(ModelStrategy):
     ) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
-        best = self._policy(screened, mean, self._looks(screened, mean), 0.0)
+        best = self._policy(screened, mean, self._looks(screened, mean))
         if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
-        return self._policy(screened, mean, nothing, 0.0)
+        return self._policy(screened, mean, nothing)
 
     def _looks(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
@@ -233,13 +249,12 @@ class AdditiveStrategy(ModelStrategy):
         screened: AdditivePosterior | TabularPosterior,
         world: Estimates,
         looks: Choices,
-        explore: float,
         lattice: Lattice | None = None,
     ) -> Policy:
         few, values = screened.shortlist, int(self.lattice.outcomes.max())
         plan = compact_tree(few.lattice, few.observations, looks, world, values)
         table = TreeTable(lattice or self.lattice, *plan, acquisition=self.acquisition.name)
-        exploration = TreeExploration(screened.pairs, explore)
+        exploration = nothing_tried(screened.sets, len(self.lattice.problem.actions))
         return Policy(table, exploration, frequency=self._frequency())
 
     def _frequency(self) -> Floats | None:
@@ -293,6 +308,21 @@ class AdditiveStrategy(ModelStrategy):
     def model_restored(self) -> None:
         """The arrays were overwritten by saved ones."""
         self.model.restored()
+
+
+def nothing_tried(sets: Integers, actions: int) -> TreeExploration:
+    """An exploration of the right shape that tries nothing."""
+    return TreeExploration(sets, np.full(actions, 1.0 / actions), 0.0, 0.0)
+
+
+def most_spent(opened: int, worth: float, value: float) -> float:
+    """What trying may cost a case after so many cases, in units of β.
+
+    The plan is worth a value, and so much more than acting blindly.
+    """
+    t = max(1.0, float(opened))
+    earning = min(MOST_OF_EARNINGS, 2 * worth) * min(1.0, LEFT * max(0.0, 1.0 - value))
+    return float(max(0.5 * ALLOWANCE * t**-0.5, 2 / 3 * earning * t ** (-1 / 3)))
 
 
 def _blindly(screened: AdditivePosterior | TabularPosterior, world: Estimates) -> float:

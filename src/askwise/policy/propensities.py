@@ -7,7 +7,7 @@ places, whose draws are independent as far as a hash can make them so; a course 
 multiplies them as if they were (`tests/policy/test_propensities.py` compares both with frequencies
 over many tags).
 
-Where one draw serves several steps, as which pair a case tries first or whether it tries anything,
+Where one draw serves several steps, as which set a case tries or whether it tries anything,
 steps are not independent, and the probability of a step is that of the course with it, over that of
 the course before it:
 
@@ -50,24 +50,6 @@ def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, 
     # what a set has beyond m is cut off from the end, so the rest of it is known or comes later
     spare = len(known) + _later(lattice, looks, known)
     return sum(comb(spare, size) for size in range(len(known) + 1))
-
-
-def fills_that_leave(
-    lattice: Lattice, base: tuple[int, ...], looks: tuple[int, ...], known: tuple[int, ...]
-) -> float:
-    """The probability that just these looks remain of the base filled up at random to m."""
-    free, fill = lattice.buyable - len(base), lattice.m - len(base)
-    last = max(looks, default=-1)
-    if any(i <= last and i not in looks and i not in known for i in base):
-        return 0.0
-    if len(looks) != lattice.m - len(known):
-        return 0.0
-    drawn = [i for i in looks if i not in base]
-    known_free = sum(i not in base for i in known)
-    later = [i for i in range(last + 1, lattice.buyable) if i not in known and i not in base]
-    if len(drawn) > fill:
-        return 0.0
-    return comb(known_free + len(later), fill - len(drawn)) / comb(free, fill)
 
 
 def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
@@ -131,19 +113,25 @@ def set_propensities(
 class Hypotheses:
     """What a case under a tree may be up to: P(h, all it did so far) for each h.
 
-    Just to follow the tree, or to try single looks after it, or one of the pairs before it.
+    Just to follow the tree, or to try one of the sets, r members of it before the tree.
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.follow = 1.0 - tree.explore
-        self.singles = 0.5 * tree.explore
-        self.pairs: Floats = np.full(len(tree.pairs), 0.5 * tree.explore / len(tree.pairs))
+        from askwise._kernels.policy.tree_cases import FEW
+
+        self.follow = 1.0 - tree.replacing - tree.beside
+        number, m = tree.sets.shape
+        self.tries: Floats = np.zeros((m + 1, number))
+        """At [r, set]."""
+        self.tries[m] = tree.replacing / number
+        for r in range(FEW):
+            self.tries[min(r, m)] += tree.beside / FEW / number
 
     @property
     def total(self) -> float:
         """P(all it did so far)."""
-        return self.follow + self.singles + float(self.pairs.sum())
+        return min(1.0, self.follow + float(self.tries.sum()))  # a rounded sum may be a hair over
 
     def looked(self, lattice: Lattice, state: int, i: int) -> None:
         """In that state it looked at i, or (−1) at nothing more; as in `next_look`."""
@@ -151,34 +139,31 @@ class Hypotheses:
         if len(known) == lattice.m:
             return
         self.follow *= said == i
-        if said < 0:
-            self.singles *= (i >= 0) / (lattice.buyable - len(known))
-        else:
-            self.singles *= said == i
-        if len(known) < 2:
-            first: Integers = self.tree.pairs[:, len(known)]
-            self.pairs *= np.where(np.isin(first, known), said == i, first == i)
-        else:
-            self.pairs *= said == i
+        sets: Integers = self.tree.sets
+        unknown = ~np.isin(sets, known)
+        place = np.where(unknown.any(axis=1), unknown.argmax(axis=1), lattice.m)  # m: none
+        tried = np.append(sets, np.full((len(sets), 1), -1), axis=1)[np.arange(len(sets)), place]
+        before_tree = place < np.arange(lattice.m + 1)[:, None]
+        self.tries *= np.where(before_tree | (said < 0), tried, said) == i
 
     def chose(self, lattice: Lattice, start: int, base: list[int], looks: tuple[int, ...]) -> None:
         """It began in that state and decided on these looks; the tree looks at the base."""
         known = lattice.domain(start)
         self.follow *= remaining(lattice, tuple(sorted(base)), known) == looks
-        self.singles *= fills_that_leave(lattice, tuple(base), looks, known)
-        for k, pair in enumerate(self.tree.pairs.tolist()):
-            tried = list(dict.fromkeys([*pair, *base]))[: lattice.m]
-            self.pairs[k] *= remaining(lattice, tuple(sorted(tried)), known) == looks
+        for k, members in enumerate(self.tree.sets.tolist()):
+            for r in range(lattice.m + 1):
+                tried = list(dict.fromkeys([*members[:r], *base, *members]))[: lattice.m]
+                self.tries[r, k] *= remaining(lattice, tuple(sorted(tried)), known) == looks
 
     def acted(self, lattice: Lattice, state: int, action: int) -> None:
         """In that state it took the action; as in `action_of`."""
-        from askwise._kernels.policy.tree_cases import RANDOM_ACTIONS
+        from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
         said = self.tree.action.item(self._node(lattice, state)) == action
-        trying = RANDOM_ACTIONS / len(lattice.problem.actions) + (1.0 - RANDOM_ACTIONS) * said
+        other = np.full((len(self.tries), 1), ACTING_BESIDE)
+        other[-1] = ACTING_REPLACING
         self.follow *= said
-        self.singles *= trying
-        self.pairs *= trying
+        self.tries *= np.minimum(1.0, other * self.tree.acts.item(action) + (1.0 - other) * said)
 
     def _node(self, lattice: Lattice, state: int) -> int:
         return node_in(lattice, self.tree.look, self.tree.child, state)

@@ -1,8 +1,8 @@
 """Policies as trees: a row for each node that can be reached, however large the problem.
 
 A plan for many observations looks at few of them. The row of a state is the node that what is known
-there leads to. With the probability `explore` a case tries something beside the tree
-(`_kernels/policy/tree_cases.py`): a pair of observations before it, or single ones after it.
+there leads to. Some cases try something (`_kernels/policy/tree_cases.py`): a set of observations in
+place of the tree, or beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.policy.tree_cases import Tallies, Tree
 
 MOST_NODES = 250_000
-MOST_PAIRS = 10_000
+MOST_SETS = 10_000
 """Of a tree: far more than one for a shortlist has (`estimation/additive.py`)."""
 
 
@@ -127,24 +127,27 @@ class TreeTable:
 
 
 class _Tried(NamedTuple):
-    pairs: Integers
-    """(n, 2): pairs worth trying, as often as they are."""
-    explore: float
-    """The share of the cases that try something."""
+    sets: Integers
+    """(n, m): sets worth trying, as often as they are."""
+    acts: Floats
+    """(A): how likely each action is where a case that tries something acts otherwise."""
+    replacing: float
+    beside: float
+    """The shares of the cases that try a set in place of the tree, and beside it."""
 
 
 class TreeExploration(_Tried):
-    """A share of the cases looks at a pair first, or at single observations last."""
+    """A share of the cases looks at a set, in place of what the tree says or beside it."""
 
     __slots__ = ()
-    kind: ClassVar[str] = "pairs and singles"
+    kind: ClassVar[str] = "sets beside a tree"
 
     def tree(self, table: TreeTable) -> Tree:
         """Both as the kernels take them."""
         from askwise._kernels.policy.tree_cases import Tree
 
         is_set = table.acquisition == "simultaneous"
-        return Tree(table.look, table.actions, table.child, self.pairs, self.explore, is_set)
+        return Tree(table.look, table.actions, table.child, *self, is_set)
 
     def looks(self, table: TreeTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation that a case with that tag buys now, or what of its set is unknown."""
@@ -163,8 +166,8 @@ class TreeExploration(_Tried):
         """What a case with that tag does."""
         from askwise._kernels.policy.tree_cases import action_of, behaviour_of
 
-        tree, actions = self.tree(table), len(table.lattice.problem.actions)
-        return int(action_of(tree, tag, behaviour_of(tree, tag), table.row(state), actions))
+        tree = self.tree(table)
+        return int(action_of(tree, tag, behaviour_of(tree, tag), table.row(state)))
 
     def propensities(
         self, table: TreeTable, start: int, path: Path, looks: tuple[int, ...], action: int
@@ -179,8 +182,8 @@ class TreeExploration(_Tried):
         from askwise._kernels.policy.tree_cases import decide
 
         lattice = table.lattice
-        case = (start, lattice.subset_of(start), len(lattice.problem.actions))
-        decide(lattice.layout, self.tree(table), tag, values_in(lattice, state), 0, *case, tallies)
+        tree, case = self.tree(table), (start, lattice.subset_of(start))
+        decide(lattice.layout, tree, tag, values_in(lattice, state), 0, *case, tallies)
 
     def run(
         self,
@@ -201,28 +204,36 @@ class TreeExploration(_Tried):
         return out
 
     def header(self) -> dict[str, Any]:
-        """How many pairs there are, and how often anything is tried."""
-        return {"pairs": len(self.pairs), "explore": self.explore}
+        """How many sets there are, and how often they are tried."""
+        return {"sets": len(self.sets), "replacing": self.replacing, "beside": self.beside}
 
     def arrays(self) -> dict[str, Array]:
-        """The pairs that are worth trying."""
-        return {"pairs": self.pairs}
+        """The sets that are worth trying, and how to act then."""
+        return {"sets": self.sets, "acts": self.acts}
 
     @classmethod
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, table: TreeTable
     ) -> TreeExploration:
         """The exploration that was saved; one that cannot be is a `FileError`."""
-        number, explore = header.get("pairs"), header.get("explore")
-        if type(number) is not int or not 0 < number <= MOST_PAIRS:
-            raise FileError(f"a policy has {number} pairs")
-        if type(explore) is not float or not 0 <= explore <= 1:
-            raise FileError(f"a policy tries things in a share of {explore} of the cases")
-        pairs, buyable = read("pairs", (number, 2), np.int64), table.lattice.buyable
-        check_choices("pairs", pairs, 0, buyable)
-        if buyable > 1 and (pairs[:, 0] >= pairs[:, 1]).any():
-            raise FileError("a policy tries what is not a pair")
-        return cls(pairs, explore)
+        number, replacing = header.get("sets"), header.get("replacing")
+        beside = header.get("beside")
+        if type(number) is not int or not 0 < number <= MOST_SETS:
+            raise FileError(f"a policy has {number} sets")
+        if type(replacing) is not float or type(beside) is not float:
+            raise FileError(f"a policy tries sets in {replacing} and {beside} of the cases")
+        if not (replacing >= 0 and beside >= 0 and replacing + beside <= 1):  # nor is NaN
+            raise FileError(f"a policy tries sets in {replacing} and {beside} of the cases")
+        lattice = table.lattice
+        sets = read("sets", (number, lattice.m), np.int64)
+        if lattice.m:
+            check_choices("sets", sets, 0, lattice.buyable)
+        if (np.diff(np.sort(sets, axis=1), axis=1) == 0).any():
+            raise FileError("a policy tries a set in which something is twice")
+        acts = read("acts", (len(lattice.problem.actions),), np.float64)
+        if not ((acts >= 0).all() and abs(acts.sum() - 1) < 1e-6):  # not a number is neither
+            raise FileError("how a policy acts otherwise are not probabilities")
+        return cls(sets, acts, replacing, beside)
 
 
 def values_in(lattice: Lattice, state: int) -> Choices:

@@ -98,10 +98,12 @@ def sweep_pairs(
     residual: Floats,
     owner: Integers,
     out_evidence: Floats,
+    out_cases: Floats,
 ) -> None:
     """Draw which pairs are in, and their effects; `owner` has i · D + j of each slot, or −1.
 
-    `out_evidence` (D, D) are the log Bayes factors, 0 where nothing was seen.
+    `out_evidence` (D, D) are the log Bayes factors, 0 where nothing was seen; `out_cases` (D, D)
+    are the cases that saw each pair.
     """
     size, values, actions = effects.main.shape
     widest = prior.features.shape[2] ** 2
@@ -118,6 +120,7 @@ def sweep_pairs(
             columns = prior.columns[i] * prior.columns[j]
             out_evidence[i, j] = 0.0
             count = counts[i, j].sum()
+            out_cases[i, j] = count
             if columns > MOST_COLUMNS or columns == 0 or count == 0.0:
                 continue
             slot = effects.slot[i, j]

@@ -3,30 +3,36 @@
 Whatever is random within a case is a function of its tag, as in `learners/explored_runs.py`: a case
 with the same tag, shown the same, does the same again, in whichever loop.
 
-With probability `explore` a case tries something. A coin decides whether it first looks at a pair
-and then follows the tree as far as m looks allow, or follows the tree and then looks at single ones
-until m are known. Pairs come from a list that the plan made, single ones are any. Either way it
-acts as the tree says with what the tree asked for, but now and then at random.
+Some cases try something: a set from a list that the plan made. Of its m members they look at the
+first r, then follow the tree as far as m looks allow, then look at the others. With probability
+`replacing` that is the whole set in place of the tree, r = m. With probability `beside` r is 0, 1
+or 2, which costs less of what the tree is worth: what is looked at last leads on from there, and
+two that are looked at first are seen together. They act as the tree says with what the tree asked
+for, but now and then otherwise.
 """
 
 from typing import NamedTuple
 
 from askwise._kernels.counting.counting import count_reward
 from askwise._kernels.jit import jit_internal, jit_no_arrays
-from askwise._kernels.learners.explored_runs import any_unknown, uniform
+from askwise._kernels.learners.explored_runs import uniform
 from askwise._kernels.states.lattices import child, start_of, union_of
 from askwise._kernels.states.rows import insert
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
 
-RANDOM_ACTIONS = 0.25
-"""The share of the trying cases that act at random."""
+ACTING_REPLACING = 0.25
+ACTING_BESIDE = 0.1
+"""The share of the trying cases that act by `Tree.acts`, in place of the tree and beside it."""
 
-FOLLOW, PAIR_FIRST, SINGLES_LAST = 0, 1, 2
-"""What a case does: just follow the tree, or something before or after it."""
+FOLLOW = -1
+"""What a case does that tries nothing; else r, how many of a set it looks at before the tree."""
 
-_KIND, _DIE, _ACTION, _PAIR, _LOOKS = 0, 1, 2, 3, 8
+FEW = 3
+"""A case that tries something beside the tree looks at fewer than so many before it."""
+
+_KIND, _DIE, _ACTION, _SET = 0, 1, 2, 3
 """Which uniform number of a case decides what."""
 
 
@@ -39,10 +45,13 @@ class Tree(NamedTuple):
     """What to do in each node, if nothing more is looked at."""
     child: Integers
     """(nodes, values): the node that a value leads to."""
-    pairs: Integers
-    """(n, 2): pairs worth trying, as often as they are."""
-    explore: float
-    """The share of the cases that try something."""
+    sets: Integers
+    """(n, m): sets worth trying, as often as they are."""
+    acts: Floats
+    """(A): how likely each action is where a case acts otherwise."""
+    replacing: float
+    beside: float
+    """The shares of the cases that try a set in place of the tree, and beside it."""
     is_set: bool
     """Whether the tree looks at a set chosen beforehand (simultaneous)."""
 
@@ -52,17 +61,18 @@ class Tallies(NamedTuple):
 
     marginal: Integers
     """(D, values): what was given, and seen in looks that did not depend on anything."""
-    tried: Integers
-    """(D + 1): random looks at each observation, and cases that made any."""
 
 
 @jit_no_arrays
 def behaviour_of(tree: Tree, tag: int) -> int:
-    """What a case with this tag does."""
+    """What a case with this tag does: FOLLOW, or r."""
     luck = uniform(tag, _KIND)
-    if luck >= tree.explore:
-        return FOLLOW
-    return PAIR_FIRST if luck < 0.5 * tree.explore else SINGLES_LAST
+    if luck < tree.replacing:
+        return tree.sets.shape[1]
+    luck -= tree.replacing
+    if luck < tree.beside:
+        return min(int(FEW * luck / tree.beside), tree.sets.shape[1])
+    return FOLLOW
 
 
 @jit_internal
@@ -82,19 +92,27 @@ def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int,
     return node
 
 
+@jit_internal
+def first_unknown(layout: Layout, tree: Tree, tag: int, members: int, subset: int) -> int:
+    """The first of the first members of a case's set that the subset does not have, or −1."""
+    k = int(uniform(tag, _SET) * len(tree.sets))
+    for j in range(members):
+        if not is_known(layout, subset, tree.sets[k, j]):
+            return tree.sets[k, j]
+    return -1
+
+
 @jit_no_arrays
 def next_look(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, subset: int) -> int:
     """What a case looks at next; −1 to act."""
-    size = layout.sizes[subset]
-    if size == layout.members.shape[1]:
+    if layout.sizes[subset] == layout.members.shape[1]:
         return -1
-    if behaviour == PAIR_FIRST and size < 2:
-        i = tree.pairs[int(uniform(tag, _PAIR) * len(tree.pairs)), size]
-        if not is_known(layout, subset, i):  # it may have been on file
-            return i
-    if tree.look[node] < 0 and behaviour == SINGLES_LAST:
-        return any_unknown(layout, subset, uniform(tag, _LOOKS + size))
-    return tree.look[node]
+    i = first_unknown(layout, tree, tag, behaviour, subset)  # none, if it follows
+    if i < 0:
+        i = tree.look[node]
+    if i < 0 and behaviour != FOLLOW:
+        i = first_unknown(layout, tree, tag, tree.sets.shape[1], subset)
+    return i
 
 
 @jit_no_arrays
@@ -114,11 +132,17 @@ def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -
 
 
 @jit_no_arrays
-def action_of(tree: Tree, tag: int, behaviour: int, node: int, actions: int) -> int:
+def action_of(tree: Tree, tag: int, behaviour: int, node: int) -> int:
     """What a case does in the end."""
-    if behaviour != FOLLOW and uniform(tag, _DIE) < RANDOM_ACTIONS:
-        return int(uniform(tag, _ACTION) * actions)
-    return tree.action[node]
+    share = ACTING_REPLACING if behaviour == tree.sets.shape[1] else ACTING_BESIDE
+    if behaviour == FOLLOW or uniform(tag, _DIE) >= share:
+        return tree.action[node]
+    luck = uniform(tag, _ACTION)
+    action = 0
+    while action < len(tree.acts) - 1 and luck >= tree.acts[action]:
+        luck -= tree.acts[action]
+        action += 1
+    return action
 
 
 @jit_no_arrays
@@ -130,7 +154,6 @@ def decide(
     t: int,
     state: int,
     subset: int,
-    actions: int,
     tallies: Tallies,
 ) -> tuple[int, int]:
     """The state that case t acts in and its action, if it begins in this state of that subset.
@@ -146,19 +169,15 @@ def decide(
     i = next_look(layout, tree, tag, behaviour, node, subset)
     while i >= 0:
         union, first, stride, _ = child(layout, subset, state, i)
-        first_two = behaviour == PAIR_FIRST and level < 2
-        if first_two or tree.look[node] != i:
-            tallies.tried[i] += 1
-        if first_two or level == 0 or tree.is_set:
+        before_tree = i == first_unknown(layout, tree, tag, behaviour, subset)
+        if before_tree or level == 0 or tree.is_set:
             tallies.marginal[i, values[t, i]] += 1
         state = first + values[t, i] * stride
         subset = union
         level += 1
         node = node_after(layout, tree, values, t, subset, node)
         i = next_look(layout, tree, tag, behaviour, node, subset)
-    if behaviour != FOLLOW:
-        tallies.tried[len(tallies.tried) - 1] += 1
-    return state, action_of(tree, tag, behaviour, node, actions)
+    return state, action_of(tree, tag, behaviour, node)
 
 
 @jit_no_arrays
@@ -175,10 +194,9 @@ def run_tree(
     out_action: Choices,
 ) -> None:
     """Decide and count one case for each tag, each rewarded at once."""
-    actions = rewards.shape[1]
     for t in range(len(tags)):
         start = start_of(layout, values, t)
-        state, action = decide(layout, tree, tags[t], values, t, start, 0, actions, tallies)
+        state, action = decide(layout, tree, tags[t], values, t, start, 0, tallies)
         row = insert(counters.rows, state)
         count_reward(counters, row, action, rewards[t, action], unit)
         out_state[t] = state
