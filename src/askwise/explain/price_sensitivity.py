@@ -15,18 +15,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from askwise._support.typing import AcquisitionName
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
+from askwise.estimation.worlds import Worlds, mean_world
+from askwise.explain.worth_draws import (
+    ChosenPolicies,
+    Estimate,
+    WithAndWithout,
+    WorthDraws,
+    estimate_with_error,
+    number_of_worlds,
+)
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
+from askwise.policy.expected_gain import acted_states
 from askwise.policy.oracle import best_set
 from askwise.policy.recommending import best_by, recommended
 from askwise.states import Lattice
+
+Verdict = Literal["pays", "does not pay", "not known yet"]
+FORESEEN = 100.0
+"""How many times as many cases can be foreseen."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +61,18 @@ class ObservationWorth:
     break_even: float
     """The highest price at which the best policy still buys it; 0 if it is not even worth having
     for nothing."""
+    adds_low: float
+    adds_high: float
+    """Of what it adds, the ends of an interval of 95 %; that number itself, if it is known."""
+    break_even_low: float
+    break_even_high: float
+    """Of its break-even price, likewise."""
     fees: float = 0.0
     """What is paid on top for its panels where the best policy buys it, on average: nothing after
     another member. If it never does, what would be paid if it came first."""
+    cases_to_settle: float = 0.0
+    """About how many more cases will settle whether it pays; 0 if that is settled, infinite if that
+    cannot be foreseen."""
 
     @property
     def paid(self) -> float:
@@ -59,6 +83,13 @@ class ObservationWorth:
     def adds(self) -> float:
         """What having it adds to the gain of a case, at today's price."""
         return self.gain - self.without
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether its price is below the break-even price, by all of the interval."""
+        if self.break_even_low > self.price:
+            return "pays"
+        return "does not pay" if self.break_even_high <= self.price else "not known yet"
 
 
 class DemandStep(NamedTuple):
@@ -97,12 +128,14 @@ class GainLine(NamedTuple):
 
 
 class PriceSensitivity:
-    """The best policies at all prices, if what is known is true.
+    """The best policies at all prices, by the means of what is known.
 
     What is recommended at today's prices is chosen with caution (`policy/recommending.py`). What
     would be gained at other prices is not: without an observation much rests on what was hardly
     tried, and caution there would make the observation seem worth more than it is. So other prices
-    are compared by means, and all gains are moved by the same amount: today's is that of the tree.
+    are compared by the mean of the worlds that are possible, and all gains are moved by the same
+    amount: today's is that of the tree. How sure that is, and where the means mislead, is said by
+    the worlds one by one (`explain/worth_draws.py`).
     """
 
     def __init__(self, evidence: Beliefs | CountedEvidence, acquisition: AcquisitionName) -> None:
@@ -115,12 +148,19 @@ class PriceSensitivity:
         self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
         self._tolerance = 10 * TIE_TOLERANCE * self.problem.reward_value
         self._without: dict[str, float] = {}
+        self._best_without: dict[str, Policy] = {}
         self._best: dict[tuple[tuple[str, float], ...], PricedPolicy] = {}
         policy = recommended(self.acquisition, self.evidence)
         self.today = self._priced(policy, policy.value)
         """What is recommended."""
+        self.believed = self.evidence
+        """What is recommended rests on it."""
+        self.worlds: Worlds | None = None
+        """That are possible, if more than one is."""
         if isinstance(self.evidence, Beliefs):
-            self.evidence = self.evidence.as_certain()
+            worlds = self.evidence.worlds(number_of_worlds(self.lattice))
+            self.worlds = worlds if len(worlds.learned) > 1 else None
+            self.evidence = self.evidence.in_world(mean_world(worlds.learned))
         self._shift = (
             self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
         )
@@ -139,6 +179,21 @@ class PriceSensitivity:
             self._best[key] = self._priced(policy, policy.planned_value + self._shift)
         return self._best[key]
 
+    @cached_property
+    def draws(self) -> WorthDraws:
+        """What observations are worth in every world."""
+        assert isinstance(self.believed, Beliefs)
+        assert self.worlds is not None
+        chosen = {name: self._with_and_without(name) for name in self.names}
+        recommended, best = self.today.policy, self.best({}).policy
+        policies = ChosenPolicies(acted_states(recommended), acted_states(best), chosen)
+        return WorthDraws(self.acquisition, self.believed, self.worlds, policies)
+
+    def _with_and_without(self, name: str) -> WithAndWithout:
+        self.break_even(name)  # plans for all prices on the way there
+        ours = [best.policy for key, best in self._best.items() if [n for n, _ in key] == [name]]
+        return WithAndWithout(acted_states(self._best_without[name]), [*map(acted_states, ours)])
+
     def _priced(self, policy: Policy, gain: float) -> PricedPolicy:
         parts = purchase_shares(policy, self.evidence)
         by_name = (dict(zip(self.names, part, strict=True)) for part in parts)
@@ -147,29 +202,61 @@ class PriceSensitivity:
     def worth_of(self, name: str) -> ObservationWorth:
         """What one observation is worth."""
         now = self.today
-        return ObservationWorth(
+        adds, if_free, price = self._estimates(name)
+        without = now.gain - adds.value
+        row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
             gain=now.gain,
-            without=self.without(name),
-            free=self.line(name, 0.0).intercept,
-            break_even=self.break_even(name),
+            without=without,
+            free=without + if_free.value,
+            break_even=price.value,
+            adds_low=adds.low,
+            adds_high=adds.high,
+            break_even_low=price.low,
+            break_even_high=price.high,
             fees=now.fees[name],
         )
+        cases = self.believed.contexts().cases
+        return replace(row, cases_to_settle=cases_to_settle(row, cases))
+
+    def _estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
+        """What it adds, what it would add for nothing, and its break-even price."""
+        if self.worlds is not None:
+            return self.draws.estimates(name)
+        without = self.without(name)
+        adds, free = self.today.gain - without, self.line(name, 0.0).intercept - without
+        price, last = self._last_line(name)
+        error = self._rough_error(name)
+        slope = max(last.slope, TIE_TOLERANCE)
+        return (
+            estimate_with_error(adds, error),
+            estimate_with_error(free, error),
+            estimate_with_error(price, error / slope),
+        )
+
+    def _rough_error(self, name: str) -> float:
+        """Of what it adds, if only states are known and no worlds can be drawn; 0 of the truth."""
+        if isinstance(self.evidence, Beliefs):
+            return 0.0
+        policies = self.today.policy, self._best_without[name]
+        reasons = [policy.tree(self.evidence).root.reason for policy in policies]
+        return math.sqrt(sum(reason.variance for reason in reasons if reason is not None))
 
     def without(self, name: str) -> float:
         """V(∞): the gain of a case if the observation could not be had."""
         if name not in self._without:
             policy = best_by(self.acquisition, self.evidence, self.lattice.without(name))
+            self._best_without[name] = policy
             self._without[name] = policy.planned_value + self._shift
         return self._without[name]
 
     def blind_gain(self) -> float | None:
         """What would be done in each context without looking."""
         total, act = 0.0, self.today.policy.act
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            earned = self.evidence.mean_reward(context, act(context))
+        for context, part in enumerate(self.believed.contexts().probability.tolist()):
+            earned = self.believed.mean_reward(context, act(context))
             if part > 0 and earned is None:
                 return None
             total += 0.0 if earned is None else part * earned.mean
@@ -177,12 +264,12 @@ class PriceSensitivity:
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
-        if isinstance(self.evidence, CountedEvidence):
+        if isinstance(self.believed, CountedEvidence):
             return None
-        lattice, best = self.lattice, best_set(self.lattice, self.evidence)
+        lattice, best = self.lattice, best_set(self.lattice, self.believed.as_certain())
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
+        for context, part in enumerate(self.believed.contexts().probability.tolist()):
             if part > 0:
                 worth = {s: best.values.item(lattice.context_subset(s, context)) for s in full}
                 total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
@@ -190,14 +277,14 @@ class PriceSensitivity:
 
     def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
         """What the cases of a context gain that buy a set, in all cases."""
-        assert isinstance(self.evidence, Beliefs)
+        assert isinstance(self.believed, Beliefs)
         context_subset = self.lattice.context_subset(subset, context)
         states = np.arange(
             *self.lattice.layout.context_offsets[context_subset : context_subset + 2]
         )
-        earned = self.evidence.reward[states, best.actions[states]]
+        earned = self.believed.reward[states, best.actions[states]]
         gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
-        return float(self.evidence.probability[states] @ gain)
+        return float(self.believed.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> GainLine:
         """The line of the best policy at a price."""
@@ -248,6 +335,22 @@ class PriceSensitivity:
         else:
             yield from self._between(name, low, middle)
             yield from self._between(name, middle, high)
+
+
+def cases_to_settle(row: ObservationWorth, cases: float) -> float:
+    """About how many more cases, if the interval of its break-even price c* narrows like 1/√n.
+
+    n' − n = n ((h / |c* − c|)² − 1),     h from c* to the end of the interval on c's side
+    """
+    if row.verdict != "not known yet":
+        return 0.0
+    distance = abs(row.break_even - row.price)
+    below = row.break_even > row.price
+    reach = row.break_even - row.break_even_low if below else row.break_even_high - row.break_even
+    if distance == 0 or not math.isfinite(reach / distance):
+        return math.inf
+    more = (reach / distance) ** 2 - 1
+    return cases * more if more < FORESEEN else math.inf
 
 
 def purchase_shares(
