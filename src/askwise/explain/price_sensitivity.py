@@ -40,6 +40,7 @@ from askwise.policy.recommending import best_by, recommended
 from askwise.states import Lattice
 
 Verdict = Literal["pays", "does not pay", "not known yet"]
+BAND_PRICES = 12
 FORESEEN = 100.0
 """How many times as many cases can be foreseen."""
 
@@ -100,6 +101,14 @@ class DemandStep(NamedTuple):
     """At that price."""
     bought: float
     """The share of the cases that buy it there."""
+
+
+class DemandBand(NamedTuple):
+    """At a price, the share of the cases that buy: between which two it lies (95 %)."""
+
+    price: float
+    low: float
+    high: float
 
 
 class PricedPolicy(NamedTuple):
@@ -251,6 +260,25 @@ class PriceSensitivity:
             self._best_without[name] = policy
             self._without[name] = policy.planned_value + self._shift
         return self._without[name]
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether anything is not known for certain."""
+        return self.worlds is not None or isinstance(self.believed, CountedEvidence)
+
+    def still_to_learn(self) -> Estimate | None:
+        """What perfect knowledge would add a case; None if only counters of states are known."""
+        if isinstance(self.believed, CountedEvidence):
+            return None
+        return Estimate(0.0, 0.0, 0.0) if self.worlds is None else self.draws.knowing_more()
+
+    def demand_band(self, row: ObservationWorth) -> list[DemandBand]:
+        """In every world the share that buys, at prices up to where it is bought in hardly any."""
+        if self.worlds is None:
+            return []
+        high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
+        prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()
+        return [DemandBand(c, *self.draws.share_bought(row.name, c)) for c in prices]
 
     def blind_gain(self) -> float | None:
         """What would be done in each context without looking."""

@@ -185,10 +185,11 @@ class WorthDraws:
         self._lattice = lattice = evidence.lattice
         self._spent = lattice.costs_of(np.arange(lattice.size))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
-        for world in worlds.learned:
-            self._plan(WorldPlans(acquisition, evidence.in_world(world)), policies.recommended)
-        for world in worlds.wide:
-            self._judge(WorldPlans(acquisition, evidence.in_world(world)), policies)
+        self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
+        for world in self._learned:
+            self._plan(world, policies.recommended)
+        for wide in worlds.wide:
+            self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
 
     def estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
         """What an observation adds, what it would add for nothing, and its break-even price."""
@@ -198,6 +199,17 @@ class WorthDraws:
             estimate(draws.adds_if_free, np.mean),
             estimate(draws.break_even, np.median),
         )
+
+    def knowing_more(self) -> Estimate:
+        """What perfect knowledge of the population would add a case."""
+        return estimate(self.still_to_learn, np.mean)
+
+    def share_bought(self, name: str, price: float) -> tuple[float, float]:
+        """Between which two the share of the cases lies that pay for an observation at a price."""
+        at = self._at[name]
+        lattice = at.free.supposing({name: price})
+        shares = [world.line(world.best(lattice)[0], at)[1] for world in self._learned]
+        return estimate(shares, np.mean)[1:]
 
     def _plan(self, world: WorldPlans, recommended: ActedStates) -> None:
         """Add what the best policies of a world gain."""
