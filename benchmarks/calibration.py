@@ -3,7 +3,7 @@
     python benchmarks/calibration.py --quick      # few populations and cases
     python benchmarks/calibration.py --check      # 200 and up to 100,000 cases; fails if one misses
 
-Populations are drawn by seed, from 1,000 on (those below chose what is in docs/learning.md): random
+Populations are drawn by seed, from 2,000 on (those below chose what is in docs/learning.md): random
 models, the families of `families_small.py`, shapes with something given, with panels and refunds,
 and 20 or more observations (`families_many.py`). Each is learned online, and from logs of as many
 complete records, and of decisions of a random policy. The truth is `aw.worth` of the model.
@@ -31,10 +31,12 @@ from families_many import FAMILIES as MANY
 from families_many import drawn
 from families_small import FAMILIES, population
 
-REPORTED = 1_000
+REPORTED = 2_000
 CASES = 1_000, 5_000, 20_000, 100_000
 ONCE_MORE = 20_000
 """Of more cases than that, only every fourth population is learned."""
+OWN_KINDS = "random", "uneven", "given", "panels"
+"""Of random models, beside the families."""
 COVERED = 0.93, 0.98
 MOST_BIAS = 0.2
 """Of what an observation adds, in units of half the mean interval."""
@@ -76,7 +78,7 @@ class Subject(NamedTuple):
 def random_problem(rng: np.random.Generator, kind: str) -> aw.Problem:
     """Three or four observations of two or three values, or as the kind says."""
     shape = rng.integers(2, 4, rng.integers(3, 5)).tolist()
-    if kind == "ragged":
+    if kind == "uneven":
         shape = [int(rng.integers(5, 9)), *rng.integers(2, 4, 2).tolist()]
     given = int(rng.integers(len(shape))) if kind == "given" else -1
     fails = ["refunded", "charged", None] if kind == "panels" else [None]
@@ -108,15 +110,14 @@ def subject(kind: str, seed: int) -> Subject:
         many = drawn(kind, seed).environment
         return Subject(kind, seed, many.problem, many, many.core)
     else:
-        rng = np.random.default_rng([18, ("random", "ragged", "given", "panels").index(kind), seed])
+        rng = np.random.default_rng([18, OWN_KINDS.index(kind), seed])
         model = model_at_random(rng, random_problem(rng, kind))
     return Subject(kind, seed, model.problem, Population(model), model)
 
 
 def subjects(number: int, first: int, many: int) -> Iterator[Subject]:
     """So many, the kinds by turns; `many` of them have 20 observations or more."""
-    own = ("random", "random", "ragged shapes", "given", "panels")
-    kinds = [k.removesuffix(" shapes") for k in own] + list(FAMILIES)
+    kinds = [*OWN_KINDS, *FAMILIES]
     for k in range(number - many):
         yield subject(kinds[k % len(kinds)], first + k // len(kinds))
     for k in range(many):

@@ -18,12 +18,8 @@ from askwise._support.numbers import as_price, shown
 from askwise.errors import OptionError
 from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
-from askwise.explain.price_sensitivity import (
-    DemandBand,
-    DemandStep,
-    ObservationWorth,
-    PriceSensitivity,
-)
+from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
+from askwise.explain.price_sensitivity import PriceSensitivity
 from askwise.explain.worth_draws import Estimate
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of

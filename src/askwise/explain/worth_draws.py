@@ -44,6 +44,9 @@ PLANS = 5
 """For one observation in one world, about."""
 OUTSIDE = 0.025
 """The part of the draws below an interval, and the part above it."""
+WIDER = 1.3
+"""How much farther the ends of the intervals of worth are than those draws: no model is the truth.
+How it was chosen is in docs/learning.md."""
 
 
 def number_of_worlds(lattice: Lattice) -> int:
@@ -66,6 +69,13 @@ def estimate(draws: list[float], middle: Callable[[list[float]], Any]) -> Estima
     in_order = sorted(draws)
     outside = int(OUTSIDE * (len(draws) - 1))
     return Estimate(float(middle(draws)), in_order[outside], in_order[-1 - outside])
+
+
+def widened(one: Estimate) -> Estimate:
+    """With ends that are farther away, but not negative."""
+    below, above = max(0.0, one.value - one.low), max(0.0, one.high - one.value)
+    more = WIDER - 1.0
+    return Estimate(one.value, max(0.0, one.low - more * below), one.high + more * above)
 
 
 def estimate_with_error(value: float, error: float) -> Estimate:
@@ -195,9 +205,9 @@ class WorthDraws:
         """What an observation adds, what it would add for nothing, and its break-even price."""
         draws = self.of[name]
         return (
-            estimate(draws.adds, np.mean),
-            estimate(draws.adds_if_free, np.mean),
-            estimate(draws.break_even, np.median),
+            widened(estimate(draws.adds, np.mean)),
+            widened(estimate(draws.adds_if_free, np.mean)),
+            widened(estimate(draws.break_even, np.median)),
         )
 
     def knowing_more(self) -> Estimate:
