@@ -142,9 +142,12 @@ class Worth:
     def _table(self) -> str:
         lines = self._lines()
         width = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+        words = {0, len(lines[0]) - (0 if self.is_known else 1)}  # the name, and the verdict
         return "\n".join(
-            f"{line[0]:<{width[0]}}  "
-            + "  ".join(f"{cell:>{w}}" for cell, w in zip(line[1:], width[1:], strict=True))
+            "  ".join(
+                f"{cell:<{width[k]}}" if k in words else f"{cell:>{width[k]}}"
+                for k, cell in enumerate(line)
+            ).rstrip()
             for line in lines
         )
 

@@ -12,7 +12,7 @@ export class Worth {
     this.figures = figures;
     const { element, body } = section(
       "What one may pay for each",
-      "The break-even price is the highest at which the best policy still buys, as believed today: above it, one does better without. “Adds” is what a case gains by having the observation at today's price. In brackets is the interval in which 19 of 20 such numbers lie. Prices are those that are paid: the fee of a panel is in that of its first.",
+      "The break-even price is the highest at which the best policy still buys, as believed today: above it, one does better without. “Adds” is what a case gains by having the observation at today's price. Below is the interval in which 19 of 20 such numbers lie. Prices are those that are paid: the fee of a panel is in that of its first.",
     );
     this.element = element;
     this.rows = h("tbody", {});
@@ -39,8 +39,11 @@ export class Worth {
     const { figures } = this;
     const unknown = o.share === null;
     const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(o.break_even + o.fees);
-    const between = (low, high, text) => (unknown ? "" : high === null ? ` (${text(low)} or more)` : high - low > 1e-9 ? ` (${text(low)} to ${text(high)})` : "");
-    const added = unknown ? "–" : figures.gain(o.adds) + between(o.adds_low, o.adds_high, (x) => figures.gain(x));
+    const between = (low, high, text) => {
+      if (unknown || low === null || (high !== null && high - low < 1e-9)) return null;
+      return h("small", {}, high === null ? `${text(low)} or more` : `${text(low)} to ${text(high)}`);
+    };
+    const added = [unknown ? "–" : figures.gain(o.adds), between(o.adds_low, o.adds_high, (x) => figures.gain(x))];
     const prices = between(o.break_even_low, o.break_even_high, (x) => figures.amount(x + o.fees));
     const often = cases ? `${whole(o.bought)} (${share(o.bought / cases)})` : "0";
     const cell = (title, text, kind) => h("td", { "data-title": title, class: kind }, text);
@@ -52,7 +55,7 @@ export class Worth {
       cell("bought so far", often),
       cell("worth buying in", unknown ? "–" : share(o.share)),
       cell("adds", added),
-      cell("break-even", ceiling + prices, "ceiling"),
+      cell("break-even", [ceiling, prices], "ceiling"),
       cell("does it pay?", unknown ? "–" : verdict(o)),
       h("td", { class: "curve" }, o.demand.length ? demand(o) : "not believed to matter"),
     );
