@@ -33,6 +33,10 @@ CAUTION = 1.0
 """How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
 
 
+FEW_WORLDS = 8
+"""Of worlds that were drawn state by state, so many are planned in: that takes long."""
+
+
 class Distribution(NamedTuple):
     """How often each outcome of a look comes, or each context."""
 
@@ -149,12 +153,17 @@ class Beliefs:
             return Worlds(*([World(self.probability, self.reward)] for _ in range(2)))
         means = self.probability, self.reward, self.variance
         drawn = worlds_by_states(self.lattice, *means, number)
-        return Worlds(drawn, drawn)
+        return Worlds(drawn[:FEW_WORLDS], drawn)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one model of everything draws its worlds, or tells the truth: states of a world
+        hang together, so that it can be planned in."""
+        return self._draw is not None or self.variance is None
 
     def in_world(self, world: World) -> Beliefs:
         """As if this world were known to be the true one."""
-        averages_out = self.averages_out and self._draw is not None
-        return Beliefs(self.lattice, *world, averages_out=averages_out or self.variance is None)
+        return Beliefs(self.lattice, *world, averages_out=self.averages_out and self.is_joint)
 
     def standalone(self) -> Beliefs:
         """The same of its own observations, as a problem of their own."""

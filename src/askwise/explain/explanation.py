@@ -28,12 +28,21 @@ class Explanation:
     `print` it, or `save` it as a page that needs nothing else.
     """
 
-    def __init__(self, worth: Worth, *, title: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        worth: Worth,
+        *,
+        title: str,
+        notes: Sequence[str] = (),
+        max_depth: int | None = None,
+        min_share: float = 0.0,
+    ) -> None:
         self.title = title
         self.worth = worth
         self.notes = tuple(notes)
         """What it rests on."""
-        self.tree: Tree = worth.policy.tree()
+        self.tree: Tree = worth.policy.tree(max_depth=max_depth, min_share=min_share)
+        self._whole = self.tree if max_depth is None and not min_share else worth.policy.tree()
         costs = [row.price for row in worth]
         self.figures = Figures.of(worth.problem.reward_value, costs)
 
@@ -46,7 +55,7 @@ class Explanation:
     @property
     def spend(self) -> float:
         """Of a case, on observations."""
-        return sum(reason.share * reason.spent for reason in reasons_to_act(self.tree.root))
+        return sum(reason.share * reason.spent for reason in reasons_to_act(self._whole.root))
 
     def __str__(self) -> str:
         lines = [f"{self.title}\n", f"{self.tree}\n", str(self.worth)]
@@ -112,13 +121,17 @@ def explain(
     acquisition: str | None = None,
     title: str = "Which information is worth its price?",
     notes: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    min_share: float = 0.0,
 ) -> Explanation:
     """The tree and the worth of observations: of a population, to a learner, by a fitted log.
 
-    A fitted log brings its own notes on what it can say, unless others are given.
+    A fitted log brings its own notes on what it can say, unless others are given. `max_depth` and
+    `min_share` fold a large tree, as in `policy.tree`.
     """
     said = getattr(source, "notes", ()) if notes is None else notes
-    return Explanation(worth(source, acquisition=acquisition), title=title, notes=said)
+    found = worth(source, acquisition=acquisition)
+    return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
 
 
 def reasons_to_act(node: Node) -> Iterator[Reason]:

@@ -107,7 +107,10 @@ class PriceSensitivity:
         if isinstance(self.evidence, Beliefs):
             worlds = self.evidence.worlds(number_of_worlds(self.lattice))
             self.worlds = worlds if len(worlds.learned) > 1 else None
-            self.evidence = self.evidence.in_world(mean_world(worlds.learned))
+            if self.worlds is None or not self.evidence.is_joint:
+                self.evidence = self.evidence.as_certain()
+            else:
+                self.evidence = self.evidence.in_world(mean_world(worlds.learned))
         self._shift = (
             self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
         )
@@ -212,7 +215,7 @@ class PriceSensitivity:
 
     def demand_band(self, row: ObservationWorth) -> list[DemandBand]:
         """In every world the share that buys, at prices up to where it is bought in hardly any."""
-        if self.worlds is None:
+        if self.worlds is None or not self.draws.plans_in_worlds:
             return []
         high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
         prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()
