@@ -162,3 +162,16 @@ def problem(observations):
         observations=[aw.Observation(f"o{i}", values=[0, 1], cost=1) for i in range(observations)],
         actions=["a", "b"],
     )
+
+
+def test_beliefs_about_states_alone_judge_policies_and_say_nothing_of_the_rest():
+    model = breast_cancer(cost=5.0)
+    learner = aw.Learner(model.problem, model="additive", rng=0)
+    aw.simulate(learner, Population(model), steps=600, rng=0)
+    worth = aw.worth(learner)
+    assert worth.still_to_learn is None
+    assert not worth.is_known
+    for row in worth:
+        assert row.adds_low <= row.adds <= row.adds_high
+        assert worth.demand_band(row.name) == []
+    assert any(row.adds_low < row.adds_high for row in worth)

@@ -33,10 +33,6 @@ CAUTION = 1.0
 """How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
 
 
-FEW_WORLDS = 8
-"""Of worlds that were drawn state by state, so many are planned in: that takes long."""
-
-
 class Distribution(NamedTuple):
     """How often each outcome of a look comes, or each context."""
 
@@ -152,8 +148,7 @@ class Beliefs:
         if self.variance is None:
             return Worlds(*([World(self.probability, self.reward)] for _ in range(2)))
         means = self.probability, self.reward, self.variance
-        drawn = worlds_by_states(self.lattice, *means, number)
-        return Worlds(drawn[:FEW_WORLDS], drawn)
+        return Worlds([], worlds_by_states(self.lattice, *means, number))
 
     @property
     def is_joint(self) -> bool:

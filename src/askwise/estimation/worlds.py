@@ -59,10 +59,10 @@ class World(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """Of both kinds, as many."""
+    """Of both kinds."""
 
     learned: list[World]
-    """To be planned in."""
+    """To be planned in; none, if they were drawn state by state."""
     wide: list[World]
     """To judge policies that were chosen before."""
 

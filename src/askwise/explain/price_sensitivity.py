@@ -106,7 +106,7 @@ class PriceSensitivity:
         """That are possible, if more than one is."""
         if isinstance(self.evidence, Beliefs):
             worlds = self.evidence.worlds(number_of_worlds(self.lattice))
-            self.worlds = worlds if len(worlds.learned) > 1 else None
+            self.worlds = worlds if len(worlds.wide) > 1 else None
             if self.worlds is None or not self.evidence.is_joint:
                 self.evidence = self.evidence.as_certain()
             else:
@@ -208,14 +208,14 @@ class PriceSensitivity:
         return self.worlds is not None or isinstance(self.believed, CountedEvidence)
 
     def still_to_learn(self) -> Estimate | None:
-        """What perfect knowledge would add a case; None if only counters of states are known."""
-        if isinstance(self.believed, CountedEvidence):
+        """What perfect knowledge would add a case; None if states are known one by one only."""
+        if isinstance(self.believed, CountedEvidence) or not self.believed.is_joint:
             return None
         return Estimate(0.0, 0.0, 0.0) if self.worlds is None else self.draws.knowing_more()
 
     def demand_band(self, row: ObservationWorth) -> list[DemandBand]:
         """In every world the share that buys, at prices up to where it is bought in hardly any."""
-        if self.worlds is None or not self.draws.plans_in_worlds:
+        if self.worlds is None or not self.worlds.learned:
             return []
         high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
         prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()

@@ -14,8 +14,8 @@ what was counted; but who knew the true world would do better without, so it see
 Both are right where much was tried. Where they differ, the truth was between them on populations of
 many kinds, and an interval of all draws covers it as often as it says (docs/learning.md).
 
-Where worlds are drawn state by state they are not planned in, but for what is still to learn: the
-second way alone says what an observation adds.
+Worlds that are drawn state by state are not planned in, since a plan would find what does not hang
+together: the second way alone says what an observation adds, and nothing what is still to learn.
 
 What is **still to learn** is V_w(π*_w) − V_w(π), π being what is recommended: the expected value of
 perfect information about the population.
@@ -193,8 +193,6 @@ class WorthDraws:
     def __init__(
         self, acquisition: Acquisition, evidence: Beliefs, worlds: Worlds, policies: ChosenPolicies
     ) -> None:
-        self.plans_in_worlds = evidence.is_joint
-        """Whether worlds are planned in at all prices; else policies are judged in them."""
         self.still_to_learn: list[float] = []
         self.of = {name: Draws() for name in policies.of}
         self._lattice = lattice = evidence.lattice
@@ -230,7 +228,7 @@ class WorthDraws:
         """Add what the best policies of a world gain."""
         best, gain = world.best(self._lattice)
         self.still_to_learn.append(max(0.0, gain - world.gain(recommended, self._spent)))
-        for name, draws in self.of.items() if self.plans_in_worlds else ():
+        for name, draws in self.of.items():
             at = self._at[name]
             _, without = world.best(at.without)
             free, gain_if_free = world.best(at.free)
