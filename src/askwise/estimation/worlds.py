@@ -59,7 +59,7 @@ class World(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """Of both kinds."""
+    """Worlds of both kinds, as many of each as were asked for."""
 
     learned: list[World]
     """To be planned in; none, if they were drawn state by state."""
