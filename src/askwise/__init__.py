@@ -4,7 +4,7 @@ from askwise import learners
 from askwise.counting import Statistics
 from askwise.errors import AskwiseError
 from askwise.estimation.models import Model
-from askwise.explain import explain, worth
+from askwise.explain import explain, still_to_learn, worth
 from askwise.learners import Learner, SeqOOS, SimOOS, baselines, load
 from askwise.learners.cases import Case
 from askwise.logs import fit, off_policy
@@ -36,5 +36,6 @@ __all__ = [
     "off_policy",
     "oracle",
     "simulate",
+    "still_to_learn",
     "worth",
 ]

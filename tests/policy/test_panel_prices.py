@@ -96,8 +96,10 @@ def test_the_page_says_what_is_paid_and_compares_it_with_what_may_be_paid():
     assert (rows["ecg"].paid, rows["pulse"].paid) == (6.0, 6.0)
     page = explanation.html()
     told = explanation._row(rows["pulse"])
-    assert told["price"] == "6"
-    assert float(told["break_even"]) == pytest.approx(rows["pulse"].break_even + 4.0, rel=0.005)
+    assert told["cells"]["price"] == "6"
+    assert float(told["cells"]["break-even"]) == pytest.approx(
+        rows["pulse"].break_even + 4.0, rel=0.005
+    )
     assert told["pays"]
     assert re.search(r'class="now">6<', page)
     assert "buy pulse (6)" in page

@@ -183,3 +183,29 @@ def test_the_page_says_what_the_tree_and_the_worth_say(tmp_path):
         assert words in page
     assert explanation.spend == pytest.approx(5 + 5 * 0.63 + 5 * 0.63, abs=0.1)
     assert str(explanation).count("\n") > 12
+
+
+def test_large_trees_fold():
+    policy = aw.oracle.sequential(breast_cancer(cost=5.0))
+    whole = policy.tree()
+    shallow = policy.tree(max_depth=1)
+    lines = shallow.outline().splitlines()
+    assert len(lines) == 1 + len(whole.root.branches)
+    hidden = len(whole.outline().splitlines()) - len(lines)
+    folded = [child for _, child in shallow.root.branches if getattr(child, "folded", 0)]
+    assert sum(child.folded for child in folded) == hidden > 0
+    assert f"… {folded[0].folded} more" in str(shallow)
+    assert f"… {folded[0].folded} more" in shallow.html()
+    assert f"… {folded[0].folded} more" in shallow.svg()
+    assert shallow.to_dict()["branches"][0]["folded"] == folded[0].folded
+    assert shallow.root.reason == whole.root.reason
+    rare = policy.tree(min_share=0.3)
+    assert len(rare.outline().splitlines()) < len(whole.outline().splitlines())
+    assert policy.tree(max_depth=99, min_share=0.0) == whole
+    assert policy.tree(max_depth=99).to_dict() == whole.to_dict()
+
+
+@pytest.mark.parametrize("wrong", [{"max_depth": 0}, {"min_share": 1.5}, {"max_depth": True}])
+def test_trees_fold_by_what_makes_sense(wrong):
+    with pytest.raises(aw.AskwiseError, match=next(iter(wrong))):
+        aw.oracle.sequential(breast_cancer(cost=5.0)).tree(**wrong)

@@ -16,4 +16,6 @@ Weights: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 AcquisitionName: TypeAlias = Literal["simultaneous", "sequential"]
 """How observations are bought: a set at once, or one after the other."""
 
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
 RandomSource: TypeAlias = int | np.random.Generator | None

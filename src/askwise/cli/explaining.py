@@ -29,11 +29,19 @@ def explain_command(
     title: Annotated[
         str, typer.Option(help="Of the page.")
     ] = "Which information is worth its price?",
+    max_depth: Annotated[
+        int | None, typer.Option(min=1, help="Leave out what is bought after so many looks.")
+    ] = None,
+    min_share: Annotated[
+        float, typer.Option(help="Leave out what is bought by less than this part of all cases.")
+    ] = 0.0,
 ) -> None:
     """What to buy and do, and what each observation is worth."""
     learner = load(saved)
     notes = [f"Learned from {learner.statistics.cases:,} cases by {learner.name}."]
-    explanation = explain(learner, title=title, notes=notes)
+    explanation = explain(
+        learner, title=title, notes=notes, max_depth=max_depth, min_share=min_share
+    )
     say(str(explanation))
     if html is not None:
         explanation.save(html)

@@ -6,6 +6,8 @@ which just this was looked at and done. Else the counters, as far as they go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from askwise._support.typing import AcquisitionName
@@ -16,6 +18,7 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence, PartOf
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
 from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 from askwise.estimation.tabular_posterior import TabularPosterior
+from askwise.estimation.worlds import Worlds, joint_worlds
 from askwise.states import Lattice
 
 STEPS = 200
@@ -66,16 +69,32 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
 
 def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
     """The means of the joint model, by the first variances of effects, and how sure they are."""
-    lattice = statistics.lattice
-    model = JointModel(lattice)
+    counted = statistics.dense().copy()  # worlds may be asked for when more was counted
+    model = JointModel(statistics.lattice)
     if log.records is not None:
         model.take(log.records)
-    model.update(statistics.dense(), STEPS)
-    return beliefs_of(model, statistics, log)
+    model.update(counted, STEPS)
+    population, variances = model.population.copy(), model.effect_variances.copy()
+
+    def draw(number: int) -> Worlds:
+        found = []
+        for learned in (True, False):
+            model.population[:], model.effect_variances[:] = population, variances
+            model.restored()
+            found.append(joint_worlds(model, counted, number, learned=learned))
+        return Worlds(*found)
+
+    return beliefs_of(model, statistics, log, draw)
 
 
-def beliefs_of(model: JointModel, statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
-    """What a joint model believes after these cases."""
+def beliefs_of(
+    model: JointModel,
+    statistics: Statistics,
+    log: Log = NO_LOG,
+    draw: Callable[[int], Worlds] | None = None,
+) -> Beliefs:
+    """What a joint model believes after these cases, and how it draws worlds, if it can be asked
+    later on."""
     variance, cases = model.variances(), statistics.cases
     if log.records is None:
         variance[:, ~statistics.action_counts.any(axis=0)] = UNKNOWN
@@ -87,6 +106,7 @@ def beliefs_of(model: JointModel, statistics: Statistics, log: Log = NO_LOG) -> 
         model.mean_rewards(),
         variance=variance,
         cases=float(max(1, cases)),
+        draw=draw,
     )
 
 

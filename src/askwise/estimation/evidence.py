@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from askwise._support.typing import AcquisitionName, Floats
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
 from askwise.states import Lattice
+
+if TYPE_CHECKING:
+    from askwise.estimation.worlds import World, Worlds
 
 TIE_TOLERANCE = 1e-12
 """Values closer than this part of β are ties: they may be sums in different orders."""
@@ -74,7 +77,8 @@ class Beliefs:
     `variance` is that of the mean rewards, and `cases` is how many p rests on; both say that all is
     known, if they are left out. Beliefs about some observations of a larger problem (`part_of`)
     know nothing of the others. `averages_out`: the mean of what an action earns after a look is
-    what it earns before it, as it is in truth.
+    what it earns before it, as it is in truth. `draw` is how a model draws worlds; without it they
+    are drawn state by state.
 
     What is best is asked of r̄ less `CAUTION` standard deviations: an action that was hardly tried
     is not taken on hope, and a look after which everything would rest on little is not bought.
@@ -90,7 +94,10 @@ class Beliefs:
         cases: float = math.inf,
         part_of: PartOf | None = None,
         averages_out: bool = True,
+        draw: Callable[[int], Worlds] | None = None,
     ) -> None:
+        self._draw = draw
+        self._estimates: dict[str, Estimates] = {}
         self.lattice = lattice
         self.probability = probability
         """p(ψ)."""
@@ -104,6 +111,11 @@ class Beliefs:
 
     def estimates(self, acquisition: AcquisitionName) -> Estimates:
         """As planners take it, without radii; for paths p(ψ) stands in every slot of a state."""
+        if acquisition not in self._estimates:  # plans at many prices ask for the same
+            self._estimates[acquisition] = self._estimated(acquisition)
+        return self._estimates[acquisition]
+
+    def _estimated(self, acquisition: AcquisitionName) -> Estimates:
         reward = self.cautious_rewards()
         best: Floats = reward.max(axis=1)
         # The first action that is a tie with the best: equals stay equal however they were summed.
@@ -124,8 +136,29 @@ class Beliefs:
     def as_certain(self) -> Beliefs:
         """The same, as if the means were known."""
         other = copy.copy(self)
-        other.variance = None
+        other.variance, other._estimates = None, {}
         return other
+
+    def worlds(self, number: int) -> Worlds:
+        """So many populations that may be the true one; if all is known, that one alone."""
+        from askwise.estimation.worlds import World, Worlds, worlds_by_states
+
+        if self._draw is not None:
+            return self._draw(number)
+        if self.variance is None:
+            return Worlds(*([World(self.probability, self.reward)] for _ in range(2)))
+        means = self.probability, self.reward, self.variance
+        return Worlds([], worlds_by_states(self.lattice, *means, number))
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one model of everything draws its worlds, or tells the truth: states of a world
+        hang together, so that it can be planned in."""
+        return self._draw is not None or self.variance is None
+
+    def in_world(self, world: World) -> Beliefs:
+        """As if this world were known to be the true one."""
+        return Beliefs(self.lattice, *world, averages_out=self.averages_out and self.is_joint)
 
     def standalone(self) -> Beliefs:
         """The same of its own observations, as a problem of their own."""

@@ -71,6 +71,8 @@ MOST_PART = 1e6
 """No variance falls below that part of its first value: no effect is ruled out. None comes near
 this multiple of it, since rewards are from 0 to 1.
 """
+LEAST_WEIGHT = 1e-9
+"""Of a cell in a draw of the population, in cases: none is impossible."""
 LEAST_LUCK = 0.3
 """No draw of χ² is below this part of its mean: a level of few coefficients would jump."""
 
@@ -227,6 +229,28 @@ class JointModel:
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
         """r(a, ψ) of such a world, at [ψ, a]."""
         return self._of_states(self._draw_effects(rng, spread))
+
+    def draw_population(self, rng: np.random.Generator, seen: Integers) -> None:
+        """p(φ) anew, given a draw of the cells of cases that saw only a part of them.
+
+        `seen` is n(ψ), the cases that acted in each state. The next `update` goes by it.
+        """
+        from askwise._kernels.estimation.joint_population import product_of_marginals
+
+        p, offsets = self.population, self.lattice.layout.offsets
+        cases = np.empty(len(p))
+        product_of_marginals(self._digits, self._radices, p, cases)
+        cases = self._whole + MASS * cases + FLOOR / len(p)
+        for subset, order in enumerate(self._order):
+            n = seen[offsets[subset] : offsets[subset + 1]]
+            met = np.flatnonzero(n)
+            if len(met):
+                cells = order.reshape(len(n), -1)[met]
+                weight = p[cells] / p[cells].sum(axis=1, keepdims=True)
+                cases[cells] += rng.multinomial(n[met], weight)
+        drawn = np.maximum(rng.standard_gamma(cases), LEAST_WEIGHT)
+        self.population[:] = drawn / drawn.sum()
+        self._probability = None
 
     def draw_effect_variances(self, rng: np.random.Generator) -> None:
         """s²_J of every set anew, given a draw of the rewards; the next `update` goes by them."""

@@ -1,7 +1,16 @@
 """What each observation is worth, and why a policy buys what it buys."""
 
 from askwise.explain.explanation import Explanation, explain
-from askwise.explain.price_sensitivity import ObservationWorth
-from askwise.explain.worth import Worth, worth
+from askwise.explain.observation_worth import ObservationWorth
+from askwise.explain.worth import Worth, still_to_learn, worth
+from askwise.explain.worth_draws import Estimate
 
-__all__ = ["Explanation", "ObservationWorth", "Worth", "explain", "worth"]
+__all__ = [
+    "Estimate",
+    "Explanation",
+    "ObservationWorth",
+    "Worth",
+    "explain",
+    "still_to_learn",
+    "worth",
+]

@@ -13,8 +13,8 @@ from askwise._support.numbers import as_price, shown
 from askwise._support.pages import page, safe
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
-from askwise.explain.price_sensitivity import DemandStep, ObservationWorth
-from askwise.explain.worth import EvidenceSource, Worth, worth
+from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
+from askwise.explain.worth import EvidenceSource, Worth, shown_row, worth
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share
 
@@ -28,12 +28,21 @@ class Explanation:
     `print` it, or `save` it as a page that needs nothing else.
     """
 
-    def __init__(self, worth: Worth, *, title: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        worth: Worth,
+        *,
+        title: str,
+        notes: Sequence[str] = (),
+        max_depth: int | None = None,
+        min_share: float = 0.0,
+    ) -> None:
         self.title = title
         self.worth = worth
         self.notes = tuple(notes)
         """What it rests on."""
-        self.tree: Tree = worth.policy.tree()
+        self.tree: Tree = worth.policy.tree(max_depth=max_depth, min_share=min_share)
+        self._whole = self.tree if max_depth is None and not min_share else worth.policy.tree()
         costs = [row.price for row in worth]
         self.figures = Figures.of(worth.problem.reward_value, costs)
 
@@ -46,7 +55,7 @@ class Explanation:
     @property
     def spend(self) -> float:
         """Of a case, on observations."""
-        return sum(reason.share * reason.spent for reason in reasons_to_act(self.tree.root))
+        return sum(reason.share * reason.spent for reason in reasons_to_act(self._whole.root))
 
     def __str__(self) -> str:
         lines = [f"{self.title}\n", f"{self.tree}\n", str(self.worth)]
@@ -70,6 +79,7 @@ class Explanation:
             tiles=self._tiles(),
             rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
             notes=self.notes,
+            is_known=self.worth.is_known,
             beta=as_price(self.worth.problem.reward_value),
             acquisition=self.worth.acquisition,
         )
@@ -81,24 +91,27 @@ class Explanation:
     def _tiles(self) -> list[tuple[str, str]]:
         figures, blind = self.figures, self.worth.blind_gain
         tiles = [
-            (figures.plain_gain(self.gain), "gain of a case, after all that was paid"),
+            (self._gain_words(), "gain of a case, after all that was paid"),
             (figures.amount(self.spend), "spent on observations in a case"),
         ]
         if blind is not None:
             tiles.append((figures.plain_gain(blind), "gain of a case if nothing were bought"))
+        learn = self.worth.still_to_learn
+        if learn is not None and not self.worth.is_known:
+            words = "still to learn: what perfect knowledge would add a case"
+            tiles.append((figures.estimate(*learn), words))
         return tiles
 
+    def _gain_words(self) -> str:
+        reason = self.tree.root.reason
+        return self.figures.plain_gain(self.gain) if reason is None else self.figures.gained(reason)
+
     def _row(self, row: ObservationWorth) -> dict[str, Any]:
-        figures = self.figures
+        steps, band = self.worth.demand(row.name), self.worth.demand_band(row.name)
         return {
-            "name": row.name,
-            "price": as_price(row.paid),
-            "bought": share(row.bought),
-            "adds": figures.plain_gain(row.adds),
-            "free": figures.plain_gain(row.free - row.without),
-            "break_even": figures.amount(row.break_even + row.fees),
+            "cells": shown_row(row, self.figures),
             "pays": row.break_even > row.price,
-            "demand": safe(demand_picture(self.worth.demand(row.name), row.price, row.fees)),
+            "demand": safe(demand_picture(steps, row.price, row.fees, band)),
         }
 
 
@@ -108,13 +121,17 @@ def explain(
     acquisition: str | None = None,
     title: str = "Which information is worth its price?",
     notes: Sequence[str] | None = None,
+    max_depth: int | None = None,
+    min_share: float = 0.0,
 ) -> Explanation:
     """The tree and the worth of observations: of a population, to a learner, by a fitted log.
 
-    A fitted log brings its own notes on what it can say, unless others are given.
+    A fitted log brings its own notes on what it can say, unless others are given. `max_depth` and
+    `min_share` fold a large tree, as in `policy.tree`.
     """
     said = getattr(source, "notes", ()) if notes is None else notes
-    return Explanation(worth(source, acquisition=acquisition), title=title, notes=said)
+    found = worth(source, acquisition=acquisition)
+    return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
 
 
 def reasons_to_act(node: Node) -> Iterator[Reason]:
@@ -127,26 +144,43 @@ def reasons_to_act(node: Node) -> Iterator[Reason]:
         yield from reasons_to_act(child)
 
 
-def demand_picture(steps: Sequence[DemandStep], today: float, fees: float = 0.0) -> str:
+def demand_picture(
+    steps: Sequence[DemandStep],
+    today: float,
+    fees: float = 0.0,
+    band: Sequence[DemandBand] = (),
+) -> str:
     """The share of the cases that buy as the price rises: steps, and a line at today's price.
 
-    The prices that it shows are those paid, with the fees of panels.
+    Behind them is the band in which the share lies, if it is not known. The prices that it shows
+    are those paid, with the fees of panels.
     """
     finite = [step.price for step in steps]
-    end = max(1.15 * max(finite), 1.15 * today, 1e-9)
+    end = max(1.15 * max(*finite, today, *(one.price for one in band)), 1e-9)
     right, low = WIDE - 2, HIGH - 12
-    x = [2 + step.price / end * (right - 2) for step in steps]
-    y = [low - step.bought * (low - 4) for step in steps]
+
+    def across(price: float) -> float:
+        return 2 + price / end * (right - 2)
+
+    def up(part: float) -> float:
+        return low - part * (low - 4)
+
+    x, y = [across(step.price) for step in steps], [up(step.bought) for step in steps]
     outline = f"M2 {low:.1f} L2 {y[0]:.1f}"
     for k in range(1, len(steps)):
         outline += f" H{x[k]:.1f} V{y[k]:.1f}"
     outline += f" H{right:.1f}"
-    now = 2 + today / end * (right - 2)
+    area = f"{outline} V{low:.1f} Z"
+    if band:
+        edge = [(across(one.price), up(one.high)) for one in band]
+        edge += [(across(one.price), up(one.low)) for one in reversed(band)]
+        area = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in edge) + " Z"
+    now = across(today)
     never = shown(finite[-1] + fees)
     words = f"bought in {share(steps[0].bought)} of the cases if free, never from {never} on"
     return (
         f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '
-        f'aria-label="{escape(words)}"><path class="area" d="{outline} V{low:.1f} Z"/>'
+        f'aria-label="{escape(words)}"><path class="area" d="{area}"/>'
         f'<path class="steps" d="{outline}"/>'
         f'<path class="today" d="M{now:.1f} 2 V{low + 3:.1f}"/>'
         f'<text x="2" y="{HIGH - 1:.0f}">{shown(fees)}</text>'

@@ -15,60 +15,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from askwise._support.typing import AcquisitionName
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
+from askwise.estimation.worlds import Worlds, mean_world
+from askwise.explain.observation_worth import (
+    DemandBand,
+    DemandStep,
+    ObservationWorth,
+    cases_to_settle,
+)
+from askwise.explain.worth_draws import (
+    ChosenPolicies,
+    Estimate,
+    WithAndWithout,
+    WorthDraws,
+    estimate_with_error,
+    number_of_worlds,
+)
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
+from askwise.policy.expected_gain import acted_states
 from askwise.policy.oracle import best_set
 from askwise.policy.recommending import best_by, recommended
 from askwise.states import Lattice
 
-
-@dataclass(frozen=True)
-class ObservationWorth:
-    """What one observation is worth, all other prices fixed."""
-
-    name: str
-    price: float
-    bought: float
-    """The share of the cases in which the best policy buys it."""
-    gain: float
-    """A case, of the best policy at today's prices."""
-    without: float
-    """The same if it could not be had."""
-    free: float
-    """The same if it cost nothing."""
-    break_even: float
-    """The highest price at which the best policy still buys it; 0 if it is not even worth having
-    for nothing."""
-    fees: float = 0.0
-    """What is paid on top for its panels where the best policy buys it, on average: nothing after
-    another member. If it never does, what would be paid if it came first."""
-
-    @property
-    def paid(self) -> float:
-        """The price that is paid for it, fees included: what is shown as its price."""
-        return self.price + self.fees
-
-    @property
-    def adds(self) -> float:
-        """What having it adds to the gain of a case, at today's price."""
-        return self.gain - self.without
-
-
-class DemandStep(NamedTuple):
-    """From `price` up to the next one the best policy buys in a share of the cases."""
-
-    price: float
-    gain: float
-    """At that price."""
-    bought: float
-    """The share of the cases that buy it there."""
+BAND_PRICES = 12
+"""At which the band of a demand is worked out."""
 
 
 class PricedPolicy(NamedTuple):
@@ -97,12 +75,14 @@ class GainLine(NamedTuple):
 
 
 class PriceSensitivity:
-    """The best policies at all prices, if what is known is true.
+    """The best policies at all prices, by the means of what is known.
 
     What is recommended at today's prices is chosen with caution (`policy/recommending.py`). What
     would be gained at other prices is not: without an observation much rests on what was hardly
     tried, and caution there would make the observation seem worth more than it is. So other prices
-    are compared by means, and all gains are moved by the same amount: today's is that of the tree.
+    are compared by the mean of the worlds that are possible, and all gains are moved by the same
+    amount: today's is that of the tree. How sure that is, and where the means mislead, is said by
+    the worlds one by one (`explain/worth_draws.py`).
     """
 
     def __init__(self, evidence: Beliefs | CountedEvidence, acquisition: AcquisitionName) -> None:
@@ -115,12 +95,22 @@ class PriceSensitivity:
         self.prices = dict(zip(self.names, self.lattice.costs.tolist(), strict=True))
         self._tolerance = 10 * TIE_TOLERANCE * self.problem.reward_value
         self._without: dict[str, float] = {}
+        self._best_without: dict[str, Policy] = {}
         self._best: dict[tuple[tuple[str, float], ...], PricedPolicy] = {}
         policy = recommended(self.acquisition, self.evidence)
         self.today = self._priced(policy, policy.value)
         """What is recommended."""
+        self.believed = self.evidence
+        """What is recommended rests on it."""
+        self.worlds: Worlds | None = None
+        """That are possible, if more than one is."""
         if isinstance(self.evidence, Beliefs):
-            self.evidence = self.evidence.as_certain()
+            worlds = self.evidence.worlds(number_of_worlds(self.lattice))
+            self.worlds = worlds if len(worlds.wide) > 1 else None
+            if self.worlds is None or not self.evidence.is_joint:
+                self.evidence = self.evidence.as_certain()
+            else:
+                self.evidence = self.evidence.in_world(mean_world(worlds.learned))
         self._shift = (
             self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
         )
@@ -139,6 +129,21 @@ class PriceSensitivity:
             self._best[key] = self._priced(policy, policy.planned_value + self._shift)
         return self._best[key]
 
+    @cached_property
+    def draws(self) -> WorthDraws:
+        """What observations are worth in every world."""
+        assert isinstance(self.believed, Beliefs)
+        assert self.worlds is not None
+        chosen = {name: self._with_and_without(name) for name in self.names}
+        recommended, best = self.today.policy, self.best({}).policy
+        policies = ChosenPolicies(acted_states(recommended), acted_states(best), chosen)
+        return WorthDraws(self.acquisition, self.believed, self.worlds, policies)
+
+    def _with_and_without(self, name: str) -> WithAndWithout:
+        self.break_even(name)  # plans for all prices on the way there
+        ours = [best.policy for key, best in self._best.items() if [n for n, _ in key] == [name]]
+        return WithAndWithout(acted_states(self._best_without[name]), [*map(acted_states, ours)])
+
     def _priced(self, policy: Policy, gain: float) -> PricedPolicy:
         parts = purchase_shares(policy, self.evidence)
         by_name = (dict(zip(self.names, part, strict=True)) for part in parts)
@@ -147,29 +152,80 @@ class PriceSensitivity:
     def worth_of(self, name: str) -> ObservationWorth:
         """What one observation is worth."""
         now = self.today
-        return ObservationWorth(
+        adds, if_free, price = self._estimates(name)
+        without = now.gain - adds.value
+        row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
             gain=now.gain,
-            without=self.without(name),
-            free=self.line(name, 0.0).intercept,
-            break_even=self.break_even(name),
+            without=without,
+            free=without + if_free.value,
+            break_even=price.value,
+            adds_low=adds.low,
+            adds_high=adds.high,
+            break_even_low=price.low,
+            break_even_high=price.high,
             fees=now.fees[name],
         )
+        cases = self.believed.contexts().cases
+        return replace(row, cases_to_settle=cases_to_settle(row, cases))
+
+    def _estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
+        """What it adds, what it would add for nothing, and its break-even price."""
+        if self.worlds is not None:
+            return self.draws.estimates(name)
+        without = self.without(name)
+        adds, free = self.today.gain - without, self.line(name, 0.0).intercept - without
+        price, last = self._last_line(name)
+        error = self._rough_error(name)
+        slope = max(last.slope, TIE_TOLERANCE)
+        return (
+            estimate_with_error(adds, error),
+            estimate_with_error(free, error),
+            estimate_with_error(price, error / slope),
+        )
+
+    def _rough_error(self, name: str) -> float:
+        """Of what it adds, if only states are known and no worlds can be drawn; 0 of the truth."""
+        if isinstance(self.evidence, Beliefs):
+            return 0.0
+        policies = self.today.policy, self._best_without[name]
+        reasons = [policy.tree(self.evidence).root.reason for policy in policies]
+        return math.sqrt(sum(reason.variance for reason in reasons if reason is not None))
 
     def without(self, name: str) -> float:
         """V(∞): the gain of a case if the observation could not be had."""
         if name not in self._without:
             policy = best_by(self.acquisition, self.evidence, self.lattice.without(name))
+            self._best_without[name] = policy
             self._without[name] = policy.planned_value + self._shift
         return self._without[name]
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether anything is not known for certain."""
+        return self.worlds is not None or isinstance(self.believed, CountedEvidence)
+
+    def still_to_learn(self) -> Estimate | None:
+        """What perfect knowledge would add a case; None if states are known one by one only."""
+        if isinstance(self.believed, CountedEvidence) or not self.believed.is_joint:
+            return None
+        return Estimate(0.0, 0.0, 0.0) if self.worlds is None else self.draws.knowing_more()
+
+    def demand_band(self, row: ObservationWorth) -> list[DemandBand]:
+        """In every world the share that buys, at prices up to where it is bought in hardly any."""
+        if self.worlds is None or not self.worlds.learned:
+            return []
+        high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
+        prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()
+        return [DemandBand(c, *self.draws.share_bought(row.name, c)) for c in prices]
 
     def blind_gain(self) -> float | None:
         """What would be done in each context without looking."""
         total, act = 0.0, self.today.policy.act
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
-            earned = self.evidence.mean_reward(context, act(context))
+        for context, part in enumerate(self.believed.contexts().probability.tolist()):
+            earned = self.believed.mean_reward(context, act(context))
             if part > 0 and earned is None:
                 return None
             total += 0.0 if earned is None else part * earned.mean
@@ -177,12 +233,12 @@ class PriceSensitivity:
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
-        if isinstance(self.evidence, CountedEvidence):
+        if isinstance(self.believed, CountedEvidence):
             return None
-        lattice, best = self.lattice, best_set(self.lattice, self.evidence)
+        lattice, best = self.lattice, best_set(self.lattice, self.believed.as_certain())
         full = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
         total = 0.0
-        for context, part in enumerate(self.evidence.contexts().probability.tolist()):
+        for context, part in enumerate(self.believed.contexts().probability.tolist()):
             if part > 0:
                 worth = {s: best.values.item(lattice.context_subset(s, context)) for s in full}
                 total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
@@ -190,14 +246,14 @@ class PriceSensitivity:
 
     def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
         """What the cases of a context gain that buy a set, in all cases."""
-        assert isinstance(self.evidence, Beliefs)
+        assert isinstance(self.believed, Beliefs)
         context_subset = self.lattice.context_subset(subset, context)
         states = np.arange(
             *self.lattice.layout.context_offsets[context_subset : context_subset + 2]
         )
-        earned = self.evidence.reward[states, best.actions[states]]
+        earned = self.believed.reward[states, best.actions[states]]
         gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
-        return float(self.evidence.probability[states] @ gain)
+        return float(self.believed.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> GainLine:
         """The line of the best policy at a price."""

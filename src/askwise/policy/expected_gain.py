@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from askwise._support.typing import Floats
+from askwise._support.typing import Choices, Floats, Integers
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -64,3 +66,32 @@ def _by_sets(
     usual: Floats = worth[table.sets, every]
     found: Floats = usual + part * exploration.set_probability * (trying - usual)
     return found
+
+
+class ActedStates(NamedTuple):
+    """Where the cases of a policy that tries nothing act, whatever the population."""
+
+    states: Integers
+    actions: Choices
+
+    def gain(self, probability: Floats, reward: Floats, beta: float, spent: Floats) -> float:
+        """Σ p(ψ) (β r(a, ψ) − c(ψ)), c(ψ) being what was spent in each state of the lattice."""
+        earned = beta * reward[self.states, self.actions] - spent[self.states]
+        return float(probability[self.states] @ earned)
+
+
+def acted_states(policy: Policy) -> ActedStates:
+    """The states in which a policy acts, and what it does there."""
+    lattice, table = policy.lattice, policy.table
+    if isinstance(table, PathTable):
+        from askwise._kernels.policy.gains import reach_by_paths
+
+        reached = np.empty(lattice.size, np.bool_)
+        reach_by_paths(lattice.layout, table.look, reached)
+        states = np.flatnonzero(reached & (table.look < 0))
+    else:
+        assert isinstance(table, SetTable)
+        offsets = lattice.layout.context_offsets
+        bought = [lattice.context_subset(s, g) for g, s in enumerate(table.sets.tolist())]
+        states = np.concatenate([np.arange(*offsets[part : part + 2]) for part in bought])
+    return ActedStates(states, table.actions[states])

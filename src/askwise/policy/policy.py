@@ -21,6 +21,7 @@ from askwise.policy.exploration import Exploration
 from askwise.policy.tables import Path, Propensities, Table
 from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
+from askwise.policy.trees.folding import folded
 from askwise.policy.trees.growing import START, root_of
 from askwise.problem import Problem, Seen
 
@@ -182,8 +183,18 @@ class Policy:
         values = [self.table.value_from(g) for g in contexts]
         return float(np.average(values, weights=self.frequency))
 
-    def tree(self, evidence: Evidence | Model | None = None) -> Tree:
-        """What it would buy and do, and why, by its own evidence or by another."""
+    def tree(
+        self,
+        evidence: Evidence | Model | None = None,
+        *,
+        max_depth: int | None = None,
+        min_share: float = 0.0,
+    ) -> Tree:
+        """What it would buy and do, and why, by its own evidence or by another.
+
+        Of a large tree `max_depth` leaves out what is bought after so many looks, `min_share` what
+        is bought by less than that part of all cases; where something is left out, it is said.
+        """
         if isinstance(evidence, Model):
             self._check_model(evidence)
             evidence = evidence.beliefs(self.lattice)
@@ -193,6 +204,7 @@ class Policy:
                 f"expected a Model, or evidence such as learner.evidence(), got {kind}"
             )
         root = root_of(self, self.evidence if evidence is None else evidence)
+        root = folded(root, max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 

@@ -92,6 +92,13 @@ def test_what_can_be_read(server):
     assert {"value", "text", "tree"} == set(policy["follows"]) == set(policy["recommends"])
     worth = get(server, "/v1/projects/clinic/worth").json()
     assert [o["cost"] for o in worth["observations"]] == [1.0, 9.0]
+    for o in worth["observations"]:
+        assert o["adds_low"] <= o["adds"] <= o["adds_high"]
+        assert o["verdict"] in ("pays", "does not pay", "not known yet")
+        assert o["demand_band"][0]["price"] == 0.0
+    assert worth["still_to_learn"]["low"] <= worth["still_to_learn"]["value"]
+    summary = get(server, "/v1/projects/clinic/summary").json()
+    assert summary["still_to_learn"] == worth["still_to_learn"]
     lines = get(server, "/v1/projects/clinic/events").text.splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, events(server) + 1))
     assert len(get(server, "/v1/projects/clinic/events?after=3").text.splitlines()) == (

@@ -2,7 +2,7 @@
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child
-from askwise._support.typing import Choices, Floats, Integers
+from askwise._support.typing import Choices, Flags, Floats, Integers
 from askwise.states.layout import Layout
 
 
@@ -68,3 +68,19 @@ def gains_by_paths(
                     anything = 0.5 * (liked + anything)
                 usual += tried * (anything - usual)
             gains[state] = usual
+
+
+@jit_no_arrays
+def reach_by_paths(layout: Layout, look: Choices, out_reached: Flags) -> None:
+    """Which states cases come to from their contexts, if they look as the table says."""
+    for state in range(len(look)):
+        out_reached[state] = state < layout.offsets[1]
+    for subset in range(len(layout.sizes)):
+        if layout.sizes[subset] == layout.members.shape[1]:
+            continue
+        for state in range(layout.offsets[subset], layout.offsets[subset + 1]):
+            if out_reached[state] and look[state] >= 0:
+                i = look[state]
+                _, first, stride, _ = child(layout, subset, state, i)
+                for x in range(layout.radices[i]):
+                    out_reached[first + x * stride] = True

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from askwise._support.numbers import as_price, shown, with_error
+from askwise._support.numbers import as_price, fixed, places, shown, with_error
 from askwise.policy.trees.nodes import Look, Reason
 from askwise.problem import Value
 
@@ -41,8 +41,12 @@ class Figures:
         """The gain with its interval, if there is any doubt."""
         if reason.gain is None or reason.share == 0:
             return "?"
-        error = NORMAL * math.sqrt(reason.variance)
-        return with_error(reason.gain, error, decimals=self.gain, least=self.least)
+        return self.with_doubt(reason.gain, reason.variance)
+
+    def with_doubt(self, gain: float, variance: float) -> str:
+        """A gain with half of its interval, if there is any doubt."""
+        error = NORMAL * math.sqrt(variance)
+        return with_error(gain, error, decimals=self.gain, least=self.least)
 
     def plain_gain(self, gain: float | None) -> str:
         """A gain alone, without how sure it is."""
@@ -54,7 +58,17 @@ class Figures:
             return ""
         if reason.stop.gain is None or reason.share == 0:
             return reason.stop.action
-        return f"{reason.stop.action} {self.plain_gain(reason.stop.gain)}"
+        return f"{reason.stop.action} {self.with_doubt(reason.stop.gain, reason.stop.variance)}"
+
+    def estimate(self, value: float, low: float, high: float) -> str:
+        """An amount, and between which two it is said to lie, if it is not known."""
+        value, low, high = (0.0 if abs(n) < self.least else n for n in (value, low, high))
+        if high - low <= self.least:
+            return shown(value, decimals=self.gain)
+        if not math.isfinite(high):
+            return f"{shown(value, decimals=self.gain)} ({shown(low, decimals=self.gain)} or more)"
+        needed = max(self.gain, places(value, 2), places((high - low) / 2, 2))
+        return f"{fixed(value, needed)} ({fixed(low, needed)} to {fixed(high, needed)})"
 
 
 def share(part: float) -> str:
@@ -75,5 +89,6 @@ def values_of(node: Look, values: Sequence[Value | None], *, titled: bool = Fals
 
 
 def headline(node: Look) -> str:
-    """What is bought, at what price."""
-    return f"buy {' + '.join(node.bought)} ({as_price(node.cost)})"
+    """What is bought, at what price; of a node that is folded, how much is left out."""
+    rest = f" … {node.folded} more" if node.folded else ""
+    return f"buy {' + '.join(node.bought)} ({as_price(node.cost)}){rest}"

@@ -12,6 +12,9 @@ from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop, blended_re
 if TYPE_CHECKING:
     from askwise.policy.policy import Policy
 
+SELECTION = 1.2
+"""By how much intervals are wider than the evidence says: a policy chosen by the same cases
+looks better than it is. How it was chosen is in docs/learning.md."""
 START = 0
 """The empty state; of as many as there are contexts, the first."""
 
@@ -94,9 +97,8 @@ class _Growing:
         if earned is None:
             return Act(name, Reason(share, spent, None, 0.0))
         beta = problem.reward_value
-        return Act(
-            name, Reason(share, spent, beta * earned.mean - spent, beta**2 * earned.variance)
-        )
+        variance = (SELECTION * beta) ** 2 * earned.variance
+        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance))
 
     def _why_look(
         self, state: int, buys: bool, children: list[Node], share: float, cases: float
@@ -115,10 +117,14 @@ class _Growing:
                 for c in children
                 if c.reason is not None and c.reason.gain is not None
             )
-            variance += between / max(1.0, cases)
+            variance += SELECTION**2 * between / max(1.0, cases)
         if not buys:
             return Reason(share, after.spent, gain, variance)
         spent, action = self.lattice.spent(state), self.policy.act(state)
         earned, problem = self.evidence.mean_reward(state, action), self.policy.problem
-        stopped = None if earned is None else problem.reward_value * earned.mean - spent
-        return Reason(share, spent, gain, variance, Stop(problem.actions[action], stopped))
+        stop = Stop(problem.actions[action], None)
+        if earned is not None:
+            beta = problem.reward_value
+            doubt = (SELECTION * beta) ** 2 * earned.variance
+            stop = Stop(stop.action, beta * earned.mean - spent, doubt)
+        return Reason(share, spent, gain, variance, stop)

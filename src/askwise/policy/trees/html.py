@@ -42,6 +42,9 @@ def _item(node: Node, label: str, figures: Figures, depth: int) -> Iterator[str]
         yield f'<li class="leaf">{when}<b>{escape(action)}</b>{why}</li>'
         return
     title = headline(node) if node.bought else f"{node.observation}?"
+    if node.folded:
+        yield f'<li class="leaf">{when}<b>{escape(title)}</b>{why}</li>'
+        return
     rare = node.reason is not None and node.reason.share < OPEN
     folded = "" if rare else " open"
     yield f"<li><details{folded}><summary>{when}<b>{escape(title)}</b>{why}</summary>"

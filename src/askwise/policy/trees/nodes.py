@@ -16,6 +16,8 @@ class Stop:
     action: str
     gain: float | None
     """What that would earn; None if nobody knows."""
+    variance: float = 0.0
+    """Of that estimate; 0 if it is known."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Look:
     observation: str
     branches: Branches
     reason: Reason | None = field(default=None, compare=False)
+    folded: int = 0
+    """How many nodes below are left out; then there are no branches."""
 
 
 Node = Act | Look
@@ -93,8 +97,9 @@ def blended_reason(reasons: Sequence[Reason]) -> Reason:
     stops = {None if r.stop is None else r.stop.action for r in came}
     stop = came[0].stop if len(stops) == 1 else None
     if stop is not None:
-        gain = _mean([(w, r.stop.gain) for w, r in pairs if r.stop is not None])
-        stop = Stop(stop.action, gain)
+        every = [(w, r.stop) for w, r in pairs if r.stop is not None]
+        gain = _mean([(w, s.gain) for w, s in every])
+        stop = Stop(stop.action, gain, sum(w * w * s.variance for w, s in every))
     return Reason(
         share=share,
         spent=sum(w * r.spent for w, r in pairs),

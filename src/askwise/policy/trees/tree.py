@@ -14,7 +14,7 @@ class Tree:
     """What a policy buys and does. `print` it, or show it in a notebook.
 
     Where it is known, each node says how many cases come there, what they have spent so far, what
-    they gain in the end (± 1.96 standard errors), and what would be done if one stopped there.
+    they gain in the end (an interval of 95 %), and what would be done if one stopped there.
     """
 
     def __init__(self, root: Node, figures: Figures, note: str = "") -> None:
@@ -78,14 +78,18 @@ def as_dict(node: Node) -> dict[str, Any]:
             "gain_error": reason.variance**0.5,
         }
         if reason.stop is not None:
-            why["stop"] = {"action": reason.stop.action, "gain": reason.stop.gain}
+            stop = reason.stop
+            error = stop.variance**0.5
+            why["stop"] = {"action": stop.action, "gain": stop.gain, "gain_error": error}
     if isinstance(node, Act):
         return {"action": node.action, **why}
     branches = [{"values": list(values), **as_dict(child)} for values, child in node.branches]
+    left_out = {"folded": node.folded} if node.folded else {}
     return {
         "buy": list(node.bought),
         "cost": node.cost,
         "observation": node.observation,
         **why,
+        **left_out,
         "branches": branches,
     }

@@ -176,6 +176,14 @@ class BlockSummary(msgspec.Struct):
     spend: float
 
 
+class EstimateAnswer(msgspec.Struct):
+    """A number that is not known for certain, and its interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Summary(msgspec.Struct):
     """What a project has earned and spent."""
 
@@ -189,6 +197,9 @@ class Summary(msgspec.Struct):
     days: list[DaySummary]
     blocks: list[BlockSummary]
     """Narrow ones first, and wider as there are more cases."""
+    still_to_learn: EstimateAnswer | None = None
+    """What perfect knowledge of the population would add a case, by the newest policy version for
+    which that was worked out; null before the first, and where it cannot be said."""
 
 
 class TreeAnswer(msgspec.Struct):
@@ -215,6 +226,14 @@ class Demand(msgspec.Struct):
     share: float
 
 
+class DemandBand(msgspec.Struct):
+    """At a price, between which two shares of the cases the best policy buys (95 %)."""
+
+    price: float
+    low: float
+    high: float
+
+
 class ObservationAnswer(msgspec.Struct):
     """What one observation is worth; null where it is not believed to matter."""
 
@@ -225,12 +244,23 @@ class ObservationAnswer(msgspec.Struct):
     share: float | None = None
     """Of the cases in which the best policy buys it."""
     adds: float | None = None
+    adds_low: float | None = None
+    adds_high: float | None = None
+    """The interval of what it adds, 95 %."""
     adds_if_free: float | None = None
     break_even: float | None = None
-    """The highest price at which the best policy still buys it."""
+    """The highest price at which the best policy still buys it; null also if that is any."""
+    break_even_low: float | None = None
+    break_even_high: float | None = None
+    """The interval of that, 95 %; null where it has no end."""
+    verdict: str | None = None
+    """Whether it pays by all of that interval: "pays", "does not pay", "not known yet"."""
+    cases_to_settle: float | None = None
+    """About how many more cases will settle that; null if it cannot be foreseen."""
     fees: float = 0.0
     """What is paid on top for its panels, on average where it is bought; in no price above."""
     demand: list[Demand] = []
+    demand_band: list[DemandBand] = []
 
 
 class WorthAnswer(msgspec.Struct):
@@ -244,6 +274,8 @@ class WorthAnswer(msgspec.Struct):
     """If nothing were bought."""
     gain_of_everything: float | None = None
     """If everything were bought, or as much as may be."""
+    still_to_learn: EstimateAnswer | None = None
+    """What perfect knowledge of the population would add a case; null if it cannot be said."""
 
 
 class TokenAnswer(msgspec.Struct):

@@ -14,6 +14,8 @@ from askwise.explain import worth as worth_of
 from askwise.policy import Policy
 from askwise.service.api.messages import (
     Demand,
+    DemandBand,
+    EstimateAnswer,
     ObservationAnswer,
     PolicyAnswer,
     TreeAnswer,
@@ -36,9 +38,13 @@ class Explanations:
         self._thread = ThreadPoolExecutor(1, "explanations")
         self._loop = asyncio.get_running_loop()
         self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
+        self._worth: dict[int, WorthAnswer] = {}
+        self._begun: dict[int, asyncio.Task[WorthAnswer]] = {}
 
     def close(self) -> None:
         """Begin to work out nothing more."""
+        for task in self._begun.values():
+            task.cancel()
         self._thread.shutdown(cancel_futures=True)
 
     async def tree(self, project: int, planned: PolicyVersion) -> PolicyAnswer:
@@ -49,7 +55,20 @@ class Explanations:
     async def worth(self, project: int, planned: PolicyVersion) -> WorthAnswer:
         """What each observation is worth."""
         answer: WorthAnswer = await self._once("worth", project, planned, worth)
+        self._worth[project] = answer
         return answer
+
+    def still_to_learn(self, project: int, planned: PolicyVersion) -> EstimateAnswer | None:
+        """As far as it was worked out; begins with this version, if none is being worked on.
+
+        A summary is asked for often, and does not wait.
+        """
+        known, begun = self._worth.get(project), self._begun.get(project)
+        if (known is None or known.policy_version < planned.version) and (
+            begun is None or begun.done()
+        ):
+            self._begun[project] = self._loop.create_task(self.worth(project, planned))
+        return None if known is None else known.still_to_learn
 
     async def _once(
         self, what: str, project: int, planned: PolicyVersion, work: Callable[[PolicyVersion], Any]
@@ -94,11 +113,20 @@ def worth(planned: PolicyVersion) -> WorthAnswer:
             price,
             share=row.bought,
             adds=row.adds,
+            adds_low=row.adds_low,
+            adds_high=row.adds_high,
             adds_if_free=row.free - row.without,
             break_even=_finite(row.break_even),
+            break_even_low=_finite(row.break_even_low),
+            break_even_high=_finite(row.break_even_high),
+            verdict=row.verdict,
+            cases_to_settle=_finite(row.cases_to_settle),
             fees=row.fees,
             demand=[Demand(piece.price, piece.bought) for piece in known.demand(name)],
+            demand_band=[DemandBand(*piece) for piece in known.demand_band(name)],
         )
+
+    learn = known.still_to_learn
 
     return WorthAnswer(
         planned.version,
@@ -106,6 +134,7 @@ def worth(planned: PolicyVersion) -> WorthAnswer:
         gain=_finite(known.gain),
         gain_of_nothing=_finite(known.blind_gain),
         gain_of_everything=_finite(known.full_gain),
+        still_to_learn=None if learn is None else EstimateAnswer(*learn),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from askwise.service.api.calls import GET_POLICY, LARGEST, LIST_AWAITED, LIST_CASES, LIST_EVENTS
+from askwise.service.api.messages import Summary
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
 from askwise.service.dashboard.explanations import Explanations
@@ -119,13 +120,16 @@ class ReportHandlers:
     # --- what happened ---------------------------------------------------------------------------
 
     async def summary(self, request: Request, target: Target) -> Response:
-        """What was earned and spent."""
+        """What was earned and spent, and what is still to learn."""
         request.arguments()
-        return await self._readers.run(self._summary, target)
+        answer = await self._readers.run(self._summary, target)
+        found = await self._readers.run(self._policy_version, target)
+        answer.still_to_learn = self._explanations.still_to_learn(*found)
+        return encoded(answer)
 
-    def _summary(self, target: Target) -> Response:
+    def _summary(self, target: Target) -> Summary:
         backend = self._backend
-        return encoded(summary(backend.ledger, backend.decider(backend.project(target.project))))
+        return summary(backend.ledger, backend.decider(backend.project(target.project)))
 
     async def events(self, request: Request, target: Target) -> Response:
         """All events, a line each."""

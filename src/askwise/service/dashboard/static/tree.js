@@ -73,14 +73,14 @@ export class PolicyTree {
     if (node.share === 0) return h("small", {}, "never seen");
     const { figures } = this;
     const part = share(node.share);
-    const doubt = node.gain_error > 0 ? ` ± ${figures.gain(NORMAL * node.gain_error)}` : "";
+    const doubt = (error) => (error > 0 ? ` ± ${figures.gain(NORMAL * error)}` : "");
     return h(
       "small",
       {},
       h("span", {}, h("meter", { value: node.share.toFixed(4), title: "share of all cases", "aria-hidden": "true" }), ` ${part}`),
       h("span", {}, `spent ${figures.amount(node.spent)}`),
-      h("span", {}, node.gain === null ? "gain ?" : `gain ${figures.gain(node.gain)}${doubt}`),
-      node.stop && h("span", {}, `stopping here: ${node.stop.action} ${node.stop.gain === null ? "" : figures.gain(node.stop.gain)}`),
+      h("span", {}, node.gain === null ? "gain ?" : `gain ${figures.gain(node.gain)}${doubt(node.gain_error)}`),
+      node.stop && h("span", {}, `stopping here: ${node.stop.action} ${node.stop.gain === null ? "" : figures.gain(node.stop.gain) + doubt(node.stop.gain_error)}`),
     );
   }
 }

@@ -1,0 +1,141 @@
+r"""Whole worlds that what was seen leaves possible: p(ψ) and r(a, ψ), drawn together.
+
+A plan for the one world of the means says nothing of how sure it is. So what depends on the best
+policy is asked of many worlds. **By the joint model** (`joint_worlds`) they are a Gibbs sampler's,
+one part given the others:
+
+    cells of cases that saw only ψ   ~ Multinomial(n(ψ), p(φ | ψ))
+    p(φ)                             ~ Dirichlet(cells + imagined cases)
+    r(a, φ)                          ~ the Gaussian of `joint_rewards.py`, by that p
+    s²_J, the variances of effects   ~ given those rewards (`joint.py`)
+
+There are two kinds, because no one prior does for both things that worlds are asked:
+
+- **learned** worlds have variances that were drawn: effects are as large as what was seen makes
+  likely. They are to be planned in. With larger ones each world would have something good by luck
+  wherever little was tried, and a plan finds it.
+- **wide** worlds keep the variances that are believed first, so that counts speak for themselves.
+  They are to judge policies that were chosen before: shrunk less, the mean over many states is
+  right even where each of them was hardly tried.
+
+**By beliefs about states alone** (`worlds_by_states`), where nothing is known of how they hang
+together, a state is off by the mean of what the states with one look less are off by, and by as
+much of its own as its variance asks for.
+
+Draws begin with the same seed: the same counters give the same worlds, and no learner's generator
+is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._support.typing import Floats
+from askwise.counting import Statistics
+from askwise.estimation.joint import JointModel
+from askwise.estimation.shrinkage import values_of_parents
+from askwise.states import Lattice
+
+SEED = 18
+BURN_IN = 15
+"""Draws until the variances of effects have settled, which begin as they are believed first."""
+SWEEPS = 3
+"""Draws of the population between two worlds: what was not seen makes them resemble each other."""
+FEW_CELLS = 100
+DRAWS_OF_MANY = 4
+"""Of more cells, so many draws of the rewards share one posterior, whose cost is cubic."""
+
+
+class World(NamedTuple):
+    """One population that may be the true one."""
+
+    probability: Floats
+    """p(ψ)."""
+    reward: Floats
+    """r(a, ψ) at [ψ, a]."""
+
+
+class Worlds(NamedTuple):
+    """Worlds of both kinds, as many of each as were asked for."""
+
+    learned: list[World]
+    """To be planned in; none, if they were drawn state by state."""
+    wide: list[World]
+    """To judge policies that were chosen before."""
+
+
+def joint_worlds(
+    model: JointModel, statistics: Statistics, number: int, *, learned: bool
+) -> list[World]:
+    """So many worlds by a joint model that has been brought up to date; the model goes with them.
+
+    `statistics` has a row for every state.
+    """
+    rng = np.random.default_rng((SEED, learned))
+    together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
+    seen = statistics.action_counts.sum(axis=1)
+    burn_in = BURN_IN if learned else 0
+    found: list[World] = []
+    for step in range(burn_in + -(-number // together)):
+        for _ in range(SWEEPS):
+            model.draw_population(rng, seen)
+        model.update(statistics, 0)
+        if step >= burn_in:
+            more = range(min(together, number - len(found)))
+            found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
+        if learned:
+            model.draw_effect_variances(rng)
+    return found
+
+
+def mean_world(worlds: Sequence[World]) -> World:
+    """The mean of worlds: E[p(ψ)], and E[p(ψ) r(a, ψ)] / E[p(ψ)]."""
+    if len(worlds) == 1:
+        return worlds[0]
+    probability = np.mean([world.probability for world in worlds], axis=0)
+    earned = np.zeros(worlds[0].reward.shape)
+    for world in worlds:
+        earned += world.probability[:, None] * world.reward / len(worlds)
+    came = probability > 0
+    earned[came] /= probability[came, None]
+    earned[~came] = np.mean([world.reward[~came] for world in worlds], axis=0)
+    return World(probability, earned)
+
+
+def worlds_by_states(
+    lattice: Lattice, probability: Floats, reward: Floats, variance: Floats, number: int
+) -> list[World]:
+    """So many worlds of states whose rewards have these means and variances."""
+    rng = np.random.default_rng(SEED)
+    # standard scores, a column for each action of each world
+    scores = np.empty((lattice.size, number * reward.shape[1]))
+    for subset in range(lattice.subsets):
+        here = lattice.block(subset)
+        own = rng.standard_normal((here.stop - here.start, scores.shape[1]))
+        if lattice.members(subset):
+            inherited = _mean_of_parents(lattice, subset, scores)
+            inherited /= np.sqrt(np.mean(inherited**2))
+            of_parents = _mean_of_parents(lattice, subset, variance)
+            share = np.minimum(1.0, of_parents / np.maximum(variance[here], 1e-300))
+            share = np.tile(share, number)
+            own = np.sqrt(share) * inherited + np.sqrt(1.0 - share) * own
+        scores[here] = own
+    drawn = scores.reshape(lattice.size, number, -1)
+    error = np.sqrt(variance)
+    return [
+        World(probability, np.clip(reward + error * drawn[:, world], 0.0, 1.0))
+        for world in range(number)
+    ]
+
+
+def _mean_of_parents(lattice: Lattice, subset: int, values: Floats) -> Floats:
+    """Of each state of a subset, the mean of what its parents have in `values`."""
+    radices = lattice.layout.radices[list(lattice.members(subset))]
+    parents = values_of_parents(lattice, subset, values)
+    mean = np.zeros((lattice.contexts, *radices, values.shape[1]))
+    for of_parent in parents:
+        mean += of_parent / len(parents)
+    return mean.reshape(-1, values.shape[1])

@@ -1,0 +1,177 @@
+"""The worth of observations in every world, against the exact worth of that world."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.estimation.evidence import Beliefs, CountedEvidence
+from askwise.explain.observation_worth import ObservationWorth, cases_to_settle
+from askwise.explain.worth import in_cases
+from askwise.explain.worth_draws import (
+    Estimate,
+    PricedStates,
+    WorldPlans,
+    estimate,
+    estimate_with_error,
+    number_of_worlds,
+    widened,
+)
+from askwise.policy.acquisition import acquisition_of
+from askwise.policy.expected_gain import acted_states
+from askwise.simulation.environments import Population, breast_cancer
+from askwise.states import Lattice
+from inside import strategy_of
+from random_problems import random_model, random_problem
+
+
+@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
+def test_one_world_says_what_its_model_says(plan):
+    """Gains, shares and break-even prices equal those of `aw.worth`, which a search has checked."""
+    rng, bought = np.random.default_rng(1), 0
+    for _ in range(25):
+        model = random_model(rng, random_problem(rng, most=48, buys=True))
+        lattice = Lattice(model.problem)
+        truth, beta = aw.worth(model, acquisition=plan), model.problem.reward_value
+        world = WorldPlans(acquisition_of(plan), Beliefs(lattice, *model.marginals(lattice)))
+        best, gain = world.best(lattice)
+        spent = lattice.costs_of(np.arange(lattice.size))
+        near = {"abs": 1e-8 * beta}
+        assert gain == pytest.approx(truth.gain, **near)
+        assert world.gain(best, spent) == pytest.approx(truth.gain, **near)
+        for row in truth:
+            at = PricedStates.of(lattice, row.name)
+            _, without = world.best(at.without)
+            free, if_free = world.best(at.free)
+            assert (without, if_free) == pytest.approx((row.without, row.free), **near)
+            assert world.line(best, at)[1] <= row.bought + 1e-9
+            found = world.break_even(free, at, without)
+            assert found == pytest.approx(row.break_even, abs=1e-6 * max(1.0, beta))
+            bought += 0 < found < math.inf
+    assert bought > 20
+
+
+@pytest.mark.parametrize("plan", ["sequential", "simultaneous"])
+def test_where_a_policy_acts_gives_its_gain(plan):
+    rng = np.random.default_rng(2)
+    for _ in range(25):
+        model = random_model(rng, random_problem(rng, most=48, buys=True))
+        lattice = Lattice(model.problem)
+        policy = getattr(aw.oracle, plan)(model)
+        p, r = model.marginals(lattice)
+        spent = lattice.costs_of(np.arange(lattice.size))
+        acted = acted_states(policy)
+        assert p[acted.states].sum() == pytest.approx(1)
+        gain = acted.gain(p, r, model.problem.reward_value, spent)
+        assert gain == pytest.approx(policy.evaluate(model))
+
+
+def learned(steps, cost=5.0):
+    model = breast_cancer(cost=cost)
+    learner = aw.Learner(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=steps, rng=1)
+    return learner
+
+
+def test_intervals_hold_what_they_are_of_and_narrow():
+    few, many = (aw.worth(learned(steps)) for steps in (300, 6_000))
+    for worth in (few, many):
+        for row in worth:
+            assert 0 <= row.adds_low <= row.adds <= row.adds_high
+            assert 0 <= row.break_even_low <= row.break_even <= row.break_even_high
+            assert row.adds == pytest.approx(worth.gain - row.without)
+        learn = worth.still_to_learn
+        assert 0 <= learn.low <= learn.value <= learn.high
+    assert many.still_to_learn.value < few.still_to_learn.value / 2
+    width = [np.mean([row.adds_high - row.adds_low for row in worth]) for worth in (few, many)]
+    assert width[1] < width[0]
+    text = str(few)
+    assert "not known yet: " in text
+    assert "Still to learn: knowing this population perfectly would add" in text
+    assert aw.still_to_learn(learned(300)) == few.still_to_learn
+
+
+def test_a_known_population_has_no_doubt():
+    worth = aw.worth(breast_cancer(cost=5.0))
+    assert worth.still_to_learn == (0, 0, 0)
+    assert worth.is_known
+    assert all(row.adds_low == row.adds_high == pytest.approx(row.adds) for row in worth)
+    assert "verdict" not in str(worth)
+    assert worth.demand_band("age") == []
+
+
+def test_counters_alone_have_rough_intervals_and_say_nothing_of_the_rest():
+    model = breast_cancer(cost=5.0)
+    learner = aw.SeqOOS(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=20_000, rng=0)
+    counters = CountedEvidence(learner.statistics, strategy_of(learner).acquisition.name)
+    worth = aw.worth(counters)
+    assert worth.still_to_learn is None
+    assert worth["WHO score"].adds_low < worth["WHO score"].adds < worth["WHO score"].adds_high
+    assert "Still to learn" not in str(worth)
+
+
+def test_the_band_of_demand_falls_and_holds_the_share():
+    worth = aw.worth(learned(3_000))
+    for row in worth:
+        band = worth.demand_band(row.name)
+        assert band[0].price == 0
+        for ends in ([piece.low for piece in band], [piece.high for piece in band]):
+            assert all(a >= b - 1e-9 for a, b in itertools.pairwise(ends))
+        assert all(piece.low <= piece.high for piece in band)
+
+
+def row(price, value, low, high):
+    gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
+    ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": low, "break_even_high": high}
+    return ObservationWorth(name="mri", price=price, break_even=value, **gains, **ends)
+
+
+def test_verdicts_and_the_cases_that_would_settle_them():
+    """An interval of ±4 around 6, and a price of 4: twice the cases² ratio, worked by hand."""
+    assert row(1.0, 6.0, 2.0, 10.0).verdict == "pays"
+    assert row(11.0, 6.0, 2.0, 10.0).verdict == "does not pay"
+    open_question = row(4.0, 6.0, 2.0, 10.0)
+    assert open_question.verdict == "not known yet"
+    # ±4 must become ±2: four times as many cases, so three times as many more
+    assert cases_to_settle(open_question, 1_000) == pytest.approx(3_000)
+    assert cases_to_settle(row(7.0, 6.0, 2.0, 10.0), 1_000) == pytest.approx(15_000)
+    assert cases_to_settle(row(1.0, 6.0, 2.0, 10.0), 1_000) == 0
+    assert cases_to_settle(row(6.0, 6.0, 2.0, 10.0), 1_000) == math.inf
+    assert cases_to_settle(row(7.0, 6.0, 2.0, math.inf), 1_000) == math.inf
+    assert in_cases(2_600) == "some 3,000 cases more"
+
+
+def test_ends_of_intervals_are_draws():
+    draws = [float(x) for x in range(101)]
+    assert estimate(draws, np.median) == (50, 2, 98)
+    assert widened(Estimate(50, 2, 98)) == pytest.approx((50, 0, 112.4))
+    assert estimate_with_error(1.0, 1.0) == pytest.approx((1, 0, 2.96))
+    assert estimate_with_error(1.0, 0.0) == (1, 1, 1)
+
+
+def test_large_problems_get_fewer_worlds():
+    sizes = [number_of_worlds(Lattice(problem(n))) for n in (3, 8)]
+    assert sizes[0] > sizes[1] >= 20
+
+
+def problem(observations):
+    return aw.Problem(
+        observations=[aw.Observation(f"o{i}", values=[0, 1], cost=1) for i in range(observations)],
+        actions=["a", "b"],
+    )
+
+
+def test_beliefs_about_states_alone_judge_policies_and_say_nothing_of_the_rest():
+    model = breast_cancer(cost=5.0)
+    learner = aw.Learner(model.problem, model="additive", rng=0)
+    aw.simulate(learner, Population(model), steps=600, rng=0)
+    worth = aw.worth(learner)
+    assert worth.still_to_learn is None
+    assert not worth.is_known
+    for row in worth:
+        assert row.adds_low <= row.adds <= row.adds_high
+        assert worth.demand_band(row.name) == []
+    assert any(row.adds_low < row.adds_high for row in worth)
