@@ -147,7 +147,7 @@ def digest(told):
 
 def conclusion(learner):
     policy = learner.recommend()
-    return [str(policy.tree()), f"{policy.value:.5g}", counters(learner)]
+    return [policy.tree().outline(), f"{policy.value:.5g}", counters(learner)]
 
 
 def one_run(learner, model, **how):

@@ -183,8 +183,9 @@ def test_reproduce_writes_its_files_and_goes_on_where_it_was(folder):
     run = json.loads((results / "run.json").read_text(encoding="utf-8"))
     assert (run["steps"], run["seeds"]) == (200, [0, 1, 2])
     cells = (results / "cells.jsonl").read_bytes()
-    assert len(cells.splitlines()) == 8 * 3 * 3
-    assert f"{8 * 3 * 3 * 200:,} decisions" in text
+    runs = (8 + 2) * 3 * 3  # eight learners, and the paper's two with the theorems' radii
+    assert len(cells.splitlines()) == runs
+    assert f"{runs * 200:,} decisions" in text
     assert "results/paper/index.html" in text
     figure = (results / "figure1.csv").read_bytes()
     (results / "cells.jsonl").write_bytes(cells[:-30])  # as if it had been cut off
@@ -192,7 +193,7 @@ def test_reproduce_writes_its_files_and_goes_on_where_it_was(folder):
     assert (results / "figure1.csv").read_bytes() == figure
     again = (results / "cells.jsonl").read_bytes()
     assert again.splitlines()[:-1] == cells.splitlines()[:-1]  # not run again: the times are equal
-    assert len(again.splitlines()) == 8 * 3 * 3
+    assert len(again.splitlines()) == runs
 
 
 # --- what does not -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import askwise as aw
 from askwise.counting.row_counters import BY_ROW, FIRST_ROWS
 from askwise.errors import FileError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
+from askwise.learners.optimistic import OptimisticInFull
 from askwise.simulation.environments import Population, random_model
 from askwise.testing import LEARNER_CHECKS, see
 from inside import full_plan, now_of
@@ -361,8 +362,11 @@ def test_an_odd_storage_is_refused(kind):
 
 
 def test_a_learner_that_plans_in_full_is_dense():
-    greedy = LEARNERS["adaptive-greedy"]
+    class InFull(aw.SeqOOS):
+        _kind = OptimisticInFull
+
     message = "storage must be 'auto' or 'dense', got 'sparse'"
     with pytest.raises(OptionError, match=message):
-        greedy(problem_of([2], 1), storage="sparse")
-    assert not greedy(problem_of([2], 1), storage="dense").statistics.is_sparse
+        InFull(problem_of([2], 1), storage="sparse")
+    assert not InFull(problem_of([2], 1), storage="dense").statistics.is_sparse
+    assert not LEARNERS["adaptive-greedy"](problem_of([2], 1)).statistics.is_sparse

@@ -42,7 +42,7 @@ def reproduce(
     )
     write_reproduction(result, output)
     _summarise(result)
-    decisions = sum(cell.steps for cell in result.cells)
+    decisions = sum(cell.steps for cell in (*result.cells, *result.theorem_cells))
     say(f"{decisions:,} decisions in {result.info.seconds:.0f} s → {output / 'index.html'}")
 
 

@@ -28,7 +28,7 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
         other = part * exploration.action_probability
         gains += other * (reward[every, exploration.other_action] - gains)
     gains *= lattice.problem.reward_value
-    spent = lattice.all_costs
+    spent = lattice.costs_of(every)
     if isinstance(exploration, PathExploration):
         assert isinstance(table, PathTable)
         _by_paths(table, exploration, part, probability, spent, gains)

@@ -190,11 +190,6 @@ class Lattice(States):
             total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
         return total
 
-    @cached_property
-    def all_costs(self) -> Floats:
-        """What was spent in every state; read by every plan of a small learner, so it is kept."""
-        return self.costs_of(np.arange(self.size))
-
     def spent(self, index: int, subset: int = -1) -> float:
         """What was spent in a state, whose subset may be given.
 
