@@ -48,16 +48,23 @@ BAD = [
 ]
 
 
+def what_happened(server):
+    """The summary but for what is still to learn, which is worked out aside, in its own time."""
+    summary = get(server, "/v1/projects/clinic/summary").json()
+    del summary["still_to_learn"]
+    return summary
+
+
 @pytest.mark.parametrize(("path", "body", "status"), BAD)
 def test_bad_input_is_refused_by_name_and_changes_nothing(server, path, body, status):
-    before = get(server, "/v1/projects/clinic/summary").content, events(server)
+    before = what_happened(server), events(server)
     answer = post(server, path, body)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     details = answer.json()
     assert details["status"] == status
     assert details["detail"]
-    assert (get(server, "/v1/projects/clinic/summary").content, events(server)) == before
+    assert (what_happened(server), events(server)) == before
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,10 @@ class NCCUCRL2(BaseLearner):
     (`observe(…, paid=…)`); until then it is known. The window slides by eighths. Rounds end as in
     Sim-OOS, and when N_w(i) has doubled. With practical radii conf₃ is c_max width/4 √(log t/n).
 
+    This is their idea in the rounds and radii of Sim-OOS, not their program: that one plans in
+    every case, buys every set once before anything else, lets c̃ fall below 0, and has radii that
+    know the horizon and how often the world changes.
+
     window: how many cases rewards and prices are remembered for.
     confidence, width, delta: as in Sim-OOS; "theorem" has the radii above.
 
