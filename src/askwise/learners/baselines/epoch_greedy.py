@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
@@ -31,9 +32,9 @@ class ExploresApart(Strategy):
     def __init__(self, lattice: Lattice) -> None:
         self.explored = ExploredRewards(lattice)
 
+    @abstractmethod
     def is_exploring(self, now: Progress) -> bool:
         """Whether the current round is an exploring case."""
-        raise NotImplementedError
 
     def tallies(self) -> dict[str, Integers]:
         """What exploring cases earned."""
