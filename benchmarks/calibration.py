@@ -160,7 +160,7 @@ def records(
         o.name: [o.outcomes[x] for x in draws.values[:, i].tolist()]
         for i, o in enumerate(one.problem.observations)
     }
-    earned = {a: draws.rewards[:, k].tolist() for k, a in enumerate(one.problem.actions)}
+    earned = {a: draws.rewards[:, k].tolist() for k, a in enumerate(one.problem.action_names)}
     return columns, earned
 
 
@@ -181,7 +181,7 @@ def decisions(
         seen = rng.permutation(names)[: rng.integers(problem.m + 1)]
         for name in set(names) - set(seen):
             log[name][t] = None
-        action = problem.actions[int(rng.integers(len(problem.actions)))]
+        action = problem.action_names[int(rng.integers(len(problem.actions)))]
         log["action"].append(action)
         log["reward"].append(rewards[action][t])
     return log
@@ -234,7 +234,7 @@ def judged(one: Subject, policy: aw.Policy) -> float:
 
     def gain(node: Any, which: Any, spent: float) -> float:
         if isinstance(node, Act):
-            earned = reward[which, one.problem.actions.index(node.action)]
+            earned = reward[which, one.problem.action_names.index(node.action)]
             return float((100.0 * earned - spent).sum())
         i = names.index(node.observation)
         total = 0.0

@@ -98,7 +98,7 @@ def write_records(path: Path, rows: int) -> None:
     import duckdb
 
     seen = ", ".join(f"{cell(name)} AS {name}" for name in NAMES)
-    earned = ", ".join(f'round(random(), 3) AS "{action}"' for action in PROBLEM.actions)
+    earned = ", ".join(f'round(random(), 3) AS "{action}"' for action in PROBLEM.action_names)
     duckdb.sql(f"COPY (SELECT {seen}, {earned} FROM range({rows})) TO '{path}' (FORMAT parquet)")
 
 

@@ -55,7 +55,7 @@ def at_the_desk(learner: aw.SeqOOS, population: Population, rng: np.random.Gener
         case = learner.open()
         while case.wanted:
             case.observe({test: patient[test] for test in case.wanted})
-        reward = rewards[problem.actions.index(case.action)]
+        reward = rewards[problem.action_names.index(case.action)]
         case.reward(reward)
         gains.append(problem.reward_value * reward - case.cost)
     return np.array(gains)

@@ -96,7 +96,7 @@ def counted(statistics, states):
     arrays = dict(statistics.arrays())
     for name, array in (("acted", arrays["action_counts"]), ("earned", arrays["reward_sums"])):
         for row, a in np.argwhere(array).tolist():
-            key = states[row_states[row]], lattice.problem.actions[a]
+            key = states[row_states[row]], lattice.problem.action_names[a]
             found[name][key] = int(array[row, a])
     for row, slot in np.argwhere(arrays["transitions"]).tolist():
         state = row_states[row]

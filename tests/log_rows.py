@@ -85,7 +85,7 @@ def complete_rows(draw, problem):
     for o in problem.observations:
         cells = [*CELLS[o.name], *([None] if o.fails else [])]
         rows[o.name] = draw(st.lists(st.sampled_from(cells), min_size=n, max_size=n))
-    for action in problem.actions:
+    for action in problem.action_names:
         rows[action] = draw(st.lists(st.sampled_from(HALVES), min_size=n, max_size=n))
     return rows
 
@@ -104,7 +104,7 @@ def decided_rows(draw, problem):
             cell = draw(st.sampled_from(cells))
             rows[o.name].append(cell if o.given or o.name in order else None)
         rows["order"].append(",".join(order) or None)
-        rows["action"].append(draw(st.sampled_from(problem.actions)))
+        rows["action"].append(draw(st.sampled_from(problem.action_names)))
         rows["reward"].append(draw(st.sampled_from(HALVES)))
     return rows
 
@@ -145,7 +145,7 @@ def counted_by_hand(problem, rows):
                     lattice.context_subset(subset, lattice.context(state))
                 ] += 1
                 statistics.transitions[state, :size] += 1
-                for a, action in enumerate(problem.actions):
+                for a, action in enumerate(problem.action_names):
                     statistics.count_reward(state, a, rows[action][k])
     return statistics
 

@@ -89,7 +89,7 @@ def draw(model, rng, cases):
         mean = model.reward[tuple(full)]
         earned = ((rng.random(len(mean)) < mean) * 1.0).tolist()
         values = {o.name: o.outcomes[x] for o, x in pairs}
-        yield values, dict(zip(problem.actions, earned, strict=True))
+        yield values, dict(zip(problem.action_names, earned, strict=True))
 
 
 def play(learner, model, seed, cases, *, told, late=0, file=False, prices=False):
@@ -224,7 +224,7 @@ def logs(problem):
     yield "decisions", run.frame(), {LOOKS: IN_ORDER}
     table = [(values, earned) for values, earned in draw(model, rng, 200)]
     columns = {name: [values[name] for values, _ in table] for name in table[0][0]}
-    for action in problem.actions:
+    for action in problem.action_names:
         columns[action] = [earned[action] for _, earned in table]
     yield "records", columns, {}
 

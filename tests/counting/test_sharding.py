@@ -158,7 +158,7 @@ def test_a_cluster_counts_as_one_machine_does(backend, tmp_path):
 def changed(problem, **more):
     given = {
         "observations": problem.observations,
-        "actions": problem.actions,
+        "actions": problem.action_names,
         "max_observations": problem.max_observations,
         "reward_value": problem.reward_value,
     }
@@ -175,7 +175,7 @@ def test_statistics_counted_at_other_prices_count():
     dear = aw.Statistics(
         aw.states.Lattice(changed(model.problem, observations=dearer(model.problem)))
     )
-    dear.record({}, model.problem.actions[0], 1.0, acquisition="sequential")
+    dear.record({}, model.problem.action_names[0], 1.0, acquisition="sequential")
     learner = aw.SeqOOS(model.problem)
     learner.merge(dear)
     assert learner.statistics == dear
@@ -184,7 +184,9 @@ def test_statistics_counted_at_other_prices_count():
 
 OTHERS = {
     "another order": lambda p: aw.states.Lattice(changed(p, observations=p.observations[::-1])),
-    "another action": lambda p: aw.states.Lattice(changed(p, actions=[*p.actions[:-1], "leave"])),
+    "another action": lambda p: aw.states.Lattice(
+        changed(p, actions=[*p.action_names[:-1], "leave"])
+    ),
     "fewer bought": lambda p: aw.states.Lattice(changed(p, max_observations=1)),
     "another reward value": lambda p: aw.states.Lattice(changed(p, reward_value=1.0)),
     "another lattice": lambda p: aw.states.Lattice(p, max_observations=1),
@@ -200,7 +202,7 @@ def test_statistics_of_another_problem_change_nothing(kind, storage, other):
     for x in (learner, twin):
         aw.simulate(x, Population(model), steps=333, rng=0)
     strange = aw.Statistics(OTHERS[other](model.problem), sparse=storage == "sparse")
-    strange.record({}, model.problem.actions[0], 1.0, acquisition="simultaneous")
+    strange.record({}, model.problem.action_names[0], 1.0, acquisition="simultaneous")
     statistics, before = learner.statistics, learner.statistics.copy()
     case, policy = learner.open(), learner.policy
     with pytest.raises(StatisticsError, match="statistics of two different problems"):

@@ -169,7 +169,7 @@ def test_the_tutorial_follows_its_recommendation():
     table = table[[*tests, "best"]].sample(frac=1, random_state=0)
     log, later = table[:427], table[427:].copy()
     problem = draft(log, label="best").problem.priced(prices)
-    for action in problem.actions:
+    for action in problem.action_names:
         later[action] = (later["best"] == action).astype(float)
     truth = aw.environments.Table(problem, later)
     learner = aw.fit(log, problem, label="best").learner(rng=0)

@@ -36,7 +36,7 @@ def test_a_draft_is_a_problem_that_the_log_fits(tmp_path):
     assert age.edges == (50,)  # that is where the label changes
     assert mri.outcomes == ("neg", "pos", None)
     assert [o.cost for o in drafted.problem.observations] == [1.0, 1.0]
-    assert drafted.problem.actions == ("treat", "wait")
+    assert drafted.problem.action_names == ("treat", "wait")
     assert set(drafted.left_out) == {"name", "unit"}
     (tmp_path / "draft.yaml").write_text(drafted.text())
     problem = aw.Problem.load(tmp_path / "draft.yaml")

@@ -106,7 +106,7 @@ def test_the_joint_model_learns_from_decisions_and_goes_on_in_long_rounds():
         while case.wanted:
             order += case.wanted
             case.observe({name: full[name] for name in case.wanted})
-        mean = model.reward[(*values, problem.actions.index(case.action))]
+        mean = model.reward[(*values, problem.action_names.index(case.action))]
         reward = float(rng.random() < mean)
         case.reward(reward)
         seen = {name: full[name] if name in order else None for name in names}
@@ -133,7 +133,7 @@ def test_the_recommended_policy_is_the_best_where_much_is_known():
         o.name: [o.outcomes[x] for x in values[:, i]] for i, o in enumerate(problem.observations)
     }
     means = model.reward[tuple(values.T)]
-    for a, action in enumerate(problem.actions):
+    for a, action in enumerate(problem.action_names):
         rows[action] = (rng.random(len(values)) < means[:, a]).astype(float).tolist()
     best = aw.oracle.sequential(model).value
     found = aw.fit(rows, problem).recommend().evaluate(model)

@@ -107,7 +107,7 @@ class Logger:
 
     @property
     def actions(self):
-        return self.problem.actions
+        return self.problem.action_names
 
 
 def courses_of(rng, model, kind):
@@ -126,7 +126,7 @@ def courses_of(rng, model, kind):
                 else None
                 for n in names
             }
-            mean = model.reward[(*place, problem.actions.index(action))]
+            mean = model.reward[(*place, problem.action_names.index(action))]
             for reward, chance in ((1.0, mean), (0.0, 1 - mean)):
                 row = {**seen, "action": action, "reward": reward, "steps": steps}
                 if kind == "in_order":
@@ -265,7 +265,7 @@ def test_what_the_writer_of_a_log_would_never_do_is_found_out():
     found = aw.off_policy(policy, log)
     assert found.mean_weight.low < 1 < found.mean_weight.high
     assert "weights average" not in str(found)
-    others = list(PLAIN.actions)
+    others = list(PLAIN.action_names)
     for row in range(0, 2000, 2):  # always the action that the policy would not take
         looks = {n: log[n][row] for n in ("mri", "grade") if n in policy.observations}
         log["action"][row] = others[1 - others.index(policy.action(looks))]

@@ -143,7 +143,7 @@ def test_a_messy_log_is_drafted_fitted_and_explained_the_same(form, tmp_path):
     assert by_name["repeat"].outcomes == ("false", "true", None)
     assert by_name["born"].edges is not None
     assert by_name["score"].takes_numbers
-    assert drafted.problem.actions == ("false", "true")
+    assert drafted.problem.action_names == ("false", "true")
     for name, why in drafted.left_out.items():
         assert f"# left out: {name} {why}" in drafted.text()
     (tmp_path / "p.yaml").write_text(drafted.text())

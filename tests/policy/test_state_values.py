@@ -62,7 +62,7 @@ def walked(policy, model, start):
         state = dict(start)
         while wanted := policy.wanted(state):
             state |= {name: values[name] for name in wanted}
-        action = problem.actions.index(policy.action(state))
+        action = problem.action_names.index(policy.action(state))
         p = model.probability[full]
         paid = price_of(problem, state) - price_of(problem, start)
         total += p

@@ -341,7 +341,7 @@ def test_plain_numbers_are_taken_everywhere():
     assert case.state == {"age": "40-50", "dose": ">=0.5"}
     case.reward(1.0)
     assert learner.policy.wanted({"age": 47.3}) == learner.policy.wanted({"age": "40-50"})
-    assert learner.policy.action({"age": 47.3, "dose": 0.7}) in problem.actions
+    assert learner.policy.action({"age": 47.3, "dose": 0.7}) in problem.action_names
     by_number, by_label = (
         Statistics(learner.statistics.lattice),
         Statistics(learner.statistics.lattice),

@@ -1,11 +1,13 @@
+import copy
 import json
 import math
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwise import Observation, Problem
+from askwise import Action, Observation, Problem
 from askwise.errors import FileError, ProblemError
 
 
@@ -198,3 +200,88 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["clinic.json"]
     assert json.loads(before)["actions"] == ["wait", "treat"]
+
+
+def test_plain_names_are_actions_and_stay_plain_names_in_files(tmp_path):
+    named = problem(actions=["wait", Action("treat", cost=2, requires=["mri"]), Action("refer")])
+    assert named.actions == (
+        Action("wait"),
+        Action("treat", cost=2.0, requires=("mri",)),
+        Action("refer"),
+    )
+    assert named.action_names == ("wait", "treat", "refer")
+    for suffix in (".json", ".yaml"):
+        named.save(tmp_path / f"p{suffix}")
+        assert Problem.load(tmp_path / f"p{suffix}") == named
+    treat = {"name": "treat", "cost": 2.0, "requires": ["mri"]}
+    kept = json.loads((tmp_path / "p.json").read_text())
+    assert kept["actions"] == ["wait", treat, "refer"]
+
+
+def test_an_action_that_is_plain_is_the_same_as_its_name():
+    assert problem(actions=["wait", Action("treat", cost=0)]) == problem()
+    assert pickle.loads(pickle.dumps(problem())) == copy.deepcopy(problem()) == problem()
+
+
+@pytest.mark.parametrize("cost", [-1, math.nan, math.inf, "free", True, None, 2e9])
+def test_the_cost_of_an_action_is_an_amount(cost):
+    with pytest.raises(ProblemError, match="action 'treat': cost must be"):
+        Action("treat", cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Action(" "), "an action must be a text that is not blank, got ' '"),
+        (lambda: Action("a", requires="mri"), "action 'a': requires must be a list, got 'mri'"),
+        (lambda: Action("a", requires=[3]), "action 'a': what it requires must be a text.* got 3"),
+        (lambda: Action("a", requires=["i", "i"]), "action 'a': what it requires, 'i' is given tw"),
+        (lambda: observation(requires="mri"), "'mri': requires must be a list, got 'mri'"),
+        (
+            lambda: Observation("age", values=[1, 2], given=True, requires=["mri"]),
+            r"'age': it is given, so it requires nothing, got \('mri',\)",
+        ),
+    ],
+)
+def test_what_an_action_or_observation_refuses_to_require(make, message):
+    with pytest.raises(ProblemError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"actions": ["wait", Action("treat", requires=["pet"])]},
+            "action 'treat': requires the unknown observation 'pet', expected one of: mri",
+        ),
+        (
+            {"observations": [observation(requires=["pet"])]},
+            "observation 'mri': requires the unknown observation 'pet', expected one of: mri",
+        ),
+        ({"actions": [Action("treat", requires=["mri"])]}, "at least one must require nothing"),
+        ({"observations": [observation(requires=["mri"])]}, "observations mri: none of them can"),
+        (
+            {
+                "observations": [
+                    observation("a"),
+                    observation("b", requires=["a", "c"]),
+                    observation("c", requires=["b"]),
+                ]
+            },
+            "observations b, c: none of them can be bought first",
+        ),
+    ],
+)
+def test_requirements_that_cannot_be_meant(changes, message):
+    with pytest.raises(ProblemError, match=message):
+        problem(**changes)
+
+
+def test_what_is_given_fulfils_a_requirement():
+    age = Observation("age", values=["young", "old"], given=True)
+    needs_age = problem(
+        observations=[observation(requires=["age"]), age],
+        actions=[Action("treat", requires=["age"])],
+    )
+    assert needs_age.actions[0].requires == ("age",)

@@ -156,7 +156,7 @@ class ServiceMachine(RuleBasedStateMachine):
         says_action = case.action is None and case.has_acted
         if says_action:
             case.action = answer["action"]
-            assert case.action in PROBLEM.actions
+            assert case.action in PROBLEM.action_names
         assert answer == case.view()
         assert (likely is not None) == says_action
         if likely is not None:

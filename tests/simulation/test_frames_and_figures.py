@@ -63,7 +63,7 @@ def test_a_frame_says_what_the_states_say(model):
                 n for n in known if not run.lattice.observations[run.lattice.position(n)].given
             }
             assert set(filter(None, bought.split(","))) == expected
-            assert row["action"] == problem.actions[action]
+            assert row["action"] == problem.action_names[action]
             assert row["gain"] == pytest.approx(problem.reward_value * row["reward"] - row["cost"])
     assert list(fast.frame())[-6:] == ["bought", "action", "reward", "cost", "gain", "round"]
     assert list(slow.frame())[-7:] == [

@@ -90,6 +90,6 @@ def of_problem(problem: Any) -> str:
             ),
             table(headers, rows),
             table(["panel", "fee"], panels) if panels else "",
-            line(f"actions: {', '.join(problem.actions)}"),
+            line(f"actions: {', '.join(problem.action_names)}"),
         ]
     )

@@ -35,7 +35,7 @@ def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
             columns[observation.name] = [
                 printed[cell] if cell in printed else _cell(observation, cell) for cell in cells
             ]
-    rewards = {action: rewards.get(action, action) for action in {*problem.actions, *rewards}}
+    rewards = {action: rewards.get(action, action) for action in {*problem.action_names, *rewards}}
     return Table(problem, columns, rewards=rewards)
 
 

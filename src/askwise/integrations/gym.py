@@ -111,7 +111,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         if action >= buyable:
             place = int(action) - buyable
             reward = self.problem.reward_value * float(self._rewards[place])
-            self._told = self._tell(f"{self.problem.actions[place]}: {shown(reward)}")
+            self._told = self._tell(f"{self.problem.action_names[place]}: {shown(reward)}")
             return self._close(state, reward)
         i = int(action)
         if not self._mask(state)[i]:

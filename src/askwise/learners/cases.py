@@ -154,7 +154,7 @@ class Case:
     @property
     def action(self) -> str | None:
         """What to do; None while something is still wanted."""
-        actions = self._lattice.problem.actions
+        actions = self._lattice.problem.action_names
         return None if self.action_index < 0 else actions[self.action_index]
 
     @property

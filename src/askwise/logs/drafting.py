@@ -72,7 +72,7 @@ class Draft(NamedTuple):
         lines += [f"# left out: {name} {why}" for name, why in self.left_out.items()]
         lines += [
             "# what can be decided; the order breaks ties",
-            f"actions: {line(list(self.problem.actions))}",
+            f"actions: {line(list(self.problem.action_names))}",
             "# the most looks in one case; every one more makes many more states",
             f"max_observations: {self.problem.max_observations}",
             "# what a reward of 1 is worth, in the currency of the costs",

@@ -46,7 +46,7 @@ class FrameLog:
     ) -> tuple[CompleteRecords, Iterator[Records], int]:
         """The rows, grouped by numpy: by full state, and by every state that they agree with."""
         columns, digits = self._read(lattice, roles)
-        actions = lattice.problem.actions
+        actions = lattice.problem.action_names
         if roles.label is not None:
             right = cells.actions_of(roles.label, columns[roles.label], actions)
             earned = np.eye(len(actions))[right]
@@ -68,7 +68,7 @@ class FrameLog:
         places = {order: place for place, order in enumerate(dict.fromkeys(orders))}
         decisions = Decisions(
             digits,
-            cells.actions_of(roles.action, columns[roles.action], lattice.problem.actions),
+            cells.actions_of(roles.action, columns[roles.action], lattice.problem.action_names),
             np.ones(n, np.int64),
             _units(cells.rewards_of(roles.reward, columns[roles.reward])),
             np.array([places[order] for order in orders], np.int64),

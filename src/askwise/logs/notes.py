@@ -79,7 +79,7 @@ def _of_records(lattice: Lattice) -> tuple[str, ...]:
 
 def _untried(statistics: Statistics) -> list[str]:
     """Actions that were never taken, and how few states saw more than one."""
-    actions, counts = statistics.lattice.problem.actions, statistics.action_counts
+    actions, counts = statistics.lattice.problem.action_names, statistics.action_counts
     never = [actions[a] for a in np.flatnonzero(counts.sum(axis=0) == 0).tolist()]
     tried = (counts > 0).sum(axis=1)
     acted, several = int((tried > 0).sum()), int((tried > 1).sum())

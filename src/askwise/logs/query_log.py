@@ -149,8 +149,10 @@ class QueryLog:
         self._check_digits(lattice, roles, found)
         actions = _column(found, "a")
         if (actions == sql.WRONG).any():
-            condition = f"{sql.place_among(roles.action, lattice.problem.actions)} = {sql.WRONG}"
-            self._refuse_action(condition, roles.action, lattice.problem.actions)
+            condition = (
+                f"{sql.place_among(roles.action, lattice.problem.action_names)} = {sql.WRONG}"
+            )
+            self._refuse_action(condition, roles.action, lattice.problem.action_names)
         if _column(found, "wrong").any():
             self._refuse_reward(roles.reward)
         if _column(found, "improbable").any() and roles.propensity is not None:
@@ -172,7 +174,7 @@ class QueryLog:
         kinds = self._query.kinds
         return {
             **self._digits(lattice, roles),
-            "a": sql.place_among(roles.action, lattice.problem.actions),
+            "a": sql.place_among(roles.action, lattice.problem.action_names),
             "u": sql.units(roles.reward),
             "o": "''" if roles.order is None else sql.list_text(roles.order, kinds[roles.order]),
             "p": "true"
@@ -191,7 +193,7 @@ class QueryLog:
         }
 
     def _earned(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
-        actions = lattice.problem.actions
+        actions = lattice.problem.action_names
         if roles.label is not None:
             of_action = sql.label_units(roles.label, actions)
         else:
@@ -214,7 +216,7 @@ class QueryLog:
                 )
 
     def _explain_rewards(self, lattice: Lattice, roles: Roles) -> None:
-        actions = lattice.problem.actions
+        actions = lattice.problem.action_names
         if roles.label is not None:
             condition = f"{sql.place_among(roles.label, actions)} = {sql.WRONG}"
             self._refuse_action(condition, roles.label, actions)

@@ -116,17 +116,17 @@ def _complete(
     if label is not None:
         return Roles("complete records", (), {}, label)
     if rewards is None:
-        if is_decided or any(action not in free for action in problem.actions):
+        if is_decided or any(action not in free for action in problem.action_names):
             return None
-        rewards = {action: action for action in problem.actions}
+        rewards = {action: action for action in problem.action_names}
     if not isinstance(rewards, Mapping):
         raise OptionError(f"rewards must be {{action: column}}, got {rewards!r}")
     for action in rewards:
-        if action not in problem.actions:
-            known = ", ".join(problem.actions)
+        if action not in problem.action_names:
+            known = ", ".join(problem.action_names)
             raise TableError(f"rewards: unknown action {action!r}, expected one of: {known}")
     # an action that is left out has a column of its own name
-    return Roles("complete records", (), {a: rewards.get(a, a) for a in problem.actions})
+    return Roles("complete records", (), {a: rewards.get(a, a) for a in problem.action_names})
 
 
 def _decided(
@@ -143,7 +143,7 @@ def _decided(
         for said, name in zip(given, names, strict=True)
     )
     if action is None or reward is None:
-        wanted = ", ".join(map(repr, problem.actions))
+        wanted = ", ".join(map(repr, problem.action_names))
         raise TableError(
             "the log says neither what every action would have earned (rewards={action: "
             f"column}}, or columns named {wanted}; or label=) nor what was done and what that "

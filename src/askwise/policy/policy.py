@@ -127,7 +127,7 @@ class Policy:
 
     def action(self, state: Mapping[str, Seen]) -> str:
         """What to do when `state` is known and nothing more is bought."""
-        return self.problem.actions[self.act(self.lattice.index(state))]
+        return self.problem.action_names[self.act(self.lattice.index(state))]
 
     @property
     def observations(self) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
 """What can be bought, what can be decided, and what it all costs."""
 
 import copy
-import numbers
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import msgspec
@@ -14,9 +14,19 @@ import numpy as np
 from askwise._support.documents import prepare, read_document, write_document
 from askwise._support.html import of_problem
 from askwise.errors import CaseError, ProblemError
+from askwise.problem.actions import Action, as_actions, as_said
 from askwise.problem.amounts import check_amount, check_reward_value
 from askwise.problem.bins import bin_of, checked_edges, checked_names, edge_type, is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, place_alike
+from askwise.problem.checks import (
+    as_tuple,
+    check_distinct,
+    check_name,
+    checked_requires,
+    is_value,
+    is_whole,
+)
+from askwise.problem.requirements import check_requirements
 
 Value = str | int
 
@@ -48,6 +58,7 @@ class Observation(
     outcome beside the values, written None. A missing cell (None, NaN, NaT, pandas.NA) is one.
     edges: it is a number or a date, and the values are the bins between the edges.
     other: the value that stands for every text or whole number that is not declared.
+    requires: the observations that must be known before this one is bought, or bought with it.
 
     True and false stand for the values that are called so, in any case, or for 1 and 0 where these
     are the two values; a whole number stands for the text that it prints as.
@@ -62,11 +73,12 @@ class Observation(
     fails: Fails | None = None
     edges: Sequence[Any] | None = None  # numbers, dates, or ISO texts as they stand in a file
     other: Value | None = None
+    requires: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         who = f"observation {self.name!r}"
-        _check_name(self.name, "an observation's name")
-        values = _as_tuple(self.values, f"{who}: values")
+        check_name(self.name, "an observation's name")
+        values = as_tuple(self.values, f"{who}: values")
         if self.edges is not None:
             edges = checked_edges(self.edges, who)
             values = checked_names(values, edges, who)
@@ -76,11 +88,11 @@ class Observation(
         if not values:
             raise ProblemError(f"{who}: values is empty, expected at least one")
         for value in values:
-            if not _is_value(value):
+            if not is_value(value):
                 raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
-        _check_distinct(values, f"{who}: value")
+        check_distinct(values, f"{who}: value")
         if self.other is not None:
-            if not _is_value(self.other) or self.other not in values:
+            if not is_value(self.other) or self.other not in values:
                 known = ", ".join(map(repr, values))
                 raise ProblemError(f"{who}: other must be one of {known}, got {self.other!r}")
             msgspec.structs.force_setattr(self, "other", values[values.index(self.other)])
@@ -94,8 +106,12 @@ class Observation(
         cost = check_amount(cost, f"{who}: cost")
         if self.given and cost > 0:
             raise ProblemError(f"{who}: it is given, so it costs nothing, got cost {self.cost!r}")
+        requires = checked_requires(self.requires, who)
+        if self.given and requires:
+            raise ProblemError(f"{who}: it is given, so it requires nothing, got {requires!r}")
         msgspec.structs.force_setattr(self, "values", values)
         msgspec.structs.force_setattr(self, "cost", cost)
+        msgspec.structs.force_setattr(self, "requires", requires)
 
     @classmethod
     def binned(cls, name: str, *, edges: Sequence[Any], **rest: Any) -> Self:
@@ -136,7 +152,7 @@ class Observation(
             place = bin_of(self.edges, seen)
             if place is not None:
                 return place
-        elif self.other is not None and _is_value(text):
+        elif self.other is not None and is_value(text):
             return self.values.index(self.other)
         wanted = f"{edge_type(self.edges[0])}, or one of" if self.edges else "one of"
         known = ", ".join(map(repr, self.values))
@@ -153,7 +169,7 @@ class Observation(
             return ""
         if str(seen).strip().lower() in BOOLEANS:
             return "; declare values 'true' and 'false', or 1 and 0, to take booleans"
-        return "; declare other= if more may come" if _is_value(seen) else ""
+        return "; declare other= if more may come" if is_value(seen) else ""
 
 
 class Panel(
@@ -172,24 +188,36 @@ class Panel(
     fee: float
 
     def __post_init__(self) -> None:
-        names = _as_tuple(self.observations, "a panel's observations")
+        names = as_tuple(self.observations, "a panel's observations")
         if not names:
             raise ProblemError("a panel has no observations, expected at least one")
         for name in names:
-            _check_name(name, "a panel's observation")
-        _check_distinct(names, "a panel's observation")
+            check_name(name, "a panel's observation")
+        check_distinct(names, "a panel's observation")
         fee = check_amount(self.fee, f"the panel of {', '.join(map(str, names))}: fee")
         msgspec.structs.force_setattr(self, "observations", names)
         msgspec.structs.force_setattr(self, "fee", fee)
 
 
+class _Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands first in the file of a problem; an action that is a plain name stays one."""
+
+    observations: Sequence[Observation]
+    actions: Sequence[str | Action]
+
+
+_DECLARED_ACTIONS = vars(_Declared)["actions"]
+"""The field that files have. `Problem.actions` stands before it, with an `Action` for each name."""
+
+
 class Problem(
-    msgspec.Struct,
+    _Declared,
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
     omit_defaults=True,
     repr_omit_defaults=True,
+    dict=True,
 ):
     """The observations D, the actions A, the most that may be bought in a case (m) and β.
 
@@ -205,48 +233,56 @@ class Problem(
     1
     """
 
-    observations: Sequence[Observation]
-    actions: Sequence[str]
     max_observations: int | None = None
     reward_value: float = 1.0
     panels: Sequence[Panel] = ()
 
     def __post_init__(self) -> None:
-        observations: tuple[Any, ...] = _as_tuple(self.observations, "observations")
-        actions = _as_tuple(self.actions, "actions")
+        observations: tuple[Any, ...] = as_tuple(self.observations, "observations")
+        actions = as_actions(_DECLARED_ACTIONS.__get__(self))
         if not observations:
             raise ProblemError("observations is empty, expected at least one")
         for observation in observations:
             if not isinstance(observation, Observation):
                 raise ProblemError(f"observations: expected an Observation, got {observation!r}")
-        _check_distinct([o.name for o in observations], "observation")
-        if not actions:
-            raise ProblemError("actions is empty, expected at least one")
-        for action in actions:
-            _check_name(action, "an action")
-        _check_distinct(actions, "action")
+        check_distinct([o.name for o in observations], "observation")
         for what, number in (("observations", len(observations)), ("actions", len(actions))):
             if number > _MOST:
                 raise ProblemError(f"{number} {what}: at most {_MOST} are supported")
+        check_requirements(
+            {o.name: o.given for o in observations},
+            {o.name: o.requires for o in observations},
+            actions,
+        )
         buyable = sum(not o.given for o in observations)
         most = buyable if self.max_observations is None else self.max_observations
-        if not _is_whole(most) or not 0 <= most <= buyable:
+        if not is_whole(most) or not 0 <= most <= buyable:
             which = "observations" if buyable == len(observations) else "observations not given"
             raise ProblemError(
                 f"max_observations must be a whole number from 0 to {buyable}, "
                 f"the number of {which}, got {most!r}"
             )
-        panels = _as_tuple(self.panels, "panels")
+        panels = as_tuple(self.panels, "panels")
         _check_panels(panels, observations)
         reward_value = check_reward_value(self.reward_value)
+        _DECLARED_ACTIONS.__set__(self, as_said(actions))
         for field, kept in (
             ("observations", observations),
-            ("actions", actions),
             ("max_observations", int(most)),
             ("reward_value", reward_value),
             ("panels", panels),
         ):
             msgspec.structs.force_setattr(self, field, kept)
+
+    @cached_property  # type: ignore[misc]  # the field behind it is _DECLARED_ACTIONS
+    def actions(self) -> tuple[Action, ...]:
+        """The actions A, with what they cost and require."""
+        return as_actions(_DECLARED_ACTIONS.__get__(self))
+
+    @cached_property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions, in the order of declaration."""
+        return tuple(action.name for action in self.actions)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -310,35 +346,5 @@ def _check_panels(panels: Sequence[object], observations: Sequence[Observation])
 
 
 _MOST = 2**15 - 1  # choices are kept as 16-bit integers
-
-
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise ProblemError(f"{what} must be a text that is not blank, got {name!r}")
-
-
-def _check_distinct(names: Sequence[object], what: str) -> None:
-    seen = set()
-    for name in names:
-        if name in seen:
-            raise ProblemError(f"{what} {name!r} is given twice")
-        seen.add(name)
-
-
-def _as_tuple(items: object, what: str) -> tuple[object, ...]:
-    # A text is a sequence of texts: values="yes" would silently mean "y", "e", "s".
-    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
-        raise ProblemError(f"{what} must be a list, got {items!r}")
-    # NumPy's whole numbers are as good as Python's.
-    return tuple(int(i) if _is_whole(i) else i for i in items)
-
-
-def _is_value(value: object) -> bool:
-    return isinstance(value, str) or _is_whole(value)
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
-
 
 prepare(Problem)

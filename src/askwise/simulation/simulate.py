@@ -97,7 +97,7 @@ class Run:
             columns["bought"] = [sets[s] for s in self.observed.tolist()]
         else:
             columns["order"] = [",".join(lattice.names_of(path)) for path in self.paths]
-        columns["action"] = [lattice.problem.actions[a] for a in self.action.tolist()]
+        columns["action"] = [lattice.problem.action_names[a] for a in self.action.tolist()]
         columns |= {name: getattr(self, name).tolist() for name in NUMBERS}
         if self.propensities is not None:
             columns["propensity"] = [

@@ -54,7 +54,7 @@ class Lattice(States):
             tuple(
                 (o.name, o.values, o.given, o.fails, o.edges, o.other) for o in problem.observations
             ),
-            problem.actions,
+            problem.action_names,
             problem.reward_value,
             self.m,
         )
@@ -119,7 +119,7 @@ class Lattice(States):
 
     def action(self, name: str) -> int:
         """The action of that name, as its place in the problem."""
-        actions = self.problem.actions
+        actions = self.problem.action_names
         if name not in actions:
             raise CaseError(f"unknown action {name!r}, expected one of: {', '.join(actions)}")
         return actions.index(name)

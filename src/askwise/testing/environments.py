@@ -75,7 +75,7 @@ def check_rewards_lie_between_0_and_1(make: MakesEnvironment) -> None:
     """Each action of each case earns a number from 0 to 1."""
     environment = make()
     rewards = _draw(environment, 4, MANY).rewards
-    for column, action in zip(rewards.T, environment.problem.actions, strict=True):
+    for column, action in zip(rewards.T, environment.problem.action_names, strict=True):
         assert np.isfinite(column).all(), f"{action}: a reward that is not finite"
         assert column.min() >= 0, f"{action}: a reward of {column.min()}"
         assert column.max() <= 1, f"{action}: a reward of {column.max()}"
@@ -127,7 +127,7 @@ def check_cases_are_independent(make: MakesEnvironment) -> None:
     draws = _draw(environment, 10, MANY)
     columns = [*draws.values.T, *(draws.rewards > draws.rewards.mean(axis=0)).T]
     names = [o.name for o in environment.problem.observations]
-    names += [f"the reward of {action}" for action in environment.problem.actions]
+    names += [f"the reward of {action}" for action in environment.problem.action_names]
     for name, column in zip(names, columns, strict=True):
         share = np.unique(column, return_counts=True)[1] / len(column)
         expected = float((share**2).sum())

@@ -245,4 +245,4 @@ def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
         assert policy.tree() == tree
         assert policy.evaluate(model) == gain
         assert not policy.actions.flags.writeable
-        assert any(action in tree for action in model.problem.actions)
+        assert any(action in tree for action in model.problem.action_names)

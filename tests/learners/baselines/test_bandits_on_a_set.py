@@ -13,13 +13,13 @@ B = aw.baselines
 
 def first_best(problem, index):
     """The first action of the highest index."""
-    return max(problem.actions, key=lambda a: (index[a], -problem.actions.index(a)))
+    return max(problem.action_names, key=lambda a: (index[a], -problem.action_names.index(a)))
 
 
 def ucb1(problem, history, state, scale):
     here = [d for d in history if d.state == state]
     index = {}
-    for a in problem.actions:
+    for a in problem.action_names:
         rewards = [d.reward for d in here if d.action == a]
         index[a] = math.inf
         if rewards:
@@ -65,7 +65,7 @@ def test_lin_ucb_and_its_determinants():
     planned, before, rounds = None, 0, 0
 
     def grams(history):
-        found = {a: np.eye(6) for a in problem.actions}
+        found = {a: np.eye(6) for a in problem.action_names}
         for d in history:
             x = one_hot(problem, d.state)
             found[d.action] = found[d.action] + np.outer(x, x)
@@ -77,14 +77,15 @@ def test_lin_ucb_and_its_determinants():
             for n in range(before + 1, len(now.history) + 1):
                 so_far = grams(now.history[:n])
                 doubled = any(
-                    np.linalg.det(so_far[a]) >= 2 * planned[a] * (1 - 1e-9) for a in problem.actions
+                    np.linalg.det(so_far[a]) >= 2 * planned[a] * (1 - 1e-9)
+                    for a in problem.action_names
                 )
                 assert doubled == (n == len(now.history))
         planned = {a: np.linalg.det(g) for a, g in gram.items()}
         before, rounds = len(now.history), rounds + 1
         for state in states_of(problem, buys):
             x, index = one_hot(problem, state), {}
-            for a in problem.actions:
+            for a in problem.action_names:
                 vector = sum(
                     (d.reward * one_hot(problem, d.state) for d in now.history if d.action == a),
                     start=np.zeros(6),
@@ -100,7 +101,7 @@ def releaf(problem, history, state, t, delta, tolerance):
     names = list(state)
     enough = 2 * math.log(t * len(problem.actions) * max(1, len(names)) / delta) / tolerance**2
     expected = {}
-    for a in problem.actions:
+    for a in problem.action_names:
         mine = [d for d in history if d.action == a]
 
         def of(part, mine=mine):
@@ -133,7 +134,7 @@ def test_releaf(buys):
         for state in states_of(model.problem, buys):
             expected = releaf(model.problem, now.history, state, now.t, 0.3, 1.0)
             assert now.policy.action(state) == expected
-        exploits += expected != model.problem.actions[0]
+        exploits += expected != model.problem.action_names[0]
     assert exploits
 
 
@@ -215,7 +216,7 @@ def test_contextual_zooming(buys, metric):
                     zooming_index(model.problem, now.history, state, a, buys, now.t, 0.1, metric),
                     9,
                 )
-                for a in model.problem.actions
+                for a in model.problem.action_names
             }
             assert now.policy.action(state) == first_best(model.problem, index)
             decided.add(now.policy.action(state))

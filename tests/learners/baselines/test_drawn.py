@@ -75,7 +75,7 @@ def best_decisions(problem, acting, look_value):
                 worth = look_value(state, i, value) - problem.observations[i].cost
                 if worth > value[state]:
                     value[state], look = worth, (names[i],)
-        decided[state] = look, problem.actions[action]
+        decided[state] = look, problem.action_names[action]
     return decided
 
 
@@ -93,7 +93,7 @@ def test_rlsvi_draws_the_regressions_of_its_paper():
         for_looks = drawn.standard_normal((len(ordered), len(radices)))
         acting = {}
         for row, state in enumerate(ordered):
-            for a, name in enumerate(problem.actions):
+            for a, name in enumerate(problem.action_names):
                 seen = rewards.get((state, name), [])
                 n = len(seen) + ridge
                 acting[state, a] = sum(seen) / n + noise / math.sqrt(n) * for_actions[row, a]
@@ -120,8 +120,9 @@ def test_psrl_draws_a_world_from_the_posterior():
     ordered = list(reference.all_states(radices, problem.m))
     rounds = 0
     for drawn, policy, steps, rewards in played_paths(B.PSRL, model, 120):
-        wins = np.array([[sum(rewards.get((s, a), [])) for a in problem.actions] for s in ordered])
-        n = np.array([[len(rewards.get((s, a), [])) for a in problem.actions] for s in ordered])
+        names = problem.action_names
+        wins = np.array([[sum(rewards.get((s, a), [])) for a in names] for s in ordered])
+        n = np.array([[len(rewards.get((s, a), [])) for a in names] for s in ordered])
         mean = drawn.beta(1 + wins, 1 + n - wins)
         weight = np.zeros((len(ordered), problem.m))
         for row, state in enumerate(ordered):
@@ -153,7 +154,7 @@ def every_policy(problem):
     for k in range(problem.m + 1):
         for bought in itertools.combinations(names, k):
             states = [tuple(sorted(s.items())) for s in states_of(problem, bought)]
-            for actions in itertools.product(problem.actions, repeat=len(states)):
+            for actions in itertools.product(problem.action_names, repeat=len(states)):
                 yield bought, dict(zip(states, actions, strict=True))
 
 
@@ -237,7 +238,7 @@ def test_online_probing_weighs_every_policy():
             for state in lattice.states(subset):
                 named = tuple(sorted(lattice.state(state).items()))
                 ratio = math.exp(by_action[state, 1] - by_action[state, 0])
-                expected = [states[named, action] for action in problem.actions]
+                expected = [states[named, action] for action in problem.action_names]
                 assert ratio == pytest.approx(expected[1] / expected[0])
         checked += 1
     assert checked > 10
@@ -299,8 +300,8 @@ def test_budgeted_regression_is_attribute_efficient(m):
             x[places[name][problem.observations[names.index(name)].outcomes.index(value)]] = 1
         return x / length
 
-    weights = {a: np.zeros(size) for a in problem.actions}
-    steps = {a: [] for a in problem.actions}
+    weights = {a: np.zeros(size) for a in problem.action_names}
+    steps = {a: [] for a in problem.action_names}
     frequency = {name: np.ones(count) for name, count in blocks.items()}
     for number, full in enumerate(model.sample(rng, examples).tolist()):
         case = see(begin(learner, full), problem, full)
@@ -339,19 +340,20 @@ def test_budgeted_regression_is_attribute_efficient(m):
         steps[case.action].append(w)
     mean = {a: np.mean(s, axis=0) if s else np.zeros(size) for a, s in steps.items()}
     change = {
-        n: sum(np.var(mean[a][list(places[n])]) * blocks[n] for a in problem.actions) for n in names
+        n: sum(np.var(mean[a][list(places[n])]) * blocks[n] for a in problem.action_names)
+        for n in names
     }
     best = sorted(names, key=lambda n: (-change[n], names.index(n)))[:m]
     policy = learner.replan()
     learned = strategy_of(learner).average
-    assert np.allclose(learned, [mean[a] for a in problem.actions], rtol=0, atol=1e-12)
+    assert np.allclose(learned, [mean[a] for a in problem.action_names], rtol=0, atol=1e-12)
     assert policy.wanted({}) == tuple(sorted(best))
     for state in states_of(problem, best):
         x = features(state)
         for name in set(names) - set(best):
             x[list(places[name])] = frequency[name] / frequency[name].sum() / length
-        predicted = [round(float(mean[a] @ x), 9) for a in problem.actions]
-        assert policy.action(state) == problem.actions[int(np.argmax(predicted))]
+        predicted = [round(float(mean[a] @ x), 9) for a in problem.action_names]
+        assert policy.action(state) == problem.action_names[int(np.argmax(predicted))]
 
 
 # --- every policy as an arm -----------------------------------------------------------------------

@@ -24,7 +24,7 @@ def held(t):
 def optimistic(problem, rewards, t):
     """β max_a min(1, r̂ + ¼ √(log t / n)); an action never tried counts 1."""
     best = 0.0
-    for a in problem.actions:
+    for a in problem.action_names:
         mine = [r for action, r in rewards if action == a]
         radius = 0.25 * math.sqrt(math.log(held(t)) / max(1, len(mine)))
         best = max(best, min(1.0, sum(mine) / len(mine) + radius) if mine else 1.0)
@@ -151,7 +151,7 @@ def check_ncc(problem, history, first, policy, confidence):
             reward[state] = optimistic(problem, here, t) / problem.reward_value
             continue
         best = 0.0
-        for a in problem.actions:
+        for a in problem.action_names:
             mine = [r for action, r in here if action == a]
             conf = math.log(20 * states * len(problem.actions) * late**5 / delta) / 2
             radius = math.sqrt(conf / max(1, len(mine)))
@@ -227,7 +227,7 @@ def test_ucrl2_plans_by_extended_value_iteration():
         act = []
         for s in states:
             row = []
-            for a in problem.actions:
+            for a in problem.action_names:
                 mine = [d.reward for d in now.history if d.state == s and d.action == a]
                 width = 7 / 2 * math.log(2 * size * choices * t / delta) / max(1, len(mine))
                 mean = sum(mine) / max(1, len(mine)) + scale * math.sqrt(width)
@@ -246,7 +246,7 @@ def test_ucrl2_plans_by_extended_value_iteration():
         wanted = now.policy.wanted({})
         assert q_sets[sets.index(wanted)] >= max(q_sets) - 1e-9
         for s, q in zip(states, q_acts, strict=True):
-            taken = q[problem.actions.index(now.policy.action(s))]
+            taken = q[problem.action_names.index(now.policy.action(s))]
             assert taken >= max(q) - 1e-9
         found.add(wanted)
         checked += 1

@@ -16,7 +16,7 @@ def test_a_case_is_answered_step_by_step_and_its_story_can_be_read(server):
     case = finished(server)
     likely = case.pop("propensity")
     assert set(case) == {"case", "wanted", "action", "cost", "policy_version"}
-    assert case["action"] in PROBLEM.actions
+    assert case["action"] in PROBLEM.action_names
     steps = len(get(server, f"{CASES}/{case['case']}").json()["path"]) + 1
     assert len(likely) in (2, steps)  # a set that is bought at once is one step
     assert all(0 < chance <= 1 for chance in likely)

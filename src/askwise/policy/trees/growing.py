@@ -90,7 +90,7 @@ class _Growing:
 
     def _act(self, state: int, share: float) -> Act:
         action, problem = self.policy.act(state), self.policy.problem
-        name = problem.actions[action]
+        name = problem.action_names[action]
         if self.evidence is None:
             return Act(name)
         earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state)
@@ -122,7 +122,7 @@ class _Growing:
             return Reason(share, after.spent, gain, variance)
         spent, action = self.lattice.spent(state), self.policy.act(state)
         earned, problem = self.evidence.mean_reward(state, action), self.policy.problem
-        stop = Stop(problem.actions[action], None)
+        stop = Stop(problem.action_names[action], None)
         if earned is not None:
             beta = problem.reward_value
             doubt = (SELECTION * beta) ** 2 * earned.variance

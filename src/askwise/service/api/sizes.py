@@ -92,7 +92,7 @@ def _additive_numbers(problem: Problem) -> int:
 
 def _check_names(problem: Problem) -> None:
     """Refuse names that are too many or too long: they are in every answer."""
-    observations, actions = problem.observations, problem.actions
+    observations, actions = problem.observations, problem.action_names
     for what, number, most in (
         ("observations", len(observations), MOST_OBSERVATIONS),
         ("actions", len(actions), MOST_ACTIONS),

@@ -94,7 +94,7 @@ class SimulatedPatients:
         while cases:
             for case in cases:
                 if case.action is not None:
-                    earned = rewards[patient_of[case.case], problem.actions.index(case.action)]
+                    earned = rewards[patient_of[case.case], problem.action_names.index(case.action)]
                     self._results.append((case.case, float(earned)))
             cases = self._step(
                 [

@@ -44,12 +44,14 @@ class Table:
         if rewards is not None and not isinstance(rewards, Mapping):
             raise TableError(f"rewards must be {{action: column}}, got {rewards!r}")
         self._problem = problem
-        rewards = {action: action for action in problem.actions} if rewards is None else rewards
+        rewards = (
+            {action: action for action in problem.action_names} if rewards is None else rewards
+        )
         for action in rewards:
-            if action not in problem.actions:
-                known = ", ".join(problem.actions)
+            if action not in problem.action_names:
+                known = ", ".join(problem.action_names)
                 raise TableError(f"rewards: unknown action {action!r}, expected one of: {known}")
-        for action in problem.actions:
+        for action in problem.action_names:
             if action not in rewards:
                 raise TableError(f"rewards: no column is given for the action {action!r}")
         names = [o.name for o in problem.observations]
@@ -59,7 +61,7 @@ class Table:
             [_digits(lattice, lattice.position(name), columns[name]) for name in names]
         )
         self._rewards: Floats = np.column_stack(
-            [_rewards(columns[rewards[action]], rewards[action]) for action in problem.actions]
+            [_rewards(columns[rewards[action]], rewards[action]) for action in problem.action_names]
         )
         if not len(self._values):
             raise TableError("the table has no rows")

@@ -141,5 +141,6 @@ class Page {
 function about({ problem, created }) {
   const named = (names, word) => (names.length > MOST_NAMED ? many(names.length, word) : names.join(", "));
   const bought = problem.observations.filter((o) => !o.given).map((o) => o.name);
-  return `May buy ${named(bought, "observation")} before it decides between ${named(problem.actions, "action")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
+  const decided = problem.actions.map((a) => a.name ?? a);
+  return `May buy ${named(bought, "observation")} before it decides between ${named(decided, "action")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
 }

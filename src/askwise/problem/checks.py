@@ -1,0 +1,51 @@
+"""What names and lists of a problem must be."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+
+from askwise.errors import ProblemError
+
+
+def check_name(name: object, what: str) -> None:
+    """Raise unless it is a text that is not blank."""
+    if not isinstance(name, str) or not name.strip():
+        raise ProblemError(f"{what} must be a text that is not blank, got {name!r}")
+
+
+def check_distinct(names: Sequence[object], what: str) -> None:
+    """Raise if a name is there twice."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ProblemError(f"{what} {name!r} is given twice")
+        seen.add(name)
+
+
+def as_tuple(items: object, what: str) -> tuple[object, ...]:
+    """The items of a list; a text or a mapping is none."""
+    # A text is a sequence of texts: values="yes" would silently mean "y", "e", "s".
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+        raise ProblemError(f"{what} must be a list, got {items!r}")
+    # NumPy's whole numbers are as good as Python's.
+    return tuple(int(i) if is_whole(i) else i for i in items)
+
+
+def checked_requires(names: object, who: str) -> tuple[str, ...]:
+    """The names of what an observation or an action requires."""
+    requires = as_tuple(names, f"{who}: requires")
+    for name in requires:
+        check_name(name, f"{who}: what it requires")
+    check_distinct(requires, f"{who}: what it requires,")
+    return requires  # type: ignore[return-value]
+
+
+def is_value(value: object) -> bool:
+    """Whether it can be the value of an observation: a text or a whole number."""
+    return isinstance(value, str) or is_whole(value)
+
+
+def is_whole(number: object) -> bool:
+    """Whether it is a whole number, and no boolean."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
