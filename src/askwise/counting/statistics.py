@@ -92,7 +92,7 @@ class Statistics(RowCounters):
             transitions[state if is_dense else self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
-        """`action`, taken when just `state` was known, earned `reward`."""
+        """`action`, taken when just `state` was known, earned `reward`, from 0 to 1."""
         reward = check_reward(reward)
         if self.is_sparse:
             self.make_room(1)
@@ -149,7 +149,8 @@ class Statistics(RowCounters):
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
 
-        What is given stands among what was bought, wherever; None is a look that failed.
+        What is given stands among what was bought, wherever; None is a look that failed. The reward
+        is from 0 to 1, or in the currency if the problem has `rewards`.
 
         acquisition: "simultaneous", if the set was chosen before any of it was seen; "sequential",
         if each look was chosen from what the looks before had shown.
@@ -158,7 +159,7 @@ class Statistics(RowCounters):
         # names whatever is wrong before anything is counted
         start = lattice.context(lattice.index(observed))
         path, subset, state = [], 0, start
-        chosen, reward = lattice.action(action), check_reward(reward)
+        chosen, share = lattice.action(action), lattice.problem.as_share(reward)
         for name, value in observed.items():
             i = lattice.position(name)
             if i >= lattice.buyable:
@@ -170,7 +171,7 @@ class Statistics(RowCounters):
             self.count_set(state)
         else:
             self.count_path(path, start)
-        self.count_reward(state, chosen, reward)
+        self.count_reward(state, chosen, share)
 
     def count_of(self, state: int, choice: int) -> int:
         """N(a, ψ) of an action, or N(ψ, i) of an observation, given as −1 − i."""

@@ -335,6 +335,7 @@ class AdditiveModel:
             actions=problem.actions,
             max_observations=min(self.lattice.m, sum(not o.given for o in chosen)),
             reward_value=problem.reward_value,
+            rewards=problem.rewards,
             panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
         )
 

@@ -132,7 +132,9 @@ class AdditiveStrategy(ModelStrategy):
             plan = self._recommended(screened, statistics)
         else:
             plan = self._policy(screened, near, self._looks(screened, near))
-        worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
+        worth = plan.value_above_lowest / self.lattice.problem.reward_value - _blindly(
+            screened, near
+        )
         return plan.exploring(self.exploration(screened, plan, worth, opened)), length
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
@@ -182,7 +184,8 @@ class AdditiveStrategy(ModelStrategy):
         lost = max(0.0, worth) * beta
         acting = beta * float(acts @ gap) + lost
         looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
-        most, part = beta * most_spent(opened, worth, plan.value / beta), LOST_BESIDE
+        value = plan.value_above_lowest / beta
+        most, part = beta * most_spent(opened, worth, value), LOST_BESIDE
         if self.follows_log(opened):  # what may be lost at most is charged
             most, part = min(most, MOST_LOST * beta), 1.0
         replacing = 0.5 * most / (looking + ACTING_REPLACING * acting + lost)
@@ -235,7 +238,7 @@ class AdditiveStrategy(ModelStrategy):
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._policy(screened, mean, self._looks(screened, mean))
-        if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
+        if best.planned_value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing)

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from askwise.counting import check_reward
 from askwise.errors import CaseError, ProblemError
 from askwise.policy import Policy
 from askwise.policy.tables import Propensities
@@ -25,7 +24,7 @@ class CaseOwner(Protocol):
         """All that was wanted is known, and the action is chosen."""
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """The reward has come; it replaces the one before, if there was one."""
+        """The reward has come, from 0 to 1; it replaces the one before, if there was one."""
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
         """Observations cost so much: {name: amount}."""
@@ -47,7 +46,7 @@ class CaseSnapshot(NamedTuple):
     """What it wants now; None: whatever its policy says."""
     action: int = -1
     """What was done; −1: nothing yet."""
-    earned: float | None = None
+    share: float | None = None
     is_by_default: bool = False
     is_cancelled: bool = False
     block: int = 0
@@ -65,11 +64,11 @@ class Case:
         "_propensities",
         "action_index",
         "block",
-        "earned",
         "id",
         "is_by_default",
         "is_cancelled",
         "path",
+        "share",
         "start",
         "state_index",
         "subset",
@@ -99,8 +98,8 @@ class Case:
         self.action_index = -1
         self.tag = tag
         """What the learner wants to remember of the case until its reward comes."""
-        self.earned: float | None = None
-        """Its reward, once it has come."""
+        self.share: float | None = None
+        """Its reward from 0 to 1, once it has come."""
         self.is_by_default = False
         """Whether that was put in its place because none came."""
         self.is_cancelled = False
@@ -129,9 +128,9 @@ class Case:
         case.id, case.start, case.path, case.tag = snapshot[:4]
         case.state_index = case.path[-1][1] if case.path else case.start
         case.subset = lattice.subset_of(case.state_index)  # raises if there is no such state
-        case.action_index, case.earned, case.block = (
+        case.action_index, case.share, case.block = (
             snapshot.action,
-            snapshot.earned,
+            snapshot.share,
             snapshot.block,
         )
         case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
@@ -194,7 +193,12 @@ class Case:
     @property
     def is_rewarded(self) -> bool:
         """Whether its reward has come."""
-        return self.earned is not None and not self.is_by_default
+        return self.share is not None and not self.is_by_default
+
+    @property
+    def earned(self) -> float | None:
+        """Its reward as it was told, once it has come."""
+        return None if self.share is None else self._lattice.problem.as_money(self.share)
 
     # --- what happens to it ----------------------------------------------------------------------
 
@@ -249,30 +253,31 @@ class Case:
         self.observe({name: None})
 
     def reward(self, reward: float, *, replaces: bool = False) -> None:
-        """How well it went, from 0 to 1: now or much later, in any order among cases.
+        """How well it went: now or much later, in any order among cases.
 
+        It is from 0 to 1, or what was earned in the currency if the problem has `rewards`.
         A reward that was put in by default gives way. Another one stays, unless this `replaces` it.
         """
         with self._owner.lock:
             self._check_acted()
-            if self.earned is not None and not self.is_by_default and not replaces:
+            if self.is_rewarded and not replaces:
                 raise CaseError(
                     f"case {self.id} has its reward already; reward(…, replaces=True) corrects it"
                 )
-            self._count_reward(check_reward(reward), by_default=False)
+            self._count_reward(self._lattice.problem.as_share(reward), by_default=False)
 
     def reward_by_default(self, reward: float) -> None:
         """No reward came in time: count this one until it does. It never replaces a real one."""
         with self._owner.lock:
             self._check_acted()
-            reward = check_reward(reward)
+            share = self._lattice.problem.as_share(reward)
             if not self.is_rewarded:
-                self._count_reward(reward, by_default=True)
+                self._count_reward(share, by_default=True)
 
     def cancel(self) -> None:
         """It is abandoned: no action will be taken, or no reward will ever be known."""
         with self._owner.lock:
-            if self.is_cancelled or self.earned is not None:
+            if self.is_cancelled or self.share is not None:
                 what = "is cancelled" if self.is_cancelled else "has its reward"
                 raise CaseError(f"case {self.id} {what} already")
             self._owner.cancelled(self)
@@ -303,13 +308,13 @@ class Case:
             doing = "is cancelled"
         return f"<Case {self.id}: knows {self.state}, {doing}>"
 
-    def _count_reward(self, reward: float, *, by_default: bool) -> None:
-        before = self.earned, self.is_by_default
-        self.earned, self.is_by_default = reward, by_default
+    def _count_reward(self, share: float, *, by_default: bool) -> None:
+        before = self.share, self.is_by_default
+        self.share, self.is_by_default = share, by_default
         try:
-            self._owner.rewarded(self, reward, before[0])
+            self._owner.rewarded(self, share, before[0])
         except BaseException:
-            self.earned, self.is_by_default = before
+            self.share, self.is_by_default = before
             raise
 
     def _check_acted(self) -> None:

@@ -242,7 +242,7 @@ class JointStrategy(ModelStrategy):
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
         believed = beliefs_of(self.model, statistics)
         careful = self.acquisition.best_by_beliefs(self.lattice, believed)
-        if careful.value > self._blind_gain():
+        if careful.planned_value > self._blind_gain():
             return careful.exploring(self.acquisition.no_exploration(self.lattice))
         nothing = self.acquisition.buying_nothing(self.lattice, near.action)
         return nothing.exploring(self.acquisition.no_exploration(self.lattice))

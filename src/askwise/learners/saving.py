@@ -176,7 +176,7 @@ def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
         if not any(policy is p for p in policies):
             policies.append(policy)
         place = next(k for k, p in enumerate(policies) if policy is p)
-    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
+    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.share)
     propensity = None if case.wanted or case.propensity is None else list(case.propensity)
     return _Case(*what, case.block, *own_prices(case.lattice, usual), propensity)
 
@@ -352,7 +352,7 @@ def _reopen(rounds: Rounds, saved: _Case, policies: list[Policy]) -> Case:
         saved.path,
         saved.tag,
         action=saved.action,
-        earned=saved.default,
+        share=saved.default,
         is_by_default=saved.default is not None,
         block=saved.block,
         propensities=None if saved.propensity is None else tuple(saved.propensity),

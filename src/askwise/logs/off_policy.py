@@ -65,6 +65,10 @@ class Estimate(NamedTuple):
     """NaN if there are too few rows for an interval, and so is `high`."""
     high: float
 
+    def raised(self, by: float) -> Estimate:
+        """The same, so much higher."""
+        return Estimate(*(by + number for number in self))
+
     def __str__(self) -> str:
         if not math.isnan(self.low):
             return interval(*self)
@@ -270,6 +274,8 @@ def _estimated(
     total = float((weights**2).sum())
     effective = float(weights.sum()) ** 2 / total if total > 0 else 0.0
 
+    lowest = policy.problem.lowest_reward  # G is reckoned above it, and told with it
+
     def estimate(centre: float, influence: Floats, least: float = LEAST_EFFECTIVE) -> Estimate:
         if effective < least or len(influence) < 2:
             return Estimate(centre, math.nan, math.nan)
@@ -280,9 +286,9 @@ def _estimated(
     ips, dr = weights * gain - surely, robust - surely
     linear = weights * (gain - ratio) / mean - surely if mean > 0 else ips
     return OffPolicyValue(
-        estimate(float(ips.mean()), ips),
-        estimate(ratio - float(surely.mean()), linear),
-        estimate(float(dr.mean()), dr),
+        estimate(float(ips.mean()), ips).raised(lowest),
+        estimate(ratio - float(surely.mean()), linear).raised(lowest),
+        estimate(float(dr.mean()), dr).raised(lowest),
         len(earned),
         agreeing,
         effective,

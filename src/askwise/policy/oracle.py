@@ -98,9 +98,10 @@ def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[s
     values = plan_sequential(lattice, estimates).values
     worth = planned_look_values(lattice, estimates, values)[known]
     stop = lattice.problem.reward_value * float(estimates.reward[known])
-    found: dict[str | None, float] = {None: stop}
+    lowest = lattice.problem.lowest_reward
+    found: dict[str | None, float] = {None: lowest + stop}
     for i in np.flatnonzero(np.isfinite(worth)).tolist():
-        found[lattice.names_of((i,))[0]] = float(worth[i])
+        found[lattice.names_of((i,))[0]] = lowest + float(worth[i])
     return found
 
 

@@ -23,6 +23,7 @@ from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
 from askwise.policy.trees.folding import folded
 from askwise.policy.trees.growing import START, root_of
+from askwise.policy.trees.nodes import raised
 from askwise.problem import Problem, Seen
 
 
@@ -166,17 +167,22 @@ class Policy:
 
         Of what is recommended it is the gain at the root of its tree.
         """
+        return self.problem.lowest_reward + self.value_above_lowest
+
+    @property
+    def value_above_lowest(self) -> float:
+        """Its value less the lowest reward, which is what plans reckon with."""
         gain = self._gain_at_root if self._is_recommended else None
         return self.planned_value if gain is None else gain
 
     @cached_property
     def _gain_at_root(self) -> float | None:
-        reason = self.tree().root.reason
+        reason = root_of(self, self.evidence).reason
         return None if reason is None else reason.gain
 
     @property
     def planned_value(self) -> float:
-        """The expected gain it was planned with."""
+        """The expected gain that it was planned with, less the lowest reward."""
         contexts = range(self.lattice.contexts)
         if len(contexts) == 1:
             return self.table.value_from(START)
@@ -204,7 +210,7 @@ class Policy:
                 f"expected a Model, or evidence such as learner.evidence(), got {kind}"
             )
         root = root_of(self, self.evidence if evidence is None else evidence)
-        root = folded(root, max_depth, min_share)
+        root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
@@ -236,7 +242,7 @@ class Policy:
             (end,) = reached
             spent = self.lattice.spent(end) - before
             gain += probability[end] * (beta * reward[end, self.act(end)] - spent)
-        return float(gain / total)
+        return self.problem.lowest_reward + float(gain / total)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"

@@ -56,6 +56,7 @@ class Lattice(States):
             ),
             problem.action_names,
             problem.reward_value,
+            problem.rewards,
             self.m,
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
@@ -67,7 +68,7 @@ class Lattice(States):
         ]
 
     def __eq__(self, other: object) -> bool:
-        """Whether the states, the actions and β are the same; prices may be others."""
+        """Whether the states, the actions and rewards are the same; prices may be others."""
         return isinstance(other, Lattice) and self._states == other._states
 
     def __hash__(self) -> int:

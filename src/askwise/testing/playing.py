@@ -32,7 +32,7 @@ def play(learner: BaseLearner, model: Model, cases: int, rng: np.random.Generato
     for full in model.sample(rng, cases):
         case = see(begin(learner, full.tolist()), learner.problem, full.tolist())
         mean = model.reward[tuple(full)][case.action_index]
-        case.reward(float(rng.random() < mean))
+        case.reward(model.problem.as_money(float(rng.random() < mean)))
         played.append(case)
     return played
 

@@ -29,7 +29,8 @@ class Reason:
     spent: float
     """On the way there, on average; in a leaf it is all that is spent."""
     gain: float | None
-    """What such a case earns in the end, β r − Σ c; None if nobody knows."""
+    """What such a case earns in the end, β r − Σ c and, in a tree that is shown, the lowest reward;
+    None if nobody knows."""
     variance: float
     """Of that estimate; 0 if it is known."""
     stop: Stop | None = None
@@ -86,6 +87,21 @@ def blended(nodes: Sequence[Node]) -> Node:
         for k, (values, _) in enumerate(first.branches)
     )
     return replace(first, branches=branches, reason=reason)
+
+
+def raised(node: Node, by: float) -> Node:
+    """The same node and all below it, with gains that are so much higher."""
+    if by == 0.0 or node.reason is None:
+        return node
+    reason, stop = node.reason, node.reason.stop
+    if stop is not None and stop.gain is not None:
+        stop = replace(stop, gain=by + stop.gain)
+    gain = None if reason.gain is None else by + reason.gain
+    reason = replace(reason, gain=gain, stop=stop)
+    if isinstance(node, Act):
+        return replace(node, reason=reason)
+    branches = tuple((values, raised(child, by)) for values, child in node.branches)
+    return replace(node, branches=branches, reason=reason)
 
 
 def blended_reason(reasons: Sequence[Reason]) -> Reason:

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from askwise._support.documents import prepare
 from askwise.problem import Problem
+from askwise.problem.amounts import LARGEST_AMOUNT
 from askwise.service.api.served_learners import served
 
 Name = Annotated[
@@ -68,9 +69,12 @@ class Observing(_Body):
 
 
 class Rewarding(_Body):
-    """How well it went; by default, because nothing came; or a correction."""
+    """How well it went; by default, because nothing came; or a correction.
 
-    reward: Annotated[float, Meta(ge=0.0, le=1.0)]
+    From 0 to 1, or in the currency if the problem has `rewards`, within these.
+    """
+
+    reward: Annotated[float, Meta(ge=-LARGEST_AMOUNT, le=LARGEST_AMOUNT)]
     default: bool = False
     replaces: bool = False
 

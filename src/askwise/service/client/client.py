@@ -64,7 +64,7 @@ def _observing(values: Mapping[str, Seen], paid: Mapping[str, float] | None) -> 
 
 def _rewarding(reward: float, default: bool, replaces: bool) -> Rewarding:
     if not math.isfinite(reward):  # JSON has no such numbers
-        raise ServiceError(f"a reward must be a number from 0 to 1, got {reward!r}")
+        raise ServiceError(f"a reward must be a finite number, got {reward!r}")
     return Rewarding(reward, default, replaces)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from askwise.counting import PAID_UNIT, UNIT
+from askwise.problem import Problem
 from askwise.service.api.messages import (
     BlockSummary,
     CaseStory,
@@ -45,8 +46,8 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
 
 def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
     """What a project has earned and spent, day by day and block by block."""
-    project, beta = decider.project.id, decider.lattice.problem.reward_value
-    rows = [_day(day, of_day, beta) for day, of_day in _rows(ledger, project, "day", DAILY)]
+    project, problem = decider.project.id, decider.lattice.problem
+    rows = [_day(day, of_day, problem) for day, of_day in _rows(ledger, project, "day", DAILY)]
     statuses = ledger.counter_values(project, "status")
     return Summary(
         cases=sum(row.opened for row in rows),
@@ -56,7 +57,7 @@ def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
         gain=sum(row.gain for row in rows),
         bought=bought(ledger, decider),
         days=rows,
-        blocks=[_block(*row) for row in _rows(ledger, project, "block", BY_BLOCK)],
+        blocks=[_block(*row, problem) for row in _rows(ledger, project, "block", BY_BLOCK)],
     )
 
 
@@ -70,7 +71,15 @@ def _rows(
     return sorted(found.items())
 
 
-def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
+def _reward(amounts: dict[str, int], problem: Problem) -> float:
+    """The sum of rewards, in the currency if they are money."""
+    shares = amounts["reward"] * UNIT
+    if problem.rewards is None:
+        return shares
+    return problem.lowest_reward * amounts["rewarded"] + problem.reward_value * shares
+
+
+def _block(block: int, amounts: dict[str, int], problem: Problem) -> BlockSummary:
     cases = cases_of(block)
     return BlockSummary(
         first=cases.start,
@@ -78,7 +87,7 @@ def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
         acted=amounts["acted"],
         rewarded=amounts["rewarded"],
         awaited=amounts["awaited"],
-        reward=amounts["reward"] * UNIT,
+        reward=_reward(amounts, problem),
         spend=spend_of(amounts) * PAID_UNIT,
     )
 
@@ -95,8 +104,9 @@ def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
     return found
 
 
-def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
-    reward, spend = amounts["reward"] * UNIT, spend_of(amounts) * PAID_UNIT
+def _day(day: int, amounts: dict[str, int], problem: Problem) -> DaySummary:
+    reward, spend = _reward(amounts, problem), spend_of(amounts) * PAID_UNIT
+    worth = reward if problem.rewards else problem.reward_value * reward
     return DaySummary(
         day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
         opened=amounts["opened"],
@@ -105,7 +115,7 @@ def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
         cancelled=amounts["cancelled"],
         reward=reward,
         spend=spend,
-        gain=beta * reward - spend,
+        gain=worth - spend,
     )
 
 

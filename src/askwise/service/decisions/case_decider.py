@@ -129,7 +129,7 @@ class CaseDecider:
 
     def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
         """Take in a reward, now or much later."""
-        case, status, earned = served.case, served.status, served.case.earned
+        case, status, share = served.case, served.status, served.case.share
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
         if status in (Status.OBSERVING, Status.CANCELLED):
@@ -143,12 +143,15 @@ class CaseDecider:
                 f"case {case.id} has its reward already; replaces: true corrects it",
                 "#/reward",
             )
-        if body.default:
-            case.reward_by_default(body.reward)
-        else:
-            case.reward(body.reward, replaces=body.replaces)
-        assert case.earned is not None
-        more = round(case.earned / UNIT) - round((earned or 0.0) / UNIT)
+        try:
+            if body.default:
+                case.reward_by_default(body.reward)
+            else:
+                case.reward(body.reward, replaces=body.replaces)
+        except CaseError as error:
+            raise Refusal(422, str(error), "#/reward") from None
+        assert case.share is not None
+        more = round(case.share / UNIT) - round((share or 0.0) / UNIT)
         self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
         return self._answer(served)
 

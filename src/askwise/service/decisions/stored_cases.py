@@ -74,7 +74,7 @@ class ServedCase:
             opened=self.opened,
             path=case.path,
             action=case.action_index,
-            reward=case.earned,
+            reward=case.share,
             by_default=case.is_by_default,
             cancelled=case.is_cancelled,
             prices=prices,
@@ -113,6 +113,6 @@ def resume_case(
 def _status(case: Case) -> Status:
     if case.is_cancelled:
         return Status.CANCELLED
-    if case.earned is not None:
+    if case.share is not None:
         return Status.DEFAULTED if case.is_by_default else Status.REWARDED
     return Status.OBSERVING if case.action_index < 0 else Status.ACTED
