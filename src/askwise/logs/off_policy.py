@@ -67,7 +67,7 @@ class Estimate(NamedTuple):
 
     def raised(self, by: float) -> Estimate:
         """The same, so much higher."""
-        return Estimate(*(by + number for number in self))
+        return Estimate(*(by + number for number in self)) if by else self
 
     def __str__(self) -> str:
         if not math.isnan(self.low):

@@ -132,6 +132,10 @@ class CaseDecider:
         case, status, share = served.case, served.status, served.case.share
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
+        try:
+            case.lattice.problem.as_share(body.reward)
+        except CaseError as error:
+            raise Refusal(422, str(error), "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
@@ -143,13 +147,10 @@ class CaseDecider:
                 f"case {case.id} has its reward already; replaces: true corrects it",
                 "#/reward",
             )
-        try:
-            if body.default:
-                case.reward_by_default(body.reward)
-            else:
-                case.reward(body.reward, replaces=body.replaces)
-        except CaseError as error:
-            raise Refusal(422, str(error), "#/reward") from None
+        if body.default:
+            case.reward_by_default(body.reward)
+        else:
+            case.reward(body.reward, replaces=body.replaces)
         assert case.share is not None
         more = round(case.share / UNIT) - round((share or 0.0) / UNIT)
         self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
