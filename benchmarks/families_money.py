@@ -38,8 +38,8 @@ class MoneyPopulation:
     ) -> None:
         """`shown[i]` is p(φ_i | z) at [z, value], `kinds` is p(z).
 
-        `amounts[action]` is at [z], or at [z, value of the first observation]. `rewards` are declared
-        as they are, unless wider ones are said.
+        `amounts[action]` is at [z], or at [z, value of the first observation]. The range of rewards
+        is theirs, unless a wider one is said.
         """
         joint = np.asarray(kinds, np.float64)
         for of_kind in shown:

@@ -205,7 +205,7 @@ def as_relation(rows):
 def test_a_cell_that_is_no_such_money_is_refused(kind, cell):
     problem = Twins(3, model=small()).money
     rows = {o.name: [o.values[0]] * 2 for o in problem.observations}
-    rows |= {a: [problem.rewards[0], cell] for a in problem.actions}
+    rows |= {a: [problem.rewards[0], cell] for a in problem.action_names}
     log = rows if kind == "mapping" else as_relation(rows)
     with pytest.raises(TableError, match="expected a reward from"):
         aw.fit(log, problem)

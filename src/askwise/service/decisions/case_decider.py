@@ -135,7 +135,7 @@ class CaseDecider:
         try:
             case.lattice.problem.as_share(body.reward)
         except CaseError as error:
-            raise Refusal(422, str(error), "#/reward") from None
+            raise Refusal(422, f"reward: {error}", "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
