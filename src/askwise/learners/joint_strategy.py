@@ -149,7 +149,7 @@ class JointStrategy(ModelStrategy):
         best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
-            self.world[:] = relied.max(axis=1)
+            self.world[:] = self.lattice.net(relied).max(axis=1)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
@@ -169,6 +169,7 @@ class JointStrategy(ModelStrategy):
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, near_spread(opened) * own)
         reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+        reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
@@ -233,9 +234,9 @@ class JointStrategy(ModelStrategy):
         return found
 
     def _blind_gain(self) -> float:
-        """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
+        """max_a β E[r(a, ∅)] − cost(a): the best gain without looking, by today's estimate."""
         contexts = self.lattice.contexts
-        best: Floats = self.model.mean_rewards()[:contexts].max(axis=1)
+        best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
         return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
@@ -304,6 +305,6 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
 
 
 def _free_of_charge(problem: Problem) -> Problem:
-    """The same problem, all of it for nothing."""
+    """The same problem, all that can be bought for nothing."""
     free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
     return msgspec.structs.replace(problem, observations=free, panels=())

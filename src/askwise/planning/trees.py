@@ -82,13 +82,17 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
 
 
 def without_idle_looks(lattice: Lattice, look: Choices, action: Choices) -> tuple[Choices, Choices]:
-    """The plan without looks after which the same is done whatever they show: g and h."""
+    """The plan without looks after which the same is done whatever they show: g and h.
+
+    A look stays that this requires.
+    """
     look, action = look.copy(), action.copy()
 
     def matters(state: int, i: int, done: set[int]) -> bool:
-        if len(done) == 1:
-            (action[state],) = done
-        return len(done) > 1
+        if len(done) > 1 or not lattice.allows(state, *done):
+            return True
+        (action[state],) = done
+        return False
 
     for context in range(lattice.contexts):
         prune_looks(lattice, look, action, context, matters)

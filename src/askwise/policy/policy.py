@@ -241,7 +241,9 @@ class Policy:
                 continue
             (end,) = reached
             spent = self.lattice.spent(end) - before
-            gain += probability[end] * (beta * reward[end, self.act(end)] - spent)
+            action = self.act(end)
+            spent += self.problem.actions[action].cost
+            gain += probability[end] * (beta * reward[end, action] - spent)
         return self.problem.lowest_reward + float(gain / total)
 
     def __repr__(self) -> str:

@@ -44,7 +44,10 @@ def another_look(i: int, probability: float, other: int, unknown: int) -> float:
 
 
 def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
-    """How many of the sets of at most m are such that just these looks remain."""
+    """How many of the sets that can be bought are such that just these looks remain."""
+    if lattice.has_requirements:
+        members = map(lattice.members, lattice.open_subsets.tolist())
+        return sum(remaining(lattice, bought, known) == looks for bought in members)
     if len(looks) < lattice.m - len(known):
         return int(2 ** len(known))
     # what a set has beyond m is cut off from the end, so the rest of it is known or comes later
@@ -67,7 +70,7 @@ def uniform_draw_propensities(
     acts = 1.0 / len(lattice.problem.actions)
     # what is on file makes the case end in states of another set, unless it was this very one
     acts = acts / ways + (1.0 - 1.0 / ways) * (action == 0)
-    return of_set(bought, ways / lattice.subsets, acts, action)
+    return of_set(bought, ways / len(lattice.open_subsets), acts, action)
 
 
 def decided(path: Path, looks: tuple[int, ...]) -> tuple[int, ...]:
@@ -105,7 +108,7 @@ def set_propensities(
     is_usual, is_other = (
         remaining(lattice, lattice.members(subset), known) == bought for subset in (usual, other)
     )
-    anything = sets_that_leave(lattice, bought, known) / lattice.subsets
+    anything = sets_that_leave(lattice, bought, known) / len(lattice.open_subsets)
     taken = (1.0 - probability) * is_usual + 0.5 * probability * (is_other + anything)
     return of_set(bought, taken, acts, action)
 

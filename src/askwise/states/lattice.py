@@ -21,6 +21,10 @@ UNAFFORDABLE = 1e15
 """Times β: a price at which no policy buys."""
 
 
+_OF_PRICES = ("tariff", "is_plain", "subset_costs", "set_prices", "refunds", "action_offsets")
+"""What is worked out anew at other prices."""
+
+
 class Lattice(States):
     """The states of a problem, and the relations between them.
 
@@ -49,6 +53,7 @@ class Lattice(States):
             [len(o.outcomes) for o in self.observations],
             sum(not o.given for o in self.observations),
             problem.m if max_observations is None else max_observations,
+            self._requirements(),
         )
         self._states = (
             tuple(
@@ -145,6 +150,61 @@ class Lattice(States):
         known = [*pairs[bought:], *pairs[:bought]]
         return {self.observations[i].name: self.observations[i].outcomes[x] for i, x in known}
 
+    # --- actions ---------------------------------------------------------------------------------
+
+    @cached_property
+    def action_offsets(self) -> Floats | None:
+        """By how much what an action earns is less, in units of β, at [subset, a].
+
+        −cost/β; −∞ where something that the action requires is not known. None if no action costs
+        or requires anything, so that nothing takes longer.
+        """
+        actions = self.problem.actions
+        if all(action.is_plain for action in actions):
+            return None
+        offsets = np.empty((self.subsets, len(actions)))
+        for a, action in enumerate(actions):
+            offsets[:, a] = -action.cost / self.problem.reward_value
+            for name in action.requires:
+                i = self.positions[name]
+                if i < self.buyable:
+                    offsets[~(self.layout.members == i).any(axis=1), a] = -np.inf
+        return offsets
+
+    @property
+    def offsets_or_none(self) -> Floats:
+        """`action_offsets` as kernels take them: of no subset, if there are none."""
+        offsets = self.action_offsets
+        return np.empty((0, len(self.problem.actions))) if offsets is None else offsets
+
+    def net(self, reward: Floats) -> Floats:
+        """What actions earn less what they cost, in units of β, at [ψ, a]; −∞ where not allowed.
+
+        `reward` is r(a, ψ) at [ψ, a].
+        """
+        offsets = self.action_offsets
+        if offsets is None:
+            return reward
+        net: Floats = reward + np.repeat(offsets, np.diff(self.layout.offsets), axis=0)
+        return net
+
+    @property
+    def most_earned(self) -> float:
+        """The most that a case can gain: β, less the cost of the cheapest action."""
+        offsets, beta = self.action_offsets, self.problem.reward_value
+        return beta if offsets is None else beta * (1.0 + float(offsets.max()))
+
+    def allows(self, index: int, action: int) -> bool:
+        """Whether all that the action requires is known in a state."""
+        offsets = self.action_offsets
+        return offsets is None or offsets.item(self.subset_of(index), action) > -np.inf
+
+    def _requirements(self) -> list[list[int]]:
+        """What must be known before each observation that can be bought, as places."""
+        buyable = [o for o in self.observations if not o.given]
+        place = {o.name: i for i, o in enumerate(buyable)}
+        return [[place[name] for name in o.requires if name in place] for o in buyable]
+
     # --- prices ----------------------------------------------------------------------------------
 
     @cached_property
@@ -174,6 +234,13 @@ class Lattice(States):
         for k, fee in enumerate(self.tariff.fee.tolist()):
             total += np.where(self.tariff.belongs(k)[members].any(axis=1), fee, 0.0)
         return total
+
+    @cached_property
+    def set_prices(self) -> Floats:
+        """c(I) of every subset; ∞ where it cannot be bought at once from nothing."""
+        if not self.has_requirements:
+            return self.subset_costs
+        return np.where(self.are_open, self.subset_costs, np.inf)
 
     def costs_of(self, states: Integers) -> Floats:
         """What was spent in each of these states."""
@@ -235,7 +302,7 @@ class Lattice(States):
         other.problem = problem
         other.observations = tuple(other.problem.observations[i] for i in self.order)
         other.on_file = (*self.on_file, *on_file)
-        for name in ("tariff", "is_plain", "subset_costs", "refunds"):
+        for name in _OF_PRICES:
             other.__dict__.pop(name, None)
         return other
 
