@@ -15,7 +15,9 @@ def random_problem(rng, *, costs=True, requires=True, panels=True, failures=True
     """A tiny problem with whatever of all that is asked for."""
     number = int(rng.integers(1, 4))
     names = [f"o{i}" for i in range(number)]
-    is_given = [given and number > 1 and i == number - 1 and rng.random() < 0.4 for i in range(number)]
+    is_given = [
+        given and number > 1 and i == number - 1 and rng.random() < 0.4 for i in range(number)
+    ]
     order = rng.permutation(number).tolist()  # what requires comes after what is required
     observations = []
     for i, name in enumerate(names):

@@ -89,6 +89,7 @@ class JointStrategy(ModelStrategy):
     """Every case counts for every state that it is evidence for."""
 
     model_name = "joint"
+    honours_rules = True
 
     def __init__(
         self,

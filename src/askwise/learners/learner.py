@@ -58,6 +58,12 @@ class BaseLearner:
         rng: RandomSource = None,
         forgetting: Forgetting | None = None,
     ) -> None:
+        if lattice.problem.has_rules and not strategy.honours_rules:
+            raise OptionError(
+                f"{self.name} cannot reckon with what actions cost, or with what actions or "
+                "observations require: use another learner, such as learner or seq-oos, or leave "
+                "cost= and requires= out"
+            )
         self._rounds = Rounds(lattice, strategy, rng=rng, forgetting=forgetting)
         self._options = dict(options)
 

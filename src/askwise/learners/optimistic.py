@@ -33,6 +33,7 @@ class Optimistic(Strategy):
     """
 
     storages: ClassVar[tuple[str, ...]] = ("auto", "dense", "sparse")
+    honours_rules = True
 
     def __init__(
         self,

@@ -88,6 +88,8 @@ class Strategy(ABC):
     """Whether a round also ends when a count has doubled, not only at its `round_length`."""
     is_sparse: bool = False
     """Whether the counters have rows for visited states only."""
+    honours_rules: bool = False
+    """Whether it reckons with what actions cost, and with what actions and looks require."""
 
     # --- the six that make an algorithm ----------------------------------------------------------
 

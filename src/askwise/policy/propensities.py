@@ -63,13 +63,17 @@ def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> 
 def uniform_draw_propensities(
     lattice: Lattice, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
-    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first."""
+    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first.
+
+    Sets and actions are those that are allowed.
+    """
     known = lattice.domain(start)
     bought = decided(path, looks)
     ways = sets_that_leave(lattice, bought, known)
-    acts = 1.0 / len(lattice.problem.actions)
+    may_act = lattice.may_act[lattice.subset_of(path[-1][1] if path else start)]
+    acts = float(may_act[action] / may_act.sum()) if action >= 0 else 0.0
     # what is on file makes the case end in states of another set, unless it was this very one
-    acts = acts / ways + (1.0 - 1.0 / ways) * (action == 0)
+    acts = acts / ways + (1.0 - 1.0 / ways) * (action == may_act.argmax())
     return of_set(bought, ways / len(lattice.open_subsets), acts, action)
 
 

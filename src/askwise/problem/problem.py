@@ -303,6 +303,13 @@ class Problem(
         """The names of the actions, in the order of declaration."""
         return tuple(action.name for action in self.actions)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether an action costs something, or anything requires an observation."""
+        return not all(a.is_plain for a in self.actions) or any(
+            o.requires for o in self.observations
+        )
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.yaml`, `.yml` or `.json` file, strictly."""

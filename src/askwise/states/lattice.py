@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Flags, Floats, Integers
 from askwise.errors import CaseError
 from askwise.problem import Fails, Problem, Seen, Value
 from askwise.states.arithmetic import States
@@ -187,6 +187,14 @@ class Lattice(States):
             return reward
         net: Floats = reward + np.repeat(offsets, np.diff(self.layout.offsets), axis=0)
         return net
+
+    @cached_property
+    def may_act(self) -> Flags:
+        """Whether each action is allowed in the states of each subset, at [subset, a]."""
+        offsets = self.action_offsets
+        if offsets is None:
+            return np.ones((self.subsets, len(self.problem.actions)), np.bool_)
+        return offsets > -np.inf
 
     @property
     def most_earned(self) -> float:
