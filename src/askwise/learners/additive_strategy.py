@@ -152,7 +152,7 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
         looks = self._looks(screened, near)
         return self._policy(screened, near, looks, lattice).exploring(exploration)

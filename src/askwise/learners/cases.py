@@ -51,6 +51,7 @@ class CaseSnapshot(NamedTuple):
     is_cancelled: bool = False
     block: int = 0
     propensities: Propensities | None = None
+    stake: float = 1.0
 
 
 class Case:
@@ -69,6 +70,7 @@ class Case:
         "is_cancelled",
         "path",
         "share",
+        "stake",
         "start",
         "state_index",
         "subset",
@@ -84,9 +86,12 @@ class Case:
         tag: int = 0,
         start: int = 0,
         subset: int = 0,
+        stake: float = 1.0,
     ) -> None:
         self.id = id
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
+        self.stake = stake
+        """How many times its reward counts."""
         self.start = start
         """What was known when it was opened, as an integer of the lattice."""
         self.state_index = start
@@ -134,8 +139,10 @@ class Case:
             snapshot.block,
         )
         case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
+        for _, state in case.path if policy is not None else ():
+            policy = policy.in_state(state)
         case._owner, case._lattice, case._policy = owner, lattice, policy
-        case._propensities = snapshot.propensities
+        case._propensities, case.stake = snapshot.propensities, snapshot.stake
         looks = snapshot.looks
         if looks is None:
             looks = () if policy is None else policy.looks_in_case(case.state_index, case.tag)
@@ -224,8 +231,8 @@ class Case:
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
             self.state_index, self.subset = state, subset
-            policy = self._policy
-            assert policy is not None
+            assert self._policy is not None
+            policy = self._policy = self._policy.in_state(state)
             self._looks = looks = policy.looks_in_case(state, self.tag)
             self.wanted = self._lattice.names_of(looks)
             if not looks:
@@ -297,6 +304,11 @@ class Case:
     def follows(self, policy: Policy) -> bool:
         """Whether it is this very policy that it follows."""
         return self._policy is policy
+
+    def follow_exactly(self) -> None:
+        """Follow a policy that is good in every state, since no other can be planned any more."""
+        if self._policy is not None:
+            self._policy = self._policy.exact()
 
     def follow(self, policy: Policy) -> None:
         """Follow an equal policy in other tables."""

@@ -24,6 +24,7 @@ from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
 from askwise.policy.acquisition import Batch, Pairs
 from askwise.problem import Problem, Seen
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 from askwise.states.rows import extended
 
@@ -64,10 +65,17 @@ class Rounds:
 
     # --- cases -----------------------------------------------------------------------------------
 
-    def open(self, known: Mapping[str, Seen] | None, prices: Mapping[str, float] | None) -> Case:
+    def open(
+        self,
+        known: Mapping[str, Seen] | None,
+        prices: Mapping[str, float] | None,
+        stake: float = 1.0,
+    ) -> Case:
         """A new case, under the policy of the round or, where it needs one, a policy of its own."""
         with self.lock:
             now, lattice = self.now, self.now.lattice
+            if type(stake) is not float or stake != 1.0:
+                stake = check_stake(stake, self.problem.reward_value)
             start = subset = 0
             if known is not None or lattice.has_given:
                 start = lattice.index({} if known is None else known)
@@ -76,30 +84,47 @@ class Rounds:
             if self.forgetting is not None:
                 self._end_blocks()
             policy = self.policy_of_the_round()
-            if own is not None or subset:
-                policy = self.policy_for_case(policy, own or now.lattice, start, subset)
+            if own is not None or subset or stake != 1.0:
+                at = (start, subset, stake)
+                policy = self.policy_for_case(policy, own or now.lattice, *at)
             number = now.opened + 1
-            case = Case(number, policy, self, self.strategy.tag(now), start, subset)
+            case = Case(number, policy, self, self.strategy.tag(now), start, subset, stake)
             now.count_opened(1)
             self.cases[number] = case
             if case.action_index < 0:
                 self.looking[number] = case
             return case
 
-    def policy_for_case(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
-        """The policy of the round, or one for other prices, or for what is on file."""
+    def policy_for_case(
+        self,
+        policy: Policy,
+        lattice: Lattice,
+        start: int,
+        subset: int,
+        stake: float = 1.0,
+    ) -> Policy:
+        """The policy of the round, or one for other prices, a stake, or for what is on file."""
         panels = lattice.tariff.panels_of
         filed = tuple(i for i in self.now.lattice.members(subset) if panels(i))
         is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
-        if not filed and not is_set and lattice is self.now.lattice:
+        if not filed and not is_set and lattice is self.now.lattice and stake == 1.0:
             return policy
         key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
 
         def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
+            there = there if stake == 1.0 else there.at_stake(stake)
             return self.strategy.plan_for_case(self.now, policy, there, start if is_set else 0)
 
-        return self.case_policies.get(key, policy, plan)
+        def exact() -> Policy:
+            with self.lock:
+                return self.case_policies.get(key, stake, policy, plan)
+
+        if stake != 1.0 and self.strategy.plans_one_world:
+            between = self.case_policies.between(key, stake, start, exact)
+            if between is not None:
+                return between
+        return exact()
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
@@ -186,7 +211,9 @@ class Rounds:
         return self._copy
 
     def part_with_policy(self) -> None:
-        """The tables are about to change: cases that still follow them get a copy to follow."""
+        """The plan is about to change: cases that still look get what they need of this one."""
+        for case in self.looking.values():
+            case.follow_exactly()
         if self.policy is not None and self.strategy.is_live:
             for case in self.looking.values():
                 if case.follows(self.policy):

@@ -48,10 +48,11 @@ from askwise.policy.saving import (
 )
 from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 6
+VERSION = 7
 
 MOST_HEADER = 64 << 20
 """Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
@@ -78,6 +79,7 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     on_file: list[int]
     propensity: list[float] | None = None
     """Once it has acted: how likely its steps were, if that is known."""
+    stake: float = 1.0
 
 
 class _First(msgspec.Struct):
@@ -173,12 +175,13 @@ def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
     """What to write of an open case; the policy that it follows joins the others."""
     place, policy = None, case.policy
     if policy is not None:
+        policy = policy.exact()
         if not any(policy is p for p in policies):
             policies.append(policy)
         place = next(k for k, p in enumerate(policies) if policy is p)
     what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.share)
     propensity = None if case.wanted or case.propensity is None else list(case.propensity)
-    return _Case(*what, case.block, *own_prices(case.lattice, usual), propensity)
+    return _Case(*what, case.block, *own_prices(case.lattice, usual), propensity, case.stake)
 
 
 def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
@@ -356,6 +359,7 @@ def _reopen(rounds: Rounds, saved: _Case, policies: list[Policy]) -> Case:
         is_by_default=saved.default is not None,
         block=saved.block,
         propensities=None if saved.propensity is None else tuple(saved.propensity),
+        stake=check_stake(saved.stake, lattice.problem.reward_value),
     )
     policy = None if saved.policy is None else policies[saved.policy]
     return Case.resumed(snapshot, rounds, at_prices(lattice, saved.prices, saved.on_file), policy)

@@ -86,6 +86,9 @@ class Strategy(ABC):
     acquisition: Acquisition
     doubles: bool = True
     """Whether a round also ends when a count has doubled, not only at its `round_length`."""
+    plans_one_world: bool = False
+    """Whether all plans for single cases of a round are for the same rewards and probabilities, so
+    that what a policy gains is linear in prices and stakes."""
     is_sparse: bool = False
     """Whether the counters have rows for visited states only."""
 
@@ -96,7 +99,7 @@ class Strategy(ABC):
         """The policy of a round that begins now, at the prices of this lattice."""
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
-        """The policy of one case of this round that has prices of its own, or something on file.
+        """The policy of one case of this round that has prices or a stake of its own, or a file.
 
         `policy` is that of the round, `start` what is known. Of a set that is bought, what is on
         file is not bought again.

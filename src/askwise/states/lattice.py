@@ -60,6 +60,8 @@ class Lattice(States):
             self.m,
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self.stake = 1.0
+        """How many times the reward of a case counts; `at_stake` makes others."""
         self.on_file: tuple[int, ...] = ()
         """What is not bought because it is known, so that it does not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
@@ -229,6 +231,12 @@ class Lattice(States):
     def supposing(self, prices: Mapping[str, float]) -> Lattice:
         """The same states at prices to reckon with, which may be larger than any that is told."""
         return self._at(self.problem.supposing(prices))
+
+    def at_stake(self, stake: float) -> Lattice:
+        """The same states and prices in a case whose reward counts so many times."""
+        other = copy.copy(self)
+        other.problem, other.stake = self.problem.at_stake(stake), self.stake * stake
+        return other
 
     def _at(self, problem: Problem, on_file: Sequence[int] = ()) -> Lattice:
         other = copy.copy(self)
