@@ -81,9 +81,7 @@ def test_a_plan_at_a_stake_is_the_best_of_all_ways():
         truth = model.beliefs(lattice)
         one_by_one = plan_sequential(lattice.at_stake(stake), truth.estimates("sequential"))
         at_once = plan_simultaneous(lattice.at_stake(stake), truth.estimates("simultaneous"))
-        at_prices = plan_sequential(
-            Lattice(cheaper(problem, stake)), truth.estimates("sequential")
-        )
+        at_prices = plan_sequential(Lattice(cheaper(problem, stake)), truth.estimates("sequential"))
         assert one_by_one.values == pytest.approx(stake * at_prices.values, rel=1e-9, abs=1e-9)
         for known, cases in reference.begin_alike(model):
             start, likely = lattice.index(known), sum(p for _, p, _ in cases)

@@ -272,13 +272,22 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now."""
+        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        if case.unasked:
+            now.statistics.count_case()
+            return []
         assert case.policy is not None
         table, exploration = case.policy.table, case.policy.exploration
         assert isinstance(table, TreeTable)
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        return []
+
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Nothing of its looks: whether there were to be more is not known."""
+        if is_fair:
+            now.statistics.count_case()
         return []
 
     def run_cases(

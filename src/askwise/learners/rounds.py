@@ -8,7 +8,7 @@ paper. Cases report to `Rounds` what was seen, paid and earned in them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -131,9 +131,35 @@ class Rounds:
         self.looking.pop(case.id, None)
         self._looked(self.strategy.count(self.now, case))
 
+    def stopped(self, case: Case, *, is_fair: bool) -> None:
+        """People act in a case that still looks: count what it saw, as far as that is fair."""
+        self.looking.pop(case.id, None)
+        self._looked(self.strategy.count_stopped(self.now, case, is_fair=is_fair))
+
+    def overruled(self, case: Case, before: int | None, now: int | None) -> None:
+        """People did an action in place of what was advised, or of what they said before."""
+        overrides = self.now.statistics.overrides
+        if before is not None:
+            overrides.count(before, -1)
+        if now is not None:
+            overrides.count(now)
+
+    def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
+        """People looked at these without being asked."""
+        for i in observations:
+            self.now.statistics.overrides.count_unasked(i)
+
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A case got its reward: count it at the state acted in."""
-        state, action, statistics = case.state_index, case.action_index, self.now.statistics
+        """A case got its reward: count it at the state acted in, or apart."""
+        if case.is_overruled:
+            self.now.statistics.overrides.count_reward(case.action_index, reward, before)
+        if not case.is_apart:
+            self._count_reward(case, reward, before)
+        if not case.is_by_default:
+            self.cases.pop(case.id, None)
+
+    def _count_reward(self, case: Case, reward: float, before: float | None) -> None:
+        state, action, statistics = case.acted_in, case.action_index, self.now.statistics
         strategy = self.strategy
         if before is None:
             if self.forgetting is not None:
@@ -146,9 +172,8 @@ class Rounds:
         ):
             statistics.replace_reward(state, action, before, reward)
             strategy.changed(state, action)
-        strategy.count_reward(case, reward, before)
-        if not case.is_by_default:
-            self.cases.pop(case.id, None)
+        if not case.is_overruled and not case.unasked:  # else it is not what the strategy did
+            strategy.count_reward(case, reward, before)
 
     def cancelled(self, case: Case) -> None:
         """A case was abandoned: count the looks it took one by one, each a fair sample."""

@@ -140,6 +140,14 @@ class Strategy(ABC):
         """Count what a case saw that was abandoned before it acted, as far as that is fair."""
         return self.acquisition.count_part(now.statistics, case)
 
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Count what a case saw in which people act; fair if they knew no more than it does.
+
+        Of a set, whether the rest of it was seen may depend on what the part showed.
+        """
+        is_whole = is_fair and self.acquisition.name == "sequential"
+        return self.count(now, case) if is_whole else self.count_part(now, case)
+
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
         """A case got its reward, which is counted already; it replaces the one before, if any."""
 

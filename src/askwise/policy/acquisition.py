@@ -6,6 +6,7 @@ compiled loop follows it. There are two, in `ACQUISITIONS` by their names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,6 +51,10 @@ class CasePath(Protocol):
     @property
     def lattice(self) -> Lattice:
         """The states that it can be in."""
+
+    @property
+    def unasked(self) -> Mapping[int, bool]:
+        """What people looked at without being asked: whether they knew more than the case."""
 
 
 class Batch(NamedTuple):
@@ -156,7 +161,9 @@ class Simultaneous:
 
     def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ) of all substates. Looks end no round."""
-        if case.start < case.lattice.contexts:
+        if case.unasked:
+            _count_asked(statistics, case)
+        elif case.start < case.lattice.contexts:
             statistics.count_set(case.state_index, case.subset)
         else:
             # what is on file was chosen by others: only what came after is a fair sample
@@ -272,13 +279,17 @@ class Sequential:
 
     def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ, i, ψ') along the path."""
-        statistics.count_path(case.path, case.start, _subset_at_start(case))
-        return _pairs(case)
+        statistics.count_case()
+        return self.count_part(statistics, case)
 
     def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
-        statistics.count_steps(case.path, case.start, _subset_at_start(case))
-        return _pairs(case)
+        pairs, lattice = [], case.lattice
+        for start, path in _fair_parts(case) if case.unasked else ((case.start, case.path),):
+            subset = 0 if start < lattice.contexts else lattice.subset_of(start)
+            statistics.count_steps(path, start, subset)
+            pairs += _pairs(start, path)
+        return pairs
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ, i, ψ'), the steps that led to a state."""
@@ -386,13 +397,35 @@ class Sequential:
 ACQUISITIONS: dict[str, Acquisition] = {a.name: a for a in (Sequential(), Simultaneous())}
 
 
-def _subset_at_start(case: CasePath) -> int:
-    return 0 if case.start < case.lattice.contexts else case.lattice.subset_of(case.start)
-
-
-def _pairs(case: CasePath) -> Pairs:
-    pairs, state = [], case.start
-    for observation, child in case.path:
+def _pairs(start: int, path: Path) -> Pairs:
+    pairs, state = [], start
+    for observation, child in path:
         pairs.append((state, -1 - observation))
         state = child
     return pairs
+
+
+def _fair_parts(case: CasePath) -> Iterator[tuple[int, Path]]:
+    """The stretches of its path that are fair samples: a look of one who knew more is none."""
+    start, part = case.start, list[tuple[int, int]]()
+    for observation, state in case.path:
+        if case.unasked.get(observation):
+            yield start, part
+            start, part = state, []
+        else:
+            part.append((observation, state))
+    yield start, part
+
+
+def _count_asked(statistics: Statistics, case: CasePath) -> None:
+    """Count the set of a case in which people looked at more than was asked.
+
+    The set was chosen before any of it was seen: without what they added it is a fair sample,
+    unless they used up what may be looked at and some of the set was left out.
+    """
+    lattice = case.lattice
+    if case.start >= lattice.contexts or lattice.layout.sizes[case.subset] == lattice.m:
+        statistics.count_case()
+        return
+    digits = {i: x for i, x in lattice.digits(case.state_index) if i not in case.unasked}
+    statistics.count_set(lattice.index_of(digits))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from askwise.learners.cases import Case, CaseOwner, CaseSnapshot
+from askwise.learners.case_owner import CaseOwner
+from askwise.learners.case_snapshots import CaseSnapshot
+from askwise.learners.cases import Case
 from askwise.policy import Policy
 from askwise.policy.saving import at_prices, own_prices
 from askwise.service.ledger.rows import Status, StoredCase
