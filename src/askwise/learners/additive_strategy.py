@@ -40,7 +40,7 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
@@ -154,7 +154,7 @@ class AdditiveStrategy(ModelStrategy):
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
-        looks = self._looks(screened, near)
+        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:

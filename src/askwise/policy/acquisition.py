@@ -18,7 +18,7 @@ from askwise.counting.round_counts import RoundCounts
 from askwise.errors import OptionError
 from askwise.estimation.cautious import cautious_rewards
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.evidence import Beliefs, CountedEvidence
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.cautious import plan_seen_paths, plan_seen_sets
 from askwise.planning.incremental import (
@@ -83,8 +83,8 @@ class Acquisition(Protocol):
     def weight(self, statistics: Statistics) -> Integers:
         """The counts that p̂ is proportional to."""
 
-    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
-        """The best policy under these estimates."""
+    def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
+        """The best policy under these estimates; what comes first, unless by more than a margin."""
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
         """The best policy among what was tried, by cautious estimates."""
@@ -95,7 +95,7 @@ class Acquisition(Protocol):
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
         """The policy that acts without looking."""
 
-    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+    def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
         """The best policy as looks one after the other, g(ψ); a state has one weight."""
 
     def exploration(
@@ -134,6 +134,11 @@ class Acquisition(Protocol):
         """Decide and count cases under the policy until they or the round are over."""
 
 
+def tie_margin(lattice: Lattice) -> float:
+    """What is closer than this is a tie: then rounding does not decide which look comes first."""
+    return TIE_TOLERANCE * lattice.problem.reward_value
+
+
 def acquisition_of(name: object) -> Acquisition:
     """The acquisition of that name, or an error that lists the names."""
     if isinstance(name, str) and name in ACQUISITIONS:
@@ -147,9 +152,11 @@ def row_finder(statistics: Statistics) -> RowOf | None:
     return statistics.row if statistics.is_sparse else None
 
 
-def set_policy_from(lattice: Lattice, estimates: Estimates, start: int) -> Policy:
+def set_policy_from(
+    lattice: Lattice, estimates: Estimates, start: int, *, margin: float = 0.0
+) -> Policy:
     """The best set for a case in which `start` is on file; the weights are by slot."""
-    plan = plan_set_from(lattice, estimates, start)
+    plan = plan_set_from(lattice, estimates, start, margin=margin)
     return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
 
@@ -179,9 +186,9 @@ class Simultaneous:
         """N(ψ), the simultaneous cases that agreed with a state."""
         return statistics.visits
 
-    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
+    def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
         """The best set of every context."""
-        plan = plan_simultaneous(lattice, estimates)
+        plan = plan_simultaneous(lattice, estimates, margin=margin)
         return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
@@ -201,9 +208,9 @@ class Simultaneous:
         """It buys the empty set."""
         return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.context_subsets)))
 
-    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+    def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
         """The members of the best set in order, whatever they show."""
-        return follow_sets(lattice, plan_simultaneous(lattice, estimates).sets)
+        return follow_sets(lattice, plan_simultaneous(lattice, estimates, margin=margin).sets)
 
     def exploration(
         self,
@@ -295,9 +302,9 @@ class Sequential:
         """N(ψ, i, ψ'), the steps that led to a state."""
         return statistics.transitions
 
-    def best(self, lattice: Lattice, estimates: Estimates) -> Policy:
+    def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
         """The best next look in every state."""
-        plan = plan_sequential(lattice, estimates)
+        plan = plan_sequential(lattice, estimates, margin=margin)
         return Policy(PathTable(lattice, plan.look, estimates.action, plan.values))
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
@@ -318,10 +325,10 @@ class Sequential:
         nothing = np.full(lattice.size, -1, np.int16)
         return Policy(PathTable(lattice, nothing, actions, np.zeros(lattice.size)))
 
-    def path_plan(self, lattice: Lattice, estimates: Estimates) -> Choices:
+    def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
         """The best next look in every state."""
         weight: Floats = np.repeat(np.asarray(estimates.weight)[:, None], lattice.m, axis=1)
-        return plan_sequential(lattice, estimates._replace(weight=weight)).look
+        return plan_sequential(lattice, estimates._replace(weight=weight), margin=margin).look
 
     def exploration(
         self,
