@@ -77,7 +77,7 @@ class Case:
         self._propensities: Propensities | None = None
         self._owner = owner
         self._policy: Policy | None = policy
-        self._lattice = policy.lattice
+        self._lattice = policy.lattice.per_unit
         self._looks: tuple[int, ...] = policy.looks_in_case(start, tag)
         self.wanted: tuple[str, ...] = self._lattice.names_of(self._looks)
         """The names to buy now: a whole set, or one; none once the action is chosen."""
@@ -103,8 +103,9 @@ class Case:
             snapshot.block,
         )
         case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
-        for _, state in case.path if policy is not None else ():
-            policy = policy.in_state(state)
+        if policy is not None:
+            for _, state in case.path:
+                policy = policy.in_state(state)
         case._owner, case._lattice, case._policy = owner, lattice, policy
         case._propensities = snapshot.propensities
         case.stake, case.people = snapshot.stake, snapshot.people
