@@ -28,7 +28,7 @@ class Overruled(NamedTuple):
     rewarded: int
     """how many of those have their reward,"""
     reward: float | None
-    """and the mean of these; None if there is none."""
+    """and the mean of these as they were told, per unit of stake; None if there is none."""
 
 
 class Overrides:
@@ -66,12 +66,13 @@ class Overrides:
 
     def by_action(self) -> list[Overruled]:
         """What they did, how often, and with what mean reward."""
-        names = self._lattice.problem.action_names
-        return [
-            Overruled(name, cases, rewarded, total * UNIT / rewarded if rewarded else None)
-            for name, (cases, rewarded, total) in zip(names, self.overruled.tolist(), strict=True)
-            if cases or rewarded
-        ]
+        problem, rows = self._lattice.problem, []
+        for name, row in zip(problem.action_names, self.overruled.tolist(), strict=True):
+            cases, rewarded, total = row
+            mean = problem.as_money(total * UNIT / rewarded) if rewarded else None
+            if cases:
+                rows.append(Overruled(name, cases, rewarded, mean))
+        return rows
 
     def looks(self) -> dict[str, int]:
         """How often they looked at what, if they did."""

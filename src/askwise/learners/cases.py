@@ -8,7 +8,7 @@ from askwise.errors import CaseError, ProblemError
 from askwise.learners.case_owner import CaseOwner
 from askwise.learners.case_snapshots import CaseSnapshot
 from askwise.learners.observed_values import check_awaits_reward, observed, wanted_names
-from askwise.learners.people import NOTHING, check_flag, check_propensity
+from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
 from askwise.policy import Policy
 from askwise.policy.tables import Propensities
 from askwise.problem import Seen, Value
@@ -260,7 +260,9 @@ class Case:
                 advised = people.advised if self.is_overruled else before
             now = None if chosen == advised else chosen
             self._owner.overruled(self, before if self.is_overruled else None, now)
-            self._propensities = None if now is None else self._with_told(told, before)
+            self._propensities = (
+                None if now is None else with_told(self._propensities, told, before)
+            )
             self.people = people._replace(
                 advised=None if now is None else advised,
                 advised_in=self.state_index if people.advised_in < 0 else people.advised_in,
@@ -371,14 +373,6 @@ class Case:
         self._looks = self.wanted = ()
         self._propensities = self._propensities_so_far(policy) if is_path else None
         self._policy = None
-
-    def _with_told(self, told: float | None, before: int) -> tuple[float, ...] | None:
-        """How likely its looks were, and then, as it was told, what people did."""
-        steps = self._propensities
-        if told is None or steps is None:
-            return None
-        steps = steps() if callable(steps) else steps
-        return (*(steps if before < 0 else steps[:-1]), told)
 
     def _check_acted(self) -> None:
         if self.is_cancelled:

@@ -14,6 +14,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from askwise.errors import CaseError, FileError
+from askwise.policy.tables import Propensities
 from askwise.states import Lattice
 
 
@@ -51,6 +52,19 @@ def check_propensity(propensity: object) -> float | None:
         if 0.0 < number <= 1.0:  # NaN is not
             return number
     raise CaseError(f"propensity must be a number above 0 and at most 1, got {propensity!r}")
+
+
+def with_told(
+    steps: Propensities | None, told: float | None, before: int
+) -> tuple[float, ...] | None:
+    """How likely the looks were, and then, as it was told, what people did; None if not known.
+
+    `before` is what was advised, or −1: then the steps are looks only.
+    """
+    if told is None or steps is None:
+        return None
+    steps = steps() if callable(steps) else steps
+    return (*(steps if before < 0 else steps[:-1]), told)
 
 
 def check_people(people: PeopleDid, lattice: Lattice, states: Collection[int]) -> PeopleDid:
