@@ -40,7 +40,7 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
@@ -152,9 +152,9 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
-        looks = self._looks(screened, near)
+        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:
@@ -272,13 +272,22 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now."""
+        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        if case.unasked:
+            now.statistics.count_case()
+            return []
         assert case.policy is not None
         table, exploration = case.policy.table, case.policy.exploration
         assert isinstance(table, TreeTable)
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        return []
+
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Nothing of its looks: whether there were to be more is not known."""
+        if is_fair:
+            now.statistics.count_case()
         return []
 
     def run_cases(

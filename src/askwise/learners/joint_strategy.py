@@ -50,7 +50,7 @@ from askwise.learners.budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, set_policy_from
+from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
 from askwise.policy.expected_gain import expected_gain
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.recommending import recommended
@@ -190,14 +190,15 @@ class JointStrategy(ModelStrategy):
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
+        margin = tie_margin(lattice)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = set_policy_from(lattice, near, start)
+            own = set_policy_from(lattice, near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = self.acquisition.best(lattice, near)
+            own = self.acquisition.best(lattice, near, margin=margin)
         return own.exploring(policy.exploration)
 
     def use(self, lattice: Lattice) -> None:

@@ -94,6 +94,14 @@ class Policy:
         """h(ψ): what to do when nothing more is bought."""
         return self.table.act(state)
 
+    def in_state(self, state: int) -> Policy:
+        """The policy that a case in this state follows: itself, if it is good in every state."""
+        return self
+
+    def exact(self) -> Policy:
+        """The same policy, good in every state: itself, if it is so."""
+        return self
+
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
         looks = self.table.looks(state)

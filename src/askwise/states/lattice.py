@@ -65,6 +65,9 @@ class Lattice(States):
             self.m,
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self.stake = 1.0
+        """How many times the reward of a case counts; `at_stake` makes others."""
+        self._per_unit: Lattice | None = None
         self.on_file: tuple[int, ...] = ()
         """What is not bought because it is known, so that it does not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
@@ -299,11 +302,29 @@ class Lattice(States):
 
     def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
         """The same states at other prices; what is on file opens no panel."""
+        if self.stake != 1.0:
+            return self.per_unit.priced(prices, on_file).at_stake(self.stake)
         return self._at(self.problem.priced(prices), on_file)
 
     def supposing(self, prices: Mapping[str, float]) -> Lattice:
         """The same states at prices to reckon with, which may be larger than any that is told."""
+        if self.stake != 1.0:
+            return self.per_unit.supposing(prices).at_stake(self.stake)
         return self._at(self.problem.supposing(prices))
+
+    def at_stake(self, stake: float) -> Lattice:
+        """The same states and prices in a case whose reward counts so many times."""
+        if stake == 1.0:
+            return self
+        other = copy.copy(self)
+        other.problem, other.stake = self.problem.at_stake(stake), self.stake * stake
+        other._per_unit = self.per_unit
+        return other
+
+    @property
+    def per_unit(self) -> Lattice:
+        """The same states and prices at a stake of 1."""
+        return self if self._per_unit is None else self._per_unit
 
     def _at(self, problem: Problem, on_file: Sequence[int] = ()) -> Lattice:
         other = copy.copy(self)
