@@ -136,12 +136,14 @@ class Case:
 
     @property
     def cost(self) -> float:
-        """What was spent on observations so far; what was on file is free."""
-        lattice = self._lattice
+        """What was spent so far, on observations and on the action; what was on file is free."""
+        lattice, action = self._lattice, self.action_index
+        acting = 0.0 if action < 0 else lattice.problem.actions[action].cost
         if self.start < lattice.contexts:
-            return lattice.spent(self.state_index, self.subset)
+            return acting + lattice.spent(self.state_index, self.subset)
         bought = {i for i, _ in self.path}
-        return lattice.tariff.cost_of([i for i in lattice.charged(self.state_index) if i in bought])
+        charged = [i for i in lattice.charged(self.state_index) if i in bought]
+        return acting + lattice.tariff.cost_of(charged)
 
     @property
     def propensity(self) -> tuple[float, ...] | None:

@@ -75,10 +75,12 @@ class ActedStates(NamedTuple):
 
     states: Integers
     actions: Choices
+    costs: Floats
+    """What those actions cost."""
 
     def gain(self, probability: Floats, reward: Floats, beta: float, spent: Floats) -> float:
-        """Σ p(ψ) (β r(a, ψ) − c(ψ)), c(ψ) being what was spent in each state of the lattice."""
-        earned = beta * reward[self.states, self.actions] - spent[self.states]
+        """Σ p(ψ) (β r(a, ψ) − cost(a) − c(ψ)), c(ψ) being what was spent on looks in each state."""
+        earned = beta * reward[self.states, self.actions] - self.costs - spent[self.states]
         return float(probability[self.states] @ earned)
 
 
@@ -96,4 +98,5 @@ def acted_states(policy: Policy) -> ActedStates:
         offsets = lattice.layout.context_offsets
         bought = [lattice.context_subset(s, g) for g, s in enumerate(table.sets.tolist())]
         states = np.concatenate([np.arange(*offsets[part : part + 2]) for part in bought])
-    return ActedStates(states, table.actions[states])
+    actions = table.actions[states]
+    return ActedStates(states, actions, lattice.action_costs[actions])

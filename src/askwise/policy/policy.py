@@ -220,6 +220,7 @@ class Policy:
         root = root_of(self, self.evidence if evidence is None else evidence)
         root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
+        costs += [action.cost for action in self.problem.actions]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
     def evaluate(self, model: Model, state: Mapping[str, Seen] | None = None) -> float:

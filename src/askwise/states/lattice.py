@@ -21,7 +21,7 @@ UNAFFORDABLE = 1e15
 """Times β: a price at which no policy buys."""
 
 
-_OF_PRICES = ("tariff", "is_plain", "subset_costs", "set_prices", "refunds", "action_offsets")
+_OF_PRICES = ("tariff", "is_plain", "subset_costs", "set_prices", "refunds")
 """What is worked out anew at other prices."""
 
 
@@ -180,6 +180,11 @@ class Lattice(States):
         offsets = self.action_offsets
         return np.empty((0, len(self.problem.actions))) if offsets is None else offsets
 
+    @cached_property
+    def action_costs(self) -> Floats:
+        """What each action costs, in the currency."""
+        return np.array([action.cost for action in self.problem.actions])
+
     def net(self, reward: Floats) -> Floats:
         """What actions earn less what they cost, in units of β, at [ψ, a]; −∞ where not allowed.
 
@@ -333,6 +338,9 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in _OF_PRICES:
             other.__dict__.pop(name, None)
+        before = self.problem
+        if (problem.actions, problem.reward_value) != (before.actions, before.reward_value):
+            other.__dict__.pop("action_offsets", None)
         return other
 
     def without(self, name: str) -> Lattice:

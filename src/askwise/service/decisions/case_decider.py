@@ -93,7 +93,9 @@ class CaseDecider:
         case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
         usual = planned.learner.statistics.lattice
         served = ServedCase(case, planned.version, usual, at, prices=terms.prices)
-        self.changes.count_step(at, number, None, served.status)
+        served.spent = case.cost  # of an action that is taken at once
+        spent = round(served.spent / PAID_UNIT)
+        self.changes.count_step(at, number, None, served.status, spent=spent)
         return self._answer(served, 201, has_acted=case.action_index >= 0)
 
     def step(
