@@ -74,6 +74,7 @@ class AdditiveStrategy(ModelStrategy):
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     model_name = "additive"
+    honours_rules = True
     is_sparse = True
     """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
@@ -87,6 +88,7 @@ class AdditiveStrategy(ModelStrategy):
     ) -> None:
         super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
         self.model = AdditiveModel(lattice)
+        _ = self.model.required  # raises if it cannot plan with what actions require
         self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
@@ -178,7 +180,8 @@ class AdditiveStrategy(ModelStrategy):
 
         table, beta = plan.table, self.lattice.problem.reward_value
         assert isinstance(table, TreeTable)
-        gap = self.model.effects.base.max() - self.model.effects.base
+        base = self.model.effects.base - self.lattice.action_costs / beta
+        gap = base.max() - base
         acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
         acts /= acts.sum()
         lost = max(0.0, worth) * beta
@@ -212,7 +215,7 @@ class AdditiveStrategy(ModelStrategy):
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
-        reward = known.reward[every, best.actions]
+        reward = known.lattice.net(known.reward)[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
         policy = self._policy(screened, earned, table.as_path())
         return policy.recommended_by(known)

@@ -132,12 +132,13 @@ def children_of(look: Choices, radices: Integers) -> Integers:
 
 def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
     """The sequential plan that looks at the members of each context's set in order, whatever they
-    show."""
+    show; at what a member requires before it."""
     look = np.full(lattice.size, -1, np.int16)
     for context, subset in enumerate(sets.tolist()):
-        members = lattice.members(subset)
+        members = lattice.in_order(lattice.members(subset))
         for k in range(len(members)):
-            context_subset = lattice.context_subset(lattice.subset(members[:k]), context)
+            known = lattice.subset(tuple(sorted(members[:k])))
+            context_subset = lattice.context_subset(known, context)
             first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
             look[first:end] = members[k]
     return look

@@ -70,7 +70,7 @@ def uniform_draw_propensities(
     known = lattice.domain(start)
     bought = decided(path, looks)
     ways = sets_that_leave(lattice, bought, known)
-    may_act = lattice.may_act[lattice.subset_of(path[-1][1] if path else start)]
+    may_act = lattice.may_act_in(lattice.subset_of(path[-1][1] if path else start))
     acts = float(may_act[action] / may_act.sum()) if action >= 0 else 0.0
     # what is on file makes the case end in states of another set, unless it was this very one
     acts = acts / ways + (1.0 - 1.0 / ways) * (action == may_act.argmax())
@@ -166,11 +166,13 @@ class Hypotheses:
         """In that state it took the action; as in `action_of`."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
+        may_act = lattice.may_act_in(lattice.subset_of(state))
+        acts = self.tree.acts.item(action) * may_act[action] / float(self.tree.acts @ may_act)
         said = self.tree.action.item(self._node(lattice, state)) == action
         other = np.full((len(self.tries), 1), ACTING_BESIDE)
         other[-1] = ACTING_REPLACING
         self.follow *= said
-        self.tries *= np.minimum(1.0, other * self.tree.acts.item(action) + (1.0 - other) * said)
+        self.tries *= np.minimum(1.0, other * acts + (1.0 - other) * said)
 
     def _node(self, lattice: Lattice, state: int) -> int:
         return node_in(lattice, self.tree.look, self.tree.child, state)

@@ -133,6 +133,23 @@ class States:
         requires = self.requires[observation]
         return not requires or set(requires) <= set(self.members(subset))
 
+    def needs(self, observation: int) -> list[int]:
+        """All that must be known before an observation is bought, each after what it requires."""
+        found: list[int] = []
+        for other in self.requires[observation]:
+            found += [i for i in (*self.needs(other), other) if i not in found]
+        return found
+
+    def in_order(self, observations: Sequence[int]) -> list[int]:
+        """The same observations, each after those of them that it requires."""
+        if not self.has_requirements:
+            return list(observations)
+        found: list[int] = []
+        for observation in observations:
+            before = [i for i in self.needs(observation) if i in observations]
+            found += [i for i in (*before, observation) if i not in found]
+        return found
+
     def may_look(self, index: int) -> list[int]:
         """The observations that may be bought next in a state, if any more may."""
         subset = self.subset_of(index)

@@ -204,6 +204,12 @@ class Lattice(States):
             return np.ones((self.subsets, len(self.problem.actions)), np.bool_)
         return offsets > -np.inf
 
+    def may_act_in(self, subset: int) -> Flags:
+        """Whether each action is allowed in the states of a subset; of that one alone."""
+        needs, known = self.action_needs, [-1, *self.members(subset)]
+        allowed: Flags = np.array([np.isin(need, known).all() for need in needs])
+        return allowed
+
     @property
     def most_earned(self) -> float:
         """The most that a case can gain: β, less the cost of the cheapest action."""
@@ -214,6 +220,16 @@ class Lattice(States):
         """Whether all that the action requires is known in a state."""
         offsets = self.action_offsets
         return offsets is None or offsets.item(self.subset_of(index), action) > -np.inf
+
+    @cached_property
+    def action_needs(self) -> Integers:
+        """(A, …): what each action requires of what can be bought; −1 fills up."""
+        needs = [
+            [i for i in map(self.positions.__getitem__, action.requires) if i < self.buyable]
+            for action in self.problem.actions
+        ]
+        widest = max(map(len, needs))
+        return np.array([[*need, *[-1] * (widest - len(need))] for need in needs], np.int64)
 
     def _requirements(self) -> list[list[int]]:
         """What must be known before each observation that can be bought, as places."""
