@@ -73,7 +73,7 @@ def uniform_draw_propensities(
     may_act = lattice.may_act_in(lattice.subset_of(path[-1][1] if path else start))
     acts = float(may_act[action] / may_act.sum()) if action >= 0 else 0.0
     # what is on file makes the case end in states of another set, unless it was this very one
-    acts = acts / ways + (1.0 - 1.0 / ways) * (action == may_act.argmax())
+    acts = acts / ways + (1.0 - 1.0 / ways) * (action == int(may_act.argmax()))
     return of_set(bought, ways / len(lattice.open_subsets), acts, action)
 
 
