@@ -363,7 +363,11 @@ class Case:
             raise
 
     def _check_allowed(self, action: int) -> None:
-        """Raise if this action may not be taken in what is known; every action may be."""
+        """Raise if this action may not be taken in what is known."""
+        if not self._lattice.allows(self.state_index, action):
+            wants = ", ".join(self._lattice.problem.actions[action].requires)
+            name = self._lattice.problem.action_names[action]
+            raise CaseError(f"action {name!r} requires {wants}, case {self.id} knows {self.state}")
 
     def _stop(self, *, is_fair: bool) -> None:
         """People act: nothing more is wanted."""

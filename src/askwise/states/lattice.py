@@ -340,6 +340,7 @@ class Lattice(States):
         other = copy.copy(self)
         other.problem, other.stake = self.problem.at_stake(stake), self.stake * stake
         other._per_unit = self.per_unit
+        other.__dict__.pop("action_offsets", None)  # they are in units of β
         return other
 
     @property
