@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from askwise.errors import CaseError, ProblemError
 from askwise.learners.case_owner import CaseOwner
 from askwise.learners.case_snapshots import CaseSnapshot
-from askwise.learners.observed_values import check_awaits_reward, observed, wanted_names
+from askwise.learners.observed_values import (
+    check_allowed,
+    check_awaits_reward,
+    observed,
+    wanted_names,
+)
 from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
 from askwise.policy import Policy
 from askwise.policy.tables import Propensities
@@ -250,7 +255,7 @@ class Case:
         with self._owner.lock:
             check_awaits_reward(self)
             chosen, before = self._lattice.action(action), self.action_index
-            self._check_allowed(chosen)
+            check_allowed(self, chosen)
             check_flag(knew_more, "knew_more")
             told, people = check_propensity(propensity), self.people
             if chosen == before:
@@ -361,13 +366,6 @@ class Case:
         except BaseException:
             self.share, self.is_by_default = before
             raise
-
-    def _check_allowed(self, action: int) -> None:
-        """Raise if this action may not be taken in what is known."""
-        if not self._lattice.allows(self.state_index, action):
-            wants = ", ".join(self._lattice.problem.actions[action].requires)
-            name = self._lattice.problem.action_names[action]
-            raise CaseError(f"action {name!r} requires {wants}, case {self.id} knows {self.state}")
 
     def _stop(self, *, is_fair: bool) -> None:
         """People act: nothing more is wanted."""

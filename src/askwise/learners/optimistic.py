@@ -19,7 +19,8 @@ from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.planning.incremental import IncrementalPlanner, cheapest_action
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs, set_policy_from
+from askwise.policy.acquisition import Acquisition, set_policy_from
+from askwise.policy.counting_cases import Pairs
 from askwise.problem import Problem
 from askwise.states import Lattice
 
