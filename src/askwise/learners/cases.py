@@ -219,8 +219,9 @@ class Case:
         asked; `knew_more` says whether they knew more of the case than it did (`people.py`).
         """
         with self._owner.lock:
-            check_flag(unasked, "unasked")
-            check_flag(knew_more, "knew_more")
+            if unasked is not False or knew_more is not True:
+                check_flag(unasked, "unasked")
+                check_flag(knew_more, "knew_more")
             seen = observed(self, values, unasked=unasked)
             if paid is not None:
                 self._pay(values, paid)
