@@ -40,7 +40,8 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
+from askwise.policy.acquisition import Acquisition, tie_margin
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
