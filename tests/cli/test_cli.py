@@ -283,7 +283,7 @@ def test_a_whole_process_says_what_is_wrong_without_a_traceback(folder):
     result = module("simulate", "--problem", "none.yaml", cwd=folder)
     assert result.returncode == 1
     assert result.stdout == ""
-    assert result.stderr == "askwise: [Errno 2] No such file or directory: 'none.yaml'\n"
+    assert result.stderr == "askwise: none.yaml: No such file or directory\n"
 
 
 def test_an_option_that_does_not_exist_is_explained(folder):
