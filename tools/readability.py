@@ -34,9 +34,9 @@ class Sentences(NamedTuple):
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a page, without code, tables and headings.
+    r"""The sentences of a page, without code, tables and headings.
 
-    >>> sentences_of("# Title\\n\\nOne `a b` here. Two\\nmore.\\n- An item\\n\\n| a | b |")
+    >>> sentences_of("# Title\n\nOne `a b` here. Two\nmore.\n- An item\n\n| a | b |")
     ['One Code here.', 'Two more.', 'An item']
     """
     paragraphs: list[list[str]] = [[]]

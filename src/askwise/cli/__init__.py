@@ -5,6 +5,7 @@ import sys
 import typer
 
 from askwise.cli import (  # noqa: F401 (each adds its commands)
+    doctor,
     explaining,
     fitting,
     reproducing,
