@@ -12,7 +12,7 @@ are rarer than the model believes, each world has good luck to offer there, and 
 seems to add too little. The second compares policies that were found by no luck, and judges them by
 what was counted; but who knew the true world would do better without, so it seems to add too much.
 Both are right where much was tried. Where they differ, the truth was between them on populations of
-many kinds, and an interval of all draws covers it as often as it says (docs/learning.md).
+many kinds, and an interval of all draws covers it as often as it says (docs/decisions-learning.md).
 
 Worlds that are drawn state by state are not planned in, since a plan would find what does not hang
 together: the second way alone says what an observation adds, and nothing what is still to learn.
@@ -49,7 +49,7 @@ OUTSIDE = 0.025
 """The part of the draws below an interval, and the part above it."""
 WIDER = 1.3
 """How much farther the ends of the intervals of worth are than those draws: no model is the truth.
-How it was chosen is in docs/learning.md."""
+How it was chosen is in docs/decisions-learning.md."""
 
 
 def number_of_worlds(lattice: Lattice) -> int:
