@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askwise._support.progress import Progress
 from askwise._support.typing import Floats
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.worlds import Worlds
@@ -199,10 +200,13 @@ class WorthDraws:
         self._spent = lattice.costs_of(np.arange(lattice.size))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
-        for world in self._learned:
-            self._plan(world, policies.recommended)
-        for wide in worlds.wide:
-            self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
+        with Progress("populations", len(worlds.learned) + len(worlds.wide)) as progress:
+            for world in self._learned:
+                self._plan(world, policies.recommended)
+                progress.advance(1)
+            for wide in worlds.wide:
+                self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
+                progress.advance(1)
 
     def estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
         """What an observation adds, what it would add for nothing, and its break-even price."""
