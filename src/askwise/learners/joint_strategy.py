@@ -75,7 +75,7 @@ FIRST_CASES = 200
 FIRST = 0.05
 LATER = 0.2
 LATER_IF_IT_CHANGES = 0.8
-"""What trying may cost a case, in units of β; how it was chosen is in docs/learning.md.
+"""What trying may cost a case, in units of β; how it was chosen is in docs/decisions-learning.md.
 
 In a world that changes, what is not worth buying today may be tomorrow.
 """
