@@ -56,11 +56,17 @@ def practical_radii(*, width: float) -> Schedule:
     return Schedule(earliest=2.0, reward=0.0, reward_slope=spread, per_outcome_slope=spread)
 
 
-def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
-    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters."""
+def optimistic_estimates(
+    statistics: Statistics, weight: Integers, radii: Radii, lattice: Lattice | None = None
+) -> Estimates:
+    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters.
+
+    What actions cost is that in a lattice, such as one at another stake; else in that of the
+    counters.
+    """
     from askwise._kernels.planning.optimism import optimistic_rewards
 
-    lattice = statistics.lattice
+    lattice = lattice or statistics.lattice
     reward = np.empty(lattice.size)
     action = np.empty(lattice.size, np.int16)
     optimistic_rewards(

@@ -363,7 +363,14 @@ class Case:
             raise
 
     def _check_allowed(self, action: int) -> None:
-        """Raise if this action may not be taken in what is known; every action may be."""
+        """Raise if something that this action requires is not known."""
+        chosen, known = self._lattice.problem.actions[action], self.state
+        missing = [name for name in chosen.requires if name not in known]
+        if missing:
+            raise CaseError(
+                f"action {chosen.name!r} requires {', '.join(missing)}, which case {self.id} does "
+                "not know: if it was looked at, observe() it first"
+            )
 
     def _stop(self, *, is_fair: bool) -> None:
         """People act: nothing more is wanted."""

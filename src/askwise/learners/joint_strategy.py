@@ -190,14 +190,19 @@ class JointStrategy(ModelStrategy):
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
-        margin = tie_margin(lattice)
+        margin, world, actions = tie_margin(lattice), self.world, policy.actions
+        if lattice.stake != 1.0 and lattice.action_offsets is not None:
+            # at another stake what actions cost counts otherwise: the world of the means
+            self.model.update(now.statistics, 0)
+            net = lattice.net(self.model.mean_rewards())
+            world, actions = net.max(axis=1), net.argmax(axis=1).astype(np.int16)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
-            near = Estimates(self.world, policy.actions, weight, Radii())
+            near = Estimates(world, actions, weight, Radii())
             own = set_policy_from(lattice, near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
-            near = Estimates(self.world, policy.actions, weight, Radii())
+            near = Estimates(world, actions, weight, Radii())
             own = self.acquisition.best(lattice, near, margin=margin)
         return own.exploring(policy.exploration)
 

@@ -340,6 +340,7 @@ class Lattice(States):
         other = copy.copy(self)
         other.problem, other.stake = self.problem.at_stake(stake), self.stake * stake
         other._per_unit = self.per_unit
+        other.__dict__.pop("action_offsets", None)  # they are in units of β
         return other
 
     @property
@@ -354,9 +355,6 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in _OF_PRICES:
             other.__dict__.pop(name, None)
-        before = self.problem
-        if (problem.actions, problem.reward_value) != (before.actions, before.reward_value):
-            other.__dict__.pop("action_offsets", None)
         return other
 
     def without(self, name: str) -> Lattice:
