@@ -157,6 +157,9 @@ class AdditiveStrategy(ModelStrategy):
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
+        if lattice.stake != 1.0 and lattice.action_offsets is not None:
+            # at another stake what actions cost counts otherwise: the world of the means
+            near = screened.draw_estimates(np.random.default_rng(0), spread=0.0)
         looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 

@@ -356,9 +356,6 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in _OF_PRICES:
             other.__dict__.pop(name, None)
-        before = self.problem
-        if (problem.actions, problem.reward_value) != (before.actions, before.reward_value):
-            other.__dict__.pop("action_offsets", None)
         return other
 
     def without(self, name: str) -> Lattice:
