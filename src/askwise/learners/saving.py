@@ -51,7 +51,7 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 6
+VERSION = 7
 
 MOST_HEADER = 64 << 20
 """Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its

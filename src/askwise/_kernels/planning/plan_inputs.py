@@ -46,6 +46,7 @@ class PlanInputs(NamedTuple):
     width_per_outcome: float
     cap: float
     by_variance: float
+    measured: float
     slack: float
     """By how much every mean is raised, up to β: 0, unless they are bounds."""
 
@@ -66,6 +67,7 @@ def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
         schedule.per_outcome + schedule.per_outcome_slope * log,
         schedule.cap,
         schedule.by_variance,
+        schedule.measured,
         SLACK * setting.beta if are_bounds else 0.0,
     )
 

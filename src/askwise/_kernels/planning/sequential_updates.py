@@ -78,10 +78,12 @@ def refresh_stop(counters: Counters, tables: Tables, inputs: PlanInputs, row: in
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
     )
     tables.stop[row] = inputs.beta * reward
     tables.action[row] = action

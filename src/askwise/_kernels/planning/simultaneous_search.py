@@ -27,10 +27,12 @@ def exact_value(
         reward, action = optimistic_reward(
             counters.action_counts,
             counters.reward_sums,
+            counters.graded_sums,
             row,
             inputs.unit,
             inputs.reward_width,
             inputs.by_variance,
+            inputs.measured,
         )
         tables.values[entry] = inputs.beta * reward
         if len(tables.refund) > 0:

@@ -70,10 +70,12 @@ def refresh_reward(counters: Counters, tables: SetTables, inputs: PlanInputs, ro
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
     )
     tables.stop[row] = inputs.beta * reward
     if len(tables.refund) > 0:
