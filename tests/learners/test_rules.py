@@ -83,7 +83,7 @@ def test_a_set_must_have_what_its_members_require():
 
 def test_people_are_told_what_an_action_requires():
     case = aw.SeqOOS(PROBLEM).open({"age": "old"})
-    with pytest.raises(CaseError, match="action 'operate' requires .*scan"):
+    with pytest.raises(CaseError, match=r"action 'operate' requires .*scan"):
         case.act("operate")
     assert case.action != "operate"
 
