@@ -231,6 +231,7 @@ class Case:
                 self.people = self.people._replace(unasked=self.people.unasked | added)
                 if self.action_index >= 0 and self.people.advised_in < 0:
                     self.people = self.people._replace(advised_in=self.state_index)
+                    self.path = [*self.path]  # how likely its steps were is told by those before
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
             for i, digit in seen:
                 subset, _, stride, radix, start, above = steps[subset, i]
