@@ -48,11 +48,13 @@ class ChosenLearner(_Body, omit_defaults=False):
 
 
 class NewProject(_Body):
-    """A problem, and who learns it."""
+    """A problem, and who learns it; or a saved learner, to begin with what it knows."""
 
     name: Name
-    problem: Problem
+    problem: Problem | None = None
     learner: ChosenLearner = msgspec.field(default_factory=ChosenLearner)
+    saved: bytes | None = None
+    """A learner as the library saves it, in Base64, in place of problem and learner."""
 
 
 class Opening(_Body):
@@ -81,6 +83,17 @@ class Rewarding(_Body):
 
 class Cancelling(_Body):
     """The case is abandoned."""
+
+
+class BlockEnd(_Body, omit_defaults=False):
+    """A block of cases is over: what the project remembers from now on. The replanner writes it."""
+
+    block: Annotated[int, Meta(ge=1)]
+    """How many blocks are over."""
+    first: Annotated[int, Meta(ge=0)]
+    """The oldest block that is remembered."""
+    drift: bool = False
+    """Whether all before it is forgotten because it contradicts what came since."""
 
 
 class BatchItem(_Body):

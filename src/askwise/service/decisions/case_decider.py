@@ -72,6 +72,8 @@ class CaseDecider:
         """Whether a case that begins with something on file may need a policy of its own."""
         self._cached: dict[int, tuple[StoredCase, ServedCase]] = {}
         """Cases by number, each with how it was stored."""
+        self.forgets = self.changes.blocks is not None
+        """Whether what a step counts depends on how many cases were opened before it."""
         self._cached_version = 0
         """Of the policy that those follow."""
 

@@ -24,6 +24,7 @@ from askwise.service.api.messages import Observing, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import KINDS, CaseDecider, Request
 from askwise.service.ledger.contract import Ledger, Transaction
+from askwise.service.ledger.counters import MEMORY
 from askwise.service.ledger.rows import (
     NO_PROJECT,
     Event,
@@ -33,6 +34,7 @@ from askwise.service.ledger.rows import (
     StoredPolicy,
     StoredToken,
 )
+from askwise.service.replanning.memory import Memory
 from askwise.service.replanning.policy_versions import PolicyCache
 
 _encode = msgspec.json.Encoder().encode
@@ -96,6 +98,8 @@ class _ProjectRequests:
         """Cases as they are in the ledger; before the lock, as far as this process knows."""
         self._paid: dict[tuple[int, int], int] = {}
         """What was ever paid for each observation."""
+        self._memory = Memory()
+        """Which blocks of cases are remembered, where the learner forgets."""
         self._decided: dict[int, _Decided] = {}
         """What was decided, by place in the group."""
         self._places: dict[str, int] = {}
@@ -136,6 +140,8 @@ class _ProjectRequests:
             self._reset()
             if self._has_paid_amounts():
                 self._paid = transaction.counter_values(self.project, "paid_sums")
+            if self.decider.forgets:
+                self._memory = Memory.of(transaction.counter_values(self.project, MEMORY))
         opened = self._decide(undecided, results, head.opened, head.version)
         if self._decided:
             decided = (self._decided[place] for place in sorted(self._decided))
@@ -152,10 +158,11 @@ class _ProjectRequests:
     def _can_decide_ahead(self) -> bool:
         """Whether requests about existing cases depend on nothing but those cases.
 
-        Amounts paid must fit together with all that was ever paid, and a request may be about a
-        case that the same group opens: then they depend on more.
+        Amounts paid must fit together with all that was ever paid, a learner that forgets counts by
+        blocks of cases, and a request may be about a case that the same group opens: then they
+        depend on more.
         """
-        if self._has_paid_amounts():
+        if self._has_paid_amounts() or self.decider.forgets:
             return False
         if all(job.case for _, job in self._jobs):
             return True
@@ -200,6 +207,8 @@ class _ProjectRequests:
             before = Event(0, *self._decided[self._places[key]])
             return repeated_answer(before, kind, asked, body)
         decider = self.decider
+        is_new = isinstance(request, Opening)
+        decider.changes.begin_step(number if is_new else number - 1, self._memory)
         if isinstance(request, Opening):
             planned = self._policy_cache.newest(self.project, version)
             case, status, answer = decider.open(number, planned, request, self._at)

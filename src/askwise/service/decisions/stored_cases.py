@@ -31,6 +31,8 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     spent: float = 0.0
     looks: tuple[int, ...] = ()
     """The observations that it wants now."""
+    block: int = 0
+    """In which block its reward was counted, where the learner forgets."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -81,6 +83,7 @@ class ServedCase:
             on_file=on_file,
             spent=self.spent,
             looks=case.looks,
+            block=case.block,
         )
         return StoredCase(case.id, int(self.status), _encode(record))
 
@@ -104,6 +107,7 @@ def resume_case(
         record.reward,
         record.by_default,
         record.cancelled,
+        record.block,
     )
     lattice = at_prices(usual, record.prices, record.on_file)
     case = Case.resumed(snapshot, owner, lattice, policy if record.looks else None)

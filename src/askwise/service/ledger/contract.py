@@ -94,6 +94,16 @@ class Transaction(Protocol):
         not fit into 64 bits.
         """
 
+    def move_counters(self, project: int, kind: str, into: str | None) -> None:
+        """Add all counters of a kind to those of another, and remove them; None: just remove.
+
+        The caller has locked the project. Raises LedgerDataError if a sum would not fit into 64
+        bits.
+        """
+
+    def holds_lease(self, fence: int) -> bool:
+        """Whether no newer lease was given than that of this number; it stays so until the end."""
+
     def create(self, project: Project, policy: StoredPolicy) -> int | None:
         """Write a new project with a first policy; returns its number, which replaces `id`.
 

@@ -118,6 +118,20 @@ class SqlTransaction:
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 
+    def move_counters(self, project: int, kind: str, into: str | None) -> None:
+        """Add all counters of a kind to those of another, and remove them; None: just remove."""
+        if into is not None:
+            found = self.counter_values(project, kind).items()
+            rows = [(project, into, *cell, amount) for cell, amount in found]
+            self._session.insert("counters", rows, self._add)
+        sql = "DELETE FROM counters WHERE project = ? AND kind = ?"
+        self._session.change(sql, project, kind)
+
+    def holds_lease(self, fence: int) -> bool:
+        """Whether no newer lease was given than that of this number."""
+        sql = f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
+        return bool(self._session.all(sql)[0][0] == fence)
+
     def create(self, project: Project, policy: StoredPolicy) -> int | None:
         """Write a new project with a first policy: its number; None if the name is taken."""
         session = self._session
@@ -139,10 +153,8 @@ class SqlTransaction:
     def publish(self, project: int, policy: StoredPolicy) -> bool:
         """Make the policy current if the one before it still is, and its lease is the newest."""
         head = self.lock([project]).get(project)
-        lease = self._session.all(
-            f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
-        )
-        if head is None or head.version != policy.version - 1 or lease[0][0] != policy.fence:
+        is_ours = self.holds_lease(policy.fence)
+        if head is None or head.version != policy.version - 1 or not is_ours:
             return False
         self.add_policy(project, policy)
         self._session.change(

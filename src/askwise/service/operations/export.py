@@ -21,7 +21,7 @@ from askwise._support.documents import prepare
 from askwise.errors import LedgerError
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
-from askwise.service.api.messages import CaseNumber, Key, Name
+from askwise.service.api.messages import Name
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
 from askwise.service.decisions.replay import Replay
@@ -29,6 +29,7 @@ from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger, Transaction
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import NO_PROJECT, Event, Head, Increment, Project, StoredPolicy
+from askwise.service.replanning.memory import FORGET
 from askwise.service.replanning.policy_versions import PolicyVersion, from_blob, learner_of
 
 FORMAT = 1
@@ -62,9 +63,10 @@ class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
 
 class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
     seq: _Number
-    key: Key
-    kind: Literal["open", "observe", "reward", "cancel"]
-    case: CaseNumber
+    key: Annotated[str, Meta(pattern=r"^([!-~]{1,200}|forget [0-9]{1,19})\Z")]
+    kind: Literal["open", "observe", "reward", "cancel", "forget"]
+    case: Annotated[int, Meta(ge=0, le=2**53)]
+    """0 if it is about no case."""
     body: msgspec.Raw
     status: _Number
     answer: msgspec.Raw
@@ -241,6 +243,8 @@ class _Import:
         """Take in the next event of the file."""
         if not self._blobs:
             raise LedgerError("the file has events before policies")
+        if (line.kind == FORGET) != (not line.case) or (line.kind == FORGET) != (" " in line.key):
+            raise LedgerError(f"event {line.seq} is not one that could be")
         if line.key in self._keys:
             raise LedgerError(f"the file has two events with the key {line.key!r}")
         if line.kind == "open":
@@ -270,11 +274,11 @@ class _Import:
             raise LedgerError(f"the file does not fit together: {replay.differences[0]}")
         opened = sum(event.kind == "open" for event in page)
         self._head = Head(head.seq + len(page), head.opened + opened, head.version)
-        cases = [replay.cases[number] for number in sorted({event.case for event in page})]
+        cases = [replay.cases[number] for number in sorted({e.case for e in page if e.case})]
         added = [
-            Increment(*cell, amount - before.get(cell, 0))
-            for cell, amount in sorted(replay.counters.items())
-            if amount != before.get(cell, 0)
+            Increment(*cell, replay.counters.get(cell, 0) - before.get(cell, 0))
+            for cell in sorted(before.keys() | replay.counters.keys())
+            if replay.counters.get(cell, 0) != before.get(cell, 0)
         ]
         self._transaction.append(self._number, self._head, page, cases, added)
         page.clear()

@@ -28,6 +28,7 @@ from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, Snapshot
 from askwise.service.logging import log
 from askwise.service.replanning.counter_rows import fill_counters
+from askwise.service.replanning.memory import Blocks, memory_of
 
 T = TypeVar("T")
 
@@ -59,14 +60,17 @@ def learner_of(project: Project) -> BaseLearner:
 def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
     """The version after the learner's, planned with the counters of now; the learner is of it then.
 
-    A project may have begun with what a learner knew: that is in its first version, and stays.
+    A project may have begun with what a learner knew: that is in its first version, and stays; with
+    a learner that forgets, until the first block is forgotten.
     """
-    fill_counters(learner, now.counters)
     rounds, before = rounds_of(learner), rounds_of(start)
-    rounds.now.statistics += before.now.statistics
-    tallies = rounds.strategy.tallies()
-    for name, array in before.strategy.tallies().items():
-        tallies[name][...] += array
+    blocks = Blocks.of(start)
+    fill_counters(learner, now.counters if blocks is None else blocks.remembered(now))
+    if blocks is None or not memory_of(now).first:
+        rounds.now.statistics += before.now.statistics
+        tallies = rounds.strategy.tallies()
+        for name, array in before.strategy.tallies().items():
+            tallies[name][...] += array
     rounds.strategy.restored()
     rounds.count_anew(rounds.now.statistics, now.opened + before.now.opened)
     learner.replan()
@@ -75,8 +79,11 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
 
 def first_plan(learner: BaseLearner) -> bytes:
     """The first version; cases that the learner had open elsewhere are not the project's."""
+    rounds = rounds_of(learner)
     learner.cases.clear()
-    rounds_of(learner).looking.clear()
+    rounds.looking.clear()
+    if rounds.forgetting is not None:  # all that it remembers counts as the project's first block
+        rounds.forgetting.begin_anew()
     learner.replan()
     return learner.to_bytes()
 

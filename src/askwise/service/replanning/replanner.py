@@ -19,11 +19,19 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
-from askwise.learners.learner import BaseLearner
+from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import LEASE, Lease, Project, StoredPolicy
+from askwise.service.ledger.counters import DAY, MEMORY
+from askwise.service.ledger.rows import LEASE, Lease, Project, Snapshot, StoredPolicy
 from askwise.service.logging import log, log_failure
 from askwise.service.priority import lower_priority
+from askwise.service.replanning.memory import (
+    Blocks,
+    Memory,
+    forget_event,
+    memory_increments,
+    memory_of,
+)
 from askwise.service.replanning.policy_versions import newest_readable, next_plan
 
 RENEWED_BELOW = LEASE // 2
@@ -94,6 +102,8 @@ class Replanner:
         try:
             now = self._ledger.snapshot(project.id)
             learner, first = self._learners(project.id, now.version)
+            if self._end_blocks(project, now, first, fence):
+                now = self._ledger.snapshot(project.id)
             blob = self._planning_thread.submit(next_plan, learner, now, first).result()
             policy = StoredPolicy(
                 version=now.version + 1, watermark=now.seq, fence=fence, at=_now(), blob=blob
@@ -114,6 +124,36 @@ class Replanner:
         what = "planned" if is_ours else "a plan came too late"
         log("info", what, project=project.name, version=policy.version, seconds=seconds)
         return is_ours
+
+    def _end_blocks(self, project: Project, now: Snapshot, start: BaseLearner, fence: int) -> bool:
+        """Write what is forgotten with each block of cases that is over; whether any was."""
+        blocks = Blocks.of(start)
+        if blocks is None:
+            return False
+        known = rounds_of(start).now.statistics
+        examined = self._planning_thread.submit(
+            lambda: list(blocks.examine(start, now, known))
+        ).result()
+        if not examined:
+            return False
+        with self._ledger.transaction() as transaction:
+            head = transaction.lock([project.id])[project.id]
+            memory = Memory.of(transaction.counter_values(project.id, MEMORY))
+            if not transaction.holds_lease(fence) or memory != memory_of(now):
+                return False
+            for end, after in examined:
+                event = forget_event(head.seq + 1, end, _now())
+                head = head._replace(seq=event.seq)
+                day = event.at // DAY
+                added = memory_increments(memory, after, day, drift=end.drift)
+                transaction.append(project.id, head, [event], [], added)
+                for kind, into in blocks.moves(memory, after):
+                    transaction.move_counters(project.id, kind, into)
+                memory = after
+                if end.drift:
+                    what = "a change was found, and all before it is forgotten"
+                    log("warning", what, project=project.name, block=end.first)
+        return True
 
     def _learners(self, project: int, version: int) -> tuple[BaseLearner, BaseLearner]:
         """The learner of a version, which may be changed, and that of the first.
