@@ -16,7 +16,6 @@ PROBLEM = aw.Problem(
     reward_value=100.0,
 )
 LEARNER = {"name": "fixed-set", "options": {"observations": list(OUTCOMES)}}
-PATH = "/v1/projects/clinic"
 PLACES = {"observe": "observations", "reward": "reward", "cancel": "cancel"}
 STATUSES = ("observing", "acted", "defaulted", "rewarded", "cancelled")
 
@@ -113,6 +112,7 @@ class Model:
     def __init__(self):
         self.cases, self.events, self.version = {}, {}, 1
         """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
+        self.is_archived = self.is_repriced = False
 
     def expects(self, key, kind, number, body):
         """The status that a request must get; what it changes is changed."""
@@ -120,6 +120,8 @@ class Model:
             return 422  # the body is read before the key or the case is looked for
         if key in self.events:
             return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
+        if self.is_archived or (kind != "open" and number not in self.cases):
+            return 409 if self.is_archived else 404
         if kind == "open":
             known = body.get("known", {})
             if not fits(known):
@@ -127,8 +129,6 @@ class Model:
             number = len(self.cases) + 1
             self.cases[number] = Case(number, known, self.version)
             return 201
-        if number not in self.cases:
-            return 404
         case = self.cases[number]
         step = {"observe": case.observe, "reward": case.rewarded, "cancel": case.cancel}[kind]
         return step(**body)

@@ -162,6 +162,8 @@ def import_(
 def create_token(
     scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",
     project: Annotated[str, typer.Option(help="For this project only.")] = "",
+    expires_in: Annotated[int, typer.Option(min=0, help="Seconds; 0: it never expires.")] = 0,
+    rate: Annotated[int, typer.Option(min=0, help="Requests a minute; 0: any number.")] = 0,
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a token and show it, once."""
@@ -171,7 +173,7 @@ def create_token(
     ledger = open_ledger(_existing(db))
     if project and ledger.project(project) is None:
         raise LedgerError(f"there is no project {project!r}")
-    token, kept = new_token(scope, project)
+    token, kept = new_token(scope, project, expires_in=expires_in, rate=rate)
     ledger.add_token(kept)
     ledger.close()
     say(f"{kept.id}: {token}")
@@ -187,12 +189,14 @@ def list_tokens(db: Db = DEFAULT_DB) -> None:
 
     ledger = open_ledger(_existing(db))
     grid = plain_grid()
-    for column in ("id", "scope", "project", "created", "revoked"):
+    for column in ("id", "scope", "project", "created", "expires", "revoked", "rate"):
         grid.add_column(column)
     for token in ledger.tokens():
         revoked = timestamp(token.revoked) if token.revoked else ""
-        created = timestamp(token.created)
-        grid.add_row(token.id, token.scope, token.project or "all", created, revoked)
+        expires = timestamp(token.expires)[:19] if token.expires else "never"
+        created, rate = timestamp(token.created)[:19], str(token.rate or "")
+        row = (token.id, token.scope, token.project or "all", created, expires, revoked[:19], rate)
+        grid.add_row(*row)
     ledger.close()
     Console(width=120).print(grid)
 

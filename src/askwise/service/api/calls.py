@@ -8,7 +8,8 @@ client (`client/requests.py`) are all made from this table.
 1. here, one more `Call`; a body or an answer of a new shape is a type in `api/messages.py`;
 2. its handler, the method that `handler` names: `DecisionHandlers` (`http/decision_handlers.py`)
    decides about cases, `ProjectHandlers` (`http/project_handlers.py`) creates and lists projects,
-   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done.
+   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done, and
+   `AdministrationHandlers` (`http/administration_handlers.py`) does what operators ask.
 
 The call is then served, checked for its token, counted in the metrics and described in
 /openapi.json, and `Client.call` and `AsyncClient.call` can make it. A method of the clients with
@@ -22,6 +23,20 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from askwise.service.api.administration import (
+    Archiving,
+    Cloning,
+    Deleted,
+    Deleting,
+    NewToken,
+    Renaming,
+    Repricing,
+    Restoring,
+    Revocation,
+    Rotation,
+    Tokens,
+    TokenStory,
+)
 from askwise.service.api.messages import (
     BatchAnswer,
     BatchItem,
@@ -46,6 +61,7 @@ T = TypeVar("T")
 
 PROJECT = "/v1/projects/{project}"
 CASE = PROJECT + "/cases/{case}"
+ONE_TOKEN = "/v1/tokens/{token}"  # noqa: S105
 
 LARGEST = 2**53
 """The largest whole number that every reader of JSON has."""
@@ -70,6 +86,8 @@ class Call(Generic[T]):
     content_type: str = "application/json"
     query: tuple[tuple[str, int, int], ...] = ()
     """Whole numbers that may be given: name, least, most."""
+    is_for_one: bool = True
+    """Whether a token for one project may ask it there; else only one for all of them may."""
     has_key: bool = True
     """Whether a POST has an idempotency key; in a batch, each item has its own."""
     decoder: msgspec.json.Decoder[Any] = field(init=False, repr=False)
@@ -234,6 +252,108 @@ STREAM_CHANGES = Call(
     summary="What changes, as server-sent events.",
     answer=str,
     content_type="text/event-stream",
+)
+LIST_TOKENS = Call(
+    method="GET",
+    path="/v1/tokens",
+    handler="AdministrationHandlers.tokens",
+    scope="admin",
+    is_for_one=False,
+    summary="All tokens: not what they are, but what they may do.",
+    answer=Tokens,
+)
+CREATE_TOKEN = Call(
+    method="POST",
+    path="/v1/tokens",
+    handler="AdministrationHandlers.create_token",
+    scope="admin",
+    is_for_one=False,
+    summary="Make a token. The answer shows it, once.",
+    body=NewToken,
+    answer=TokenStory,
+    status=201,
+)
+ROTATE_TOKEN = Call(
+    method="POST",
+    path=ONE_TOKEN + "/rotate",
+    handler="AdministrationHandlers.rotate_token",
+    scope="admin",
+    is_for_one=False,
+    summary="Make a token that takes the place of another. The answer shows it, once.",
+    body=Rotation,
+    answer=TokenStory,
+    status=201,
+)
+REVOKE_TOKEN = Call(
+    method="POST",
+    path=ONE_TOKEN + "/revoke",
+    handler="AdministrationHandlers.revoke_token",
+    scope="admin",
+    is_for_one=False,
+    summary="Revoke a token.",
+    body=Revocation,
+    answer=TokenStory,
+)
+ARCHIVE_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/archive",
+    handler="AdministrationHandlers.archive",
+    scope="admin",
+    is_for_one=False,
+    summary="Let a project take no more requests.",
+    body=Archiving,
+    answer=ProjectAnswer,
+)
+RESTORE_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/restore",
+    handler="AdministrationHandlers.restore",
+    scope="admin",
+    is_for_one=False,
+    summary="Let an archived project take requests again.",
+    body=Restoring,
+    answer=ProjectAnswer,
+)
+RENAME_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/rename",
+    handler="AdministrationHandlers.rename",
+    scope="admin",
+    is_for_one=False,
+    summary="Give a project another name.",
+    body=Renaming,
+    answer=ProjectAnswer,
+)
+DELETE_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/delete",
+    handler="AdministrationHandlers.delete",
+    scope="admin",
+    is_for_one=False,
+    summary="Remove a project and all its events, for ever.",
+    body=Deleting,
+    answer=Deleted,
+)
+CLONE_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/clone",
+    handler="AdministrationHandlers.clone",
+    scope="admin",
+    is_for_one=False,
+    summary="Create a project that begins with what another has learned.",
+    body=Cloning,
+    answer=ProjectAnswer,
+    status=201,
+)
+REPRICE_PROJECT = Call(
+    method="POST",
+    path=PROJECT + "/prices",
+    handler="AdministrationHandlers.reprice",
+    scope="admin",
+    is_for_one=False,
+    summary="Change prices.",
+    body=Repricing,
+    answer=ProjectAnswer,
 )
 
 CALLS: tuple[Call[Any], ...] = tuple(

@@ -36,18 +36,18 @@ Seen = Text | Whole | float | bool | None
 failed."""
 
 
-class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    pass
+class Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is sent: no other fields than these."""
 
 
-class ChosenLearner(_Body, omit_defaults=False):
+class ChosenLearner(Body, omit_defaults=False):
     """A learner of the registry, by its name, and its options."""
 
     name: Annotated[str, Meta(examples=served())] = "learner"
     options: dict[str, Any] = {}
 
 
-class NewProject(_Body):
+class NewProject(Body):
     """A problem, and who learns it; or a saved learner, to begin with what it knows."""
 
     name: Name
@@ -57,20 +57,20 @@ class NewProject(_Body):
     """A learner as the library saves it, in Base64, in place of problem and learner."""
 
 
-class Opening(_Body):
+class Opening(Body):
     """A new case: what is given, and what is on file."""
 
     known: dict[str, Seen] | None = None
 
 
-class Observing(_Body):
+class Observing(Body):
     """What was bought showed these values; `paid` is what it cost, if that was not known."""
 
     values: dict[str, Seen]
     paid: dict[str, float] | None = None
 
 
-class Rewarding(_Body):
+class Rewarding(Body):
     """How well it went; by default, because nothing came; or a correction.
 
     From 0 to 1, or in the currency if the problem has `rewards`, within these.
@@ -81,11 +81,11 @@ class Rewarding(_Body):
     replaces: bool = False
 
 
-class Cancelling(_Body):
+class Cancelling(Body):
     """The case is abandoned."""
 
 
-class BlockEnd(_Body, omit_defaults=False):
+class BlockEnd(Body, omit_defaults=False):
     """A block of cases is over: what the project remembers from now on. The replanner writes it."""
 
     block: Annotated[int, Meta(ge=1)]
@@ -96,7 +96,7 @@ class BlockEnd(_Body, omit_defaults=False):
     """Whether all before it is forgotten because it contradicts what came since."""
 
 
-class BatchItem(_Body):
+class BatchItem(Body):
     """One request of a batch, with its own key: just one of open, observations, reward, cancel."""
 
     key: Key
@@ -150,6 +150,8 @@ class ProjectAnswer(msgspec.Struct):
     """How many events the current policy was planned with."""
     planned: str
     plan_failure: str | None
+    archived: str | None = None
+    """Since when it takes no requests; null if it does."""
     token: str | None = None
     """Only when it was just created."""
 

@@ -69,6 +69,7 @@ def _operation(call: Call[Any], body: Any, answer: Any) -> dict[str, Any]:
         for name, schema in (
             ("project", {"type": "string", "minLength": 1, "maxLength": 64}),
             ("case", {"type": "integer", "minimum": 1, "maximum": LARGEST}),
+            ("token", {"type": "string", "pattern": "^[0-9a-f]{12}$"}),
         )
         if f"{{{name}}}" in call.path
     ]

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from askwise.errors import AskwiseError, LedgerUnavailableError
+from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
 from askwise.service.api.messages import Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.metrics import Metrics
+from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.backend.readiness import Readiness
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.writer import Writer
@@ -46,6 +47,7 @@ class Backend:
         self.ledger = open_ledger(settings.db)
         self.policy_cache = PolicyCache(self.ledger)
         self.tokens = TokenCache(self.ledger)
+        self.limits = RateLimits(settings.workers)
         self.writer = Writer(self.ledger, self.policy_cache)
         self.readiness = Readiness(self.ledger, self.writer)
         self.metrics = Metrics(worker, self.writer, self.readiness)
@@ -81,7 +83,7 @@ class Backend:
     def decider(self, project: Project) -> CaseDecider:
         """The decider of a project, for reading cases only."""
         decider = self.deciders.get(project.name)
-        if decider is None:
+        if decider is None or decider.project.id != project.id:
             find = partial(self.policy_cache.version, project.id)
             decider = self.deciders[project.name] = CaseDecider(project, find)
         return decider
@@ -89,7 +91,10 @@ class Backend:
     def plan_openings(self, decider: CaseDecider, openings: Sequence[Opening]) -> None:
         """Plan for cases that will be opened with something known already."""
         project = decider.project
-        planned = self.policy_cache.newest(project.id, project.version)
+        try:
+            planned = self.policy_cache.newest(project.id, project.version)
+        except LedgerError:  # it was removed just now, or cannot be read
+            return
         for opening in openings:
             with suppress(Refusal):  # it is refused when it is opened
                 decider.prepare(planned, opening)
@@ -98,8 +103,10 @@ class Backend:
         """Learn what other processes did."""
         self.tokens.refresh()
         projects = self.ledger.projects()
+        self.projects = {project.name: project for project in projects}
+        for name in [name for name in self.deciders if name not in self.projects]:
+            del self.deciders[name]
         for project in projects:
-            self.projects[project.name] = project
             try:
                 self._adopt(project)
             except LedgerUnavailableError:

@@ -38,6 +38,7 @@ from askwise.service.api.messages import (
     TokenAnswer,
     WorthAnswer,
 )
+from askwise.service.client.administration import Administration, AsyncAdministration
 from askwise.service.client.requests import RETRIED, ClientRequest, wait_before
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def _rewarding(reward: float, default: bool, replaces: bool) -> Rewarding:
     return Rewarding(reward, default, replaces)
 
 
-class Client:
+class Client(Administration):
     """Asks a service and waits for its answers.
 
     retries: how often a request is sent again before that is an error.
@@ -200,11 +201,14 @@ class Client:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:
@@ -222,7 +226,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
 
-class AsyncClient:
+class AsyncClient(AsyncAdministration):
     """The same as `Client`, to be awaited."""
 
     def __init__(
@@ -353,11 +357,14 @@ class AsyncClient:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:

@@ -10,19 +10,27 @@ from typing import cast
 
 import msgspec
 
-from askwise.errors import AskwiseError, OptionError, TooLargeError
+from askwise.errors import AskwiseError, LedgerError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
 from askwise.learners.learner import BaseLearner
 from askwise.learners.saving import read
 from askwise.problem import Problem
+from askwise.service.api.administration import Cloning
 from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
 from askwise.service.api.refusals import Refusal
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
+from askwise.service.decisions.carrying import carried_over
 from askwise.service.decisions.commit_groups import Creation
+from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, StoredPolicy
 from askwise.service.logging import timestamp
-from askwise.service.replanning.policy_versions import first_plan, from_blob
+from askwise.service.replanning.policy_versions import (
+    first_plan,
+    from_blob,
+    newest_readable,
+    next_plan,
+)
 from askwise.service.tokens import new_token
 
 _encode = msgspec.json.Encoder().encode
@@ -59,6 +67,28 @@ def _creation_from_saved(key: str, body: NewProject, saved: bytes) -> tuple[str,
     except (AskwiseError, MemoryError) as error:
         raise Refusal(422, str(error) or "the learner is too large", "#/saved") from None
     return token, creation._replace(body=_encode(asked))
+
+
+def project_clone(
+    ledger: Ledger, project: Project, key: str, body: Cloning
+) -> tuple[str, Creation]:
+    """A project that begins with what another has learned, perhaps of another version of it."""
+    asked = _encode({"clone": project.name, **msgspec.to_builtins(body)})
+    try:
+        now = ledger.snapshot(project.id)
+        _, learner = newest_readable(ledger, project.id, now.version)
+        _, first = newest_readable(ledger, project.id, 1)
+        declared = msgspec.json.decode(project.problem, type=Problem)
+        next_plan(learner, now, first, declared)
+        if body.problem is not None:
+            check_size(body.problem, learner.name, learner.options)
+            learner = carried_over(learner, body.problem, secrets.randbits(62))
+        token, creation = creation_from_learner(key, body.name, learner)
+    except LedgerError:
+        raise
+    except (AskwiseError, MemoryError) as error:
+        raise Refusal(422, str(error) or "the problem is too large", "#/problem") from None
+    return token, creation._replace(body=asked)
 
 
 def load_learner(path: str | os.PathLike[str]) -> BaseLearner:
@@ -123,4 +153,5 @@ def project_answer(project: Project) -> ProjectAnswer:
         planned_events=project.watermark,
         planned=timestamp(project.planned),
         plan_failure=project.failure or None,
+        archived=timestamp(project.archived) if project.archived else None,
     )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from askwise.errors import AskwiseError, LedgerError
+from askwise.service.api.administration import Repricing
 from askwise.service.api.messages import BlockEnd, CaseAnswer, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import BODIES, CaseDecider, Step
@@ -24,6 +25,7 @@ from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Increment, Project, StoredCase
 from askwise.service.replanning.memory import FORGET, Memory, memory_increments
 from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
+from askwise.service.replanning.prices import PRICES, paid_kinds, price_increments
 
 REFUSED = (
     Refusal,
@@ -73,8 +75,9 @@ class Replay:
 
     def _decide(self, event: Event) -> None:
         try:
-            if event.kind == FORGET:
-                self._end_block(event)
+            if event.kind in (FORGET, PRICES):
+                self._take_in_changes()
+                (self._end_block if event.kind == FORGET else self._reprice)(event)
                 return
             case, status, answer = self._step(event)
         except REFUSED as error:
@@ -110,7 +113,6 @@ class Replay:
             or not before.first <= end.first <= end.block
         ):
             raise LedgerError("there is no such block of cases that could end")
-        self._take_in_changes()
         moves = dict(blocks.moves(before, after))
         for kind, cell, place in [key for key in self.counters if key[0] in moves]:
             amount, into = self.counters.pop((kind, cell, place)), moves[kind]
@@ -119,6 +121,18 @@ class Replay:
         for row in memory_increments(before, after, event.at // DAY, drift=end.drift):
             self.counters[row[:3]] += row.amount
         self._memory = after
+
+    def _reprice(self, event: Event) -> None:
+        """Forget what was paid, where there are new prices."""
+        body, lattice = msgspec.json.decode(event.body, type=Repricing), self._decider.lattice
+        positions = sorted(lattice.to_buy(name) for name in body.prices)
+        kinds = paid_kinds(self._decider.changes.blocks, self._memory, self._opened)
+
+        def counted(kind: str) -> dict[tuple[int, int], int]:
+            return {(i, 0): self.counters[kind, i, 0] for i in positions}
+
+        for row in price_increments(positions, kinds, counted):
+            self.counters[row[:3]] += row.amount
 
 
 class Verdict(NamedTuple):

@@ -39,7 +39,9 @@ class App:
         self._loop = asyncio.get_running_loop()
         self._handlers = Handlers(backend)
         self._router = Router(CALLS, self._handlers.find)
-        self._access = Access(backend.settings, backend.tokens, self._handlers.readers)
+        self._access = Access(
+            backend.settings, backend.tokens, backend.limits, self._handlers.readers
+        )
         self._files = static_files()
         openapi = Response(
             200, msgspec.json.encode(document(authenticates=backend.settings.authenticates))
@@ -72,7 +74,8 @@ class App:
             else:
                 route, target = self._router.find(request)
                 name = route.path
-                token = await self._access.check_token(request, route.scope, target.project)
+                project = target.project if route.is_for_one else ""
+                token = await self._access.check_token(request, route.scope, project)
                 if request.method not in READS:
                     request.body = await read()
                 answer = route.handler(request, target._replace(token=token))

@@ -10,7 +10,8 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.case_decider import Request as CaseRequest
-from askwise.service.decisions.commit_groups import Operation, Result
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.jobs import Result
 from askwise.service.http.bodies import read_body
 from askwise.service.http.requests import Answering, Request, Response, Target, refused
 from askwise.service.http.threads import ReaderThreads, Submissions
@@ -46,6 +47,7 @@ class DecisionHandlers:
         most = self._backend.settings.most_items
         if not 1 <= len(items) <= most:
             raise Refusal(422, f"a batch has 1 to {most:,} items, got {len(items):,}", "#")
+        self._backend.limits.owe(target.token, len(items) - 1)
         jobs = [operation_of(target.project, k, item) for k, item in enumerate(items)]
         return self._decide(jobs, batch_response)
 

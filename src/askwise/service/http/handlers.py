@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from askwise.service.backend.backend import Backend
+from askwise.service.http.administration_handlers import AdministrationHandlers
 from askwise.service.http.decision_handlers import DecisionHandlers
 from askwise.service.http.project_handlers import ProjectHandlers
 from askwise.service.http.report_handlers import ReportHandlers
@@ -22,9 +23,10 @@ class Handlers:
         self._projects = ProjectHandlers(backend, self.readers, submissions)
         self._reports = ReportHandlers(backend, self.readers, self._is_closing)
         decisions = DecisionHandlers(backend, self.readers, submissions)
+        administration = AdministrationHandlers(backend, self.readers, submissions, self._projects)
         self._by_class = {
             type(handlers).__name__: handlers
-            for handlers in (decisions, self._projects, self._reports)
+            for handlers in (decisions, self._projects, self._reports, administration)
         }
 
     def find(self, name: str) -> Handler:

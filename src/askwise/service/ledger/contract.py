@@ -7,7 +7,8 @@ of its own; several writes that belong together go through `Ledger.transaction`.
 **Ordered.** A transaction that writes in a project locks that project until its commit. So the
 events of a project are numbered 1, 2, 3 … without gaps, and a reader that sees event k sees all
 events before it. An idempotency key is taken for ever within its project. Events are never changed
-or removed: the database itself refuses both.
+or removed: the database itself refuses both, but for what was erased (`Transaction.erase_case`) and
+for projects that were removed as a whole (`Transaction.remove_project`).
 
 **Durable.** When the block of a transaction has ended without an error, everything in it is on disk
 and survives a crash of the process, of the machine or of the database. After a crash before that,
@@ -123,6 +124,27 @@ class Transaction(Protocol):
         Raises LedgerDataError if its id is taken.
         """
 
+    def tokens(self) -> list[StoredToken]:
+        """All tokens, the revoked ones too, in the order of their creation."""
+
+    def change_token(self, token: StoredToken) -> None:
+        """Put this in place of the token of the same id; nothing happens if there is none."""
+
+    def project(self, name: str) -> Project | None:
+        """The project of that name."""
+
+    def change_project(self, project: Project) -> None:
+        """Give the project of this number this name, problem and `archived`; the rest stays.
+
+        The caller has locked it. Raises LedgerDataError if another project has the name.
+        """
+
+    def remove_project(self, project: int) -> None:
+        """Remove a project; its name is free. `Ledger.purge` removes what it leaves behind.
+
+        The caller has locked it and `NO_PROJECT`. Its number is never given out again.
+        """
+
     def publish(self, project: int, policy: StoredPolicy) -> bool:
         """Make a policy the current one, and clear the failure of the last plan; locks the project.
 
@@ -211,6 +233,9 @@ class Ledger(Protocol):
 
     def revoke_token(self, id: str, at: int) -> bool:
         """Mark a token as revoked; False if there is none of that id that is still good."""
+
+    def purge(self, rows: int) -> bool:
+        """Remove up to so many rows that removed projects left; whether there may be more."""
 
     # --- care -------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 | `day` | days since 1970, UTC | a place in `DAILY` |
 | `block` | a block of cases (`case_blocks.py`) | a place in `BY_BLOCK` |
 | `memory` | 0: blocks that were examined, 1: the oldest that is remembered | 0 |
+| `repriced` | an observation: how often it got a new price | 0 |
 | `drift` | days since 1970, UTC: how often a change was found | 0 |
 
 Learners learn from the first two kinds; where they forget, each of those is kept by block, as
@@ -25,6 +26,9 @@ TALLY = "tally."
 
 MEMORY, DRIFT = "memory", "drift"
 """What a project that forgets counts beside."""
+
+REPRICED = "repriced"
+"""How often an observation got a new price."""
 
 DAY = 86_400_000_000
 """Microseconds."""

@@ -31,6 +31,7 @@ from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import NO_PROJECT, Event, Head, Increment, Project, StoredPolicy
 from askwise.service.replanning.memory import FORGET
 from askwise.service.replanning.policy_versions import PolicyVersion, from_blob, learner_of
+from askwise.service.replanning.prices import PRICES
 
 FORMAT = 1
 PAGE = 1000
@@ -64,7 +65,7 @@ class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
 class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
     seq: _Number
     key: Annotated[str, Meta(pattern=r"^([!-~]{1,200}|forget [0-9]{1,19})\Z")]
-    kind: Literal["open", "observe", "reward", "cancel", "forget"]
+    kind: Literal["open", "observe", "reward", "cancel", "forget", "prices"]
     case: Annotated[int, Meta(ge=0, le=2**53)]
     """0 if it is about no case."""
     body: msgspec.Raw
@@ -243,7 +244,8 @@ class _Import:
         """Take in the next event of the file."""
         if not self._blobs:
             raise LedgerError("the file has events before policies")
-        if (line.kind == FORGET) != (not line.case) or (line.kind == FORGET) != (" " in line.key):
+        is_about_case = line.kind not in (FORGET, PRICES)
+        if is_about_case != bool(line.case) or (line.kind == FORGET) != (" " in line.key):
             raise LedgerError(f"event {line.seq} is not one that could be")
         if line.key in self._keys:
             raise LedgerError(f"the file has two events with the key {line.key!r}")

@@ -29,6 +29,7 @@ from askwise.service.ledger.rows import Project, Snapshot
 from askwise.service.logging import log
 from askwise.service.replanning.counter_rows import fill_counters
 from askwise.service.replanning.memory import Blocks, memory_of
+from askwise.service.replanning.prices import follow_prices
 
 T = TypeVar("T")
 
@@ -57,20 +58,26 @@ def learner_of(project: Project) -> BaseLearner:
     return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
 
 
-def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
+def next_plan(
+    learner: BaseLearner, now: Snapshot, start: BaseLearner, declared: Problem | None = None
+) -> bytes:
     """The version after the learner's, planned with the counters of now; the learner is of it then.
 
     A project may have begun with what a learner knew: that is in its first version, and stays; with
-    a learner that forgets, until the first block is forgotten.
+    a learner that forgets, until the first block is forgotten. `declared` has the prices that were
+    said last.
     """
     rounds, before = rounds_of(learner), rounds_of(start)
     blocks = Blocks.of(start)
     fill_counters(learner, now.counters if blocks is None else blocks.remembered(now))
-    if blocks is None or not memory_of(now).first:
+    knows_start = blocks is None or not memory_of(now).first
+    if knows_start:
         rounds.now.statistics += before.now.statistics
         tallies = rounds.strategy.tallies()
         for name, array in before.strategy.tallies().items():
             tallies[name][...] += array
+    if declared is not None:
+        follow_prices(learner, start if knows_start else None, now, declared)
     rounds.strategy.restored()
     rounds.count_anew(rounds.now.statistics, now.opened + before.now.opened)
     learner.replan()

@@ -18,8 +18,11 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
+import msgspec
+
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
 from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.problem import Problem
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.counters import DAY, MEMORY
 from askwise.service.ledger.rows import LEASE, Lease, Project, Snapshot, StoredPolicy
@@ -45,6 +48,9 @@ NEW_SHARE = 100
 
 LATEST = 60_000_000
 """or anything is, after so many microseconds."""
+
+PURGED = 2_000
+"""Rows of removed projects that are deleted at a time, when there is nothing to plan."""
 
 MOST_KEPT = 16
 """Projects whose learners are kept in memory."""
@@ -86,6 +92,7 @@ class Replanner:
         """Plan for every project that is due, if we hold the lease; how many were published."""
         due = [project for project in self._ledger.projects() if self._is_due(project)]
         if not due:
+            self._ledger.purge(PURGED)
             return 0
         lease = self._lease()
         if lease.holder != self._holder:
@@ -104,7 +111,9 @@ class Replanner:
             learner, first = self._learners(project.id, now.version)
             if self._end_blocks(project, now, first, fence):
                 now = self._ledger.snapshot(project.id)
-            blob = self._planning_thread.submit(next_plan, learner, now, first).result()
+            declared = msgspec.json.decode(project.problem, type=Problem)
+            planned = self._planning_thread.submit(next_plan, learner, now, first, declared)
+            blob = planned.result()
             policy = StoredPolicy(
                 version=now.version + 1, watermark=now.seq, fence=fence, at=_now(), blob=blob
             )
