@@ -20,7 +20,7 @@ Price = Annotated[float, Meta(ge=0.0, le=1e9)]
 class NewToken(Body):
     """A token: what it may do, where, how long and how often."""
 
-    scope: Literal["read", "decide", "admin"] = "decide"
+    scope: Literal["read", "decide", "admin"]
     project: Name | None = None
     """Null: all of them."""
     expires_in: Annotated[int, Meta(ge=1, le=10 * YEAR)] | None = None
