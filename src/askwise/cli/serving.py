@@ -158,6 +158,30 @@ def import_(
     say(f"{name}: {events:,} events")
 
 
+@ledger_app.command("compact")
+def compact_ledger(db: Db = DEFAULT_DB) -> None:
+    """Thin old policies, remove what deleted projects left, and give back the space."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.operations.compacting import compact
+
+    ledger = open_ledger(_existing(db))
+    try:
+        for project, sizes in compact(ledger):
+            say(
+                f"{project.name}: {project.seq:,} events, {project.opened:,} cases, "
+                f"{sizes.policies:,} policies in {megabytes(sizes.bytes)}; "
+                f"{sizes.thinned:,} thinned, {megabytes(sizes.saved)} less"
+            )
+        say(f"all of it: {megabytes(ledger.size())}")
+    finally:
+        ledger.close()
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes, to be read."""
+    return f"{size / 1e6:,.1f} MB"
+
+
 @token_app.command("create")
 def create_token(
     scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",

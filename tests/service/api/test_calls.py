@@ -5,7 +5,8 @@ from typing import get_type_hints
 
 import pytest
 
-from askwise.service.api.calls import CALLS, Call
+from askwise.service.api.call import Call
+from askwise.service.api.calls import CALLS
 from askwise.service.api.openapi import document
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend

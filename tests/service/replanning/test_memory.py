@@ -58,7 +58,7 @@ class Twin:
 
 
 class Clinic:
-    """Patients of whom after a while other ones should be treated; results come late."""
+    """Patients whom after a while nothing helps any more; results come late."""
 
     def __init__(self, ledger, name="seq-oos", **options):
         self.ledger, self.rng = ledger, np.random.default_rng(7)
@@ -77,7 +77,7 @@ class Clinic:
         assert all(r.status < 300 for r in results), results
         return [msgspec.json.decode(r.body) for r in results]
 
-    def treat(self, ill, flipped):
+    def treat(self, ill, changed=False):
         answers = self.ask([(0, Opening())] * len(ill))
         for answer in answers:
             self.twin.open(answer)
@@ -92,7 +92,7 @@ class Clinic:
             answers = self.ask(jobs)
         for number in list(self.twin.cases)[-len(ill) :]:
             right = (self.twin.cases[number].action == "treat") == ill[number % len(ill)]
-            self.awaited.append((number, float(right != flipped)))
+            self.awaited.append((number, float(right and not changed)))
 
     def reward(self, keeps, corrects):
         while len(self.awaited) > keeps:
@@ -108,10 +108,10 @@ class Clinic:
             self.ask([(number, Rewarding(0.5, replaces=True))])
             self.twin.cases[number].reward(0.5, replaces=True)
 
-    def run(self, groups, flips_after, corrects):
+    def run(self, groups, *, changes_after=99, corrects=False):
         for k in range(groups):
             ill = (self.rng.random(int(self.rng.integers(1, 9))) < 0.4).tolist()
-            self.treat(ill, k >= flips_after)
+            self.treat(ill, k >= changes_after)
             self.reward(5, corrects)
             if k % 4 == 0:
                 self.plan()
@@ -137,7 +137,7 @@ class Clinic:
 )
 def test_a_window_forgets_what_the_library_forgets(ledger, name, more):
     clinic = Clinic(ledger, name, **WINDOW, **more)
-    clinic.run(60, flips_after=99, corrects=True)
+    clinic.run(60, corrects=True)
     clinic.twin.rounds._end_blocks()
     clinic.plan()
     memory, remembered = clinic.remembered()
@@ -157,7 +157,7 @@ def test_a_window_forgets_what_the_library_forgets(ledger, name, more):
 def test_a_change_that_the_library_finds_is_found(ledger, options, monkeypatch, capfd):
     monkeypatch.setattr("askwise.counting.forgetting.BLOCKS", (20, 20))
     clinic = Clinic(ledger, **options)
-    clinic.run(110, flips_after=60, corrects=False)
+    clinic.run(110, changes_after=60)
     clinic.twin.rounds._end_blocks()
     clinic.plan()
     memory, remembered = clinic.remembered()
@@ -174,7 +174,7 @@ def test_a_change_that_the_library_finds_is_found(ledger, options, monkeypatch, 
 
 def test_what_was_forgotten_stays_so_where_it_is_imported(ledger, tmp_path):
     clinic = Clinic(ledger, **WINDOW)
-    clinic.run(30, flips_after=99, corrects=True)
+    clinic.run(30, corrects=True)
     clinic.plan()
     lines = list(export_project(ledger, "clinic"))
     other = open_ledger(str(tmp_path / "other.db"))
@@ -221,17 +221,17 @@ def test_a_project_that_began_with_a_learner_forgets_that_with_its_first_block(l
 
 def test_two_replanners_end_a_block_once(ledger):
     clinic = Clinic(ledger, **WINDOW)
-    clinic.run(3, flips_after=99, corrects=False)
+    clinic.run(3)
     project = ledger.project("clinic")
     late = Replanner(ledger)
     before = ledger.snapshot(project.id)
-    clinic.run(8, flips_after=99, corrects=False)
+    clinic.run(8)
     clinic.plan()
     first = clinic.policy_cache.version(project.id, 1).learner
     events = ledger.project("clinic").seq
     assert not late._end_blocks(project, before, first, clinic.fence)  # it looked too early
     now = ledger.snapshot(project.id)
-    clinic.treat([True] * 12, flipped=False)
+    clinic.treat([True] * 12)
     assert not late._end_blocks(project, ledger.snapshot(project.id), first, clinic.fence - 1)
     assert ledger.project("clinic").seq > events
     kinds = [e.kind for e in ledger.events(project.id, now.seq, 1000)]

@@ -97,6 +97,18 @@ class Cloning(Body):
     """Another version of the problem: other prices, more values, more actions."""
 
 
+class Erasing(Body):
+    """The case is erased, for ever; what it added to the counters stays."""
+
+
+class Erased(msgspec.Struct):
+    """A case of which nothing is left but that it was."""
+
+    case: int
+    events: int
+    """How many were blanked."""
+
+
 class Repricing(Body):
     """From the next plan on observations have these prices; others stay."""
 

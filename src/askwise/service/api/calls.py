@@ -18,25 +18,9 @@ its own name and arguments is two lines in `client/client.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-import msgspec
-
-from askwise.service.api.administration import (
-    Archiving,
-    Cloning,
-    Deleted,
-    Deleting,
-    NewToken,
-    Renaming,
-    Repricing,
-    Restoring,
-    Revocation,
-    Rotation,
-    Tokens,
-    TokenStory,
-)
+from askwise.service.api.call import CASE, LARGEST, PROJECT, Call
 from askwise.service.api.messages import (
     BatchAnswer,
     BatchItem,
@@ -56,51 +40,7 @@ from askwise.service.api.messages import (
     TokenAnswer,
     WorthAnswer,
 )
-
-T = TypeVar("T")
-
-PROJECT = "/v1/projects/{project}"
-CASE = PROJECT + "/cases/{case}"
-ONE_TOKEN = "/v1/tokens/{token}"  # noqa: S105
-
-LARGEST = 2**53
-"""The largest whole number that every reader of JSON has."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call(Generic[T]):
-    """One call of the service."""
-
-    method: str
-    path: str
-    handler: str
-    """The class and the method that answer it; the method's name is the call's in the document."""
-    scope: str
-    """What the token must allow: read, decide or admin; empty: any token that is good."""
-    summary: str
-    answer: type[T]
-    """Of a stream: the type of one line."""
-    body: Any = None
-    """The type of the body; None for a call without one."""
-    status: int = 200
-    content_type: str = "application/json"
-    query: tuple[tuple[str, int, int], ...] = ()
-    """Whole numbers that may be given: name, least, most."""
-    is_for_one: bool = True
-    """Whether a token for one project may ask it there; else only one for all of them may."""
-    has_key: bool = True
-    """Whether a POST has an idempotency key; in a batch, each item has its own."""
-    decoder: msgspec.json.Decoder[Any] = field(init=False, repr=False)
-    """Reads the body; made here once, because two threads must not make it at the same time."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.body or Any))
-
-    @property
-    def name(self) -> str:
-        """The name of the call in the OpenAPI document."""
-        return self.handler.partition(".")[2]
-
+from askwise.service.api.operator_calls import OPERATOR_CALLS
 
 GET_TOKEN = Call(
     method="GET",
@@ -253,110 +193,8 @@ STREAM_CHANGES = Call(
     answer=str,
     content_type="text/event-stream",
 )
-LIST_TOKENS = Call(
-    method="GET",
-    path="/v1/tokens",
-    handler="AdministrationHandlers.tokens",
-    scope="admin",
-    is_for_one=False,
-    summary="All tokens: not what they are, but what they may do.",
-    answer=Tokens,
-)
-CREATE_TOKEN = Call(
-    method="POST",
-    path="/v1/tokens",
-    handler="AdministrationHandlers.create_token",
-    scope="admin",
-    is_for_one=False,
-    summary="Make a token. The answer shows it, once.",
-    body=NewToken,
-    answer=TokenStory,
-    status=201,
-)
-ROTATE_TOKEN = Call(
-    method="POST",
-    path=ONE_TOKEN + "/rotate",
-    handler="AdministrationHandlers.rotate_token",
-    scope="admin",
-    is_for_one=False,
-    summary="Make a token that takes the place of another. The answer shows it, once.",
-    body=Rotation,
-    answer=TokenStory,
-    status=201,
-)
-REVOKE_TOKEN = Call(
-    method="POST",
-    path=ONE_TOKEN + "/revoke",
-    handler="AdministrationHandlers.revoke_token",
-    scope="admin",
-    is_for_one=False,
-    summary="Revoke a token.",
-    body=Revocation,
-    answer=TokenStory,
-)
-ARCHIVE_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/archive",
-    handler="AdministrationHandlers.archive",
-    scope="admin",
-    is_for_one=False,
-    summary="Let a project take no more requests.",
-    body=Archiving,
-    answer=ProjectAnswer,
-)
-RESTORE_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/restore",
-    handler="AdministrationHandlers.restore",
-    scope="admin",
-    is_for_one=False,
-    summary="Let an archived project take requests again.",
-    body=Restoring,
-    answer=ProjectAnswer,
-)
-RENAME_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/rename",
-    handler="AdministrationHandlers.rename",
-    scope="admin",
-    is_for_one=False,
-    summary="Give a project another name.",
-    body=Renaming,
-    answer=ProjectAnswer,
-)
-DELETE_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/delete",
-    handler="AdministrationHandlers.delete",
-    scope="admin",
-    is_for_one=False,
-    summary="Remove a project and all its events, for ever.",
-    body=Deleting,
-    answer=Deleted,
-)
-CLONE_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/clone",
-    handler="AdministrationHandlers.clone",
-    scope="admin",
-    is_for_one=False,
-    summary="Create a project that begins with what another has learned.",
-    body=Cloning,
-    answer=ProjectAnswer,
-    status=201,
-)
-REPRICE_PROJECT = Call(
-    method="POST",
-    path=PROJECT + "/prices",
-    handler="AdministrationHandlers.reprice",
-    scope="admin",
-    is_for_one=False,
-    summary="Change prices.",
-    body=Repricing,
-    answer=ProjectAnswer,
-)
 
-CALLS: tuple[Call[Any], ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, Call)
+CALLS: tuple[Call[Any], ...] = (
+    tuple(value for value in list(globals().values()) if isinstance(value, Call)) + OPERATOR_CALLS
 )
-"""All of the above, in that order."""
+"""All of the above, in that order, and those of operators (`operator_calls.py`)."""

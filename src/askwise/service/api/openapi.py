@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from askwise import __version__
-from askwise.service.api.calls import CALLS, LARGEST, Call
+from askwise.service.api.call import LARGEST, Call
+from askwise.service.api.calls import CALLS
 from askwise.service.api.messages import ProblemDetails
 
 _STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}

@@ -84,7 +84,7 @@ class Backend:
         """The decider of a project, for reading cases only."""
         decider = self.deciders.get(project.name)
         if decider is None or decider.project.id != project.id:
-            find = partial(self.policy_cache.version, project.id)
+            find = partial(self.policy_cache.version_or_thin, project.id)
             decider = self.deciders[project.name] = CaseDecider(project, find)
         return decider
 

@@ -7,18 +7,19 @@ from typing import Any, TypeVar
 
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
-from askwise.service.api import calls
+from askwise.service.api import calls, operator_calls
 from askwise.service.api.administration import (
     Cloning,
     Deleted,
     Deleting,
+    Erased,
     NewToken,
     Renaming,
     Repricing,
     Rotation,
     TokenStory,
 )
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import NewProject, ProjectAnswer
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ class Administration:
 
     def tokens(self) -> list[TokenStory]:
         """All tokens: not what they are, but what they may do."""
-        return (self.call(calls.LIST_TOKENS)).tokens
+        return (self.call(operator_calls.LIST_TOKENS)).tokens
 
     def create_token(
         self,
@@ -63,39 +64,47 @@ class Administration:
         rate: int | None = None,
     ) -> TokenStory:
         """A new token, shown once; good for so many seconds, for so many requests a minute."""
-        return self.call(calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate))
+        return self.call(
+            operator_calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate)
+        )
 
     def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
         """A token in place of this one, which is good for so many seconds still."""
-        return self.call(calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
+        return self.call(operator_calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
 
     def revoke_token(self, id: str) -> TokenStory:
         """Let a token be good for nothing."""
-        return self.call(calls.REVOKE_TOKEN, token=id)
+        return self.call(operator_calls.REVOKE_TOKEN, token=id)
 
     def archive(self, project: str) -> ProjectAnswer:
         """Let a project take no more requests; it can still be read."""
-        return self.call(calls.ARCHIVE_PROJECT, project=project)
+        return self.call(operator_calls.ARCHIVE_PROJECT, project=project)
 
     def restore(self, project: str) -> ProjectAnswer:
         """Let an archived project take requests again."""
-        return self.call(calls.RESTORE_PROJECT, project=project)
+        return self.call(operator_calls.RESTORE_PROJECT, project=project)
 
     def rename(self, project: str, name: str) -> ProjectAnswer:
         """Give a project another name; its tokens are for that then."""
-        return self.call(calls.RENAME_PROJECT, project=project, body=Renaming(name))
+        return self.call(operator_calls.RENAME_PROJECT, project=project, body=Renaming(name))
 
     def delete(self, project: str) -> Deleted:
         """Remove a project and all its events, for ever."""
-        return self.call(calls.DELETE_PROJECT, project=project, body=Deleting(project))
+        return self.call(operator_calls.DELETE_PROJECT, project=project, body=Deleting(project))
+
+    def erase(self, project: str, case: int) -> Erased:
+        """Erase a case that is over, for ever; what it added to the counters stays."""
+        return self.call(operator_calls.ERASE_CASE, project=project, case=case)
 
     def clone(self, project: str, name: str, problem: Problem | None = None) -> ProjectAnswer:
         """A new project that begins with what this one has learned, of this version of it."""
-        return self.call(calls.CLONE_PROJECT, project=project, body=Cloning(name, problem))
+        return self.call(operator_calls.CLONE_PROJECT, project=project, body=Cloning(name, problem))
 
     def reprice(self, project: str, prices: Mapping[str, float]) -> ProjectAnswer:
         """Let observations have these prices from the next plan on."""
-        return self.call(calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices)))
+        return self.call(
+            operator_calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices))
+        )
 
 
 class AsyncAdministration:
@@ -122,7 +131,7 @@ class AsyncAdministration:
 
     async def tokens(self) -> list[TokenStory]:
         """All tokens: not what they are, but what they may do."""
-        return (await self.call(calls.LIST_TOKENS)).tokens
+        return (await self.call(operator_calls.LIST_TOKENS)).tokens
 
     async def create_token(
         self,
@@ -134,37 +143,47 @@ class AsyncAdministration:
     ) -> TokenStory:
         """A new token, shown once; good for so many seconds, for so many requests a minute."""
         return await self.call(
-            calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate)
+            operator_calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate)
         )
 
     async def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
         """A token in place of this one, which is good for so many seconds still."""
-        return await self.call(calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
+        return await self.call(operator_calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
 
     async def revoke_token(self, id: str) -> TokenStory:
         """Let a token be good for nothing."""
-        return await self.call(calls.REVOKE_TOKEN, token=id)
+        return await self.call(operator_calls.REVOKE_TOKEN, token=id)
 
     async def archive(self, project: str) -> ProjectAnswer:
         """Let a project take no more requests; it can still be read."""
-        return await self.call(calls.ARCHIVE_PROJECT, project=project)
+        return await self.call(operator_calls.ARCHIVE_PROJECT, project=project)
 
     async def restore(self, project: str) -> ProjectAnswer:
         """Let an archived project take requests again."""
-        return await self.call(calls.RESTORE_PROJECT, project=project)
+        return await self.call(operator_calls.RESTORE_PROJECT, project=project)
 
     async def rename(self, project: str, name: str) -> ProjectAnswer:
         """Give a project another name; its tokens are for that then."""
-        return await self.call(calls.RENAME_PROJECT, project=project, body=Renaming(name))
+        return await self.call(operator_calls.RENAME_PROJECT, project=project, body=Renaming(name))
 
     async def delete(self, project: str) -> Deleted:
         """Remove a project and all its events, for ever."""
-        return await self.call(calls.DELETE_PROJECT, project=project, body=Deleting(project))
+        return await self.call(
+            operator_calls.DELETE_PROJECT, project=project, body=Deleting(project)
+        )
+
+    async def erase(self, project: str, case: int) -> Erased:
+        """Erase a case that is over, for ever; what it added to the counters stays."""
+        return await self.call(operator_calls.ERASE_CASE, project=project, case=case)
 
     async def clone(self, project: str, name: str, problem: Problem | None = None) -> ProjectAnswer:
         """A new project that begins with what this one has learned, of this version of it."""
-        return await self.call(calls.CLONE_PROJECT, project=project, body=Cloning(name, problem))
+        return await self.call(
+            operator_calls.CLONE_PROJECT, project=project, body=Cloning(name, problem)
+        )
 
     async def reprice(self, project: str, prices: Mapping[str, float]) -> ProjectAnswer:
         """Let observations have these prices from the next plan on."""
-        return await self.call(calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices)))
+        return await self.call(
+            operator_calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices))
+        )

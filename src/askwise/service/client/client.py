@@ -19,7 +19,7 @@ import msgspec
 from askwise.errors import ServiceError
 from askwise.problem import Problem
 from askwise.service.api import calls
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import (
     BatchAnswer,
     BatchItem,

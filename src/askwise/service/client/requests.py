@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from askwise.errors import ServiceError
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import ProblemDetails
 
 T = TypeVar("T")

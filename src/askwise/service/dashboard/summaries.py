@@ -135,8 +135,8 @@ def event_line(event: Event) -> bytes:
         case=event.case or None,
         at=timestamp(event.at),
         status=event.status,
-        body=msgspec.Raw(event.body),
-        answer=msgspec.Raw(event.answer),
+        body=msgspec.Raw(event.body or b"null"),
+        answer=msgspec.Raw(event.answer or b"null"),
     )
     return msgspec.json.encode(line) + b"\n"
 

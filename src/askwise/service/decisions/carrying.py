@@ -62,11 +62,11 @@ def _check_version(old: Problem, new: Problem) -> None:
         missing = [value for value in before.values if value not in after.values]
         if missing:
             raise OptionError(f"{what}: the value {missing[0]!r} was counted and must stay")
-    gone = [name for name in old.actions if name not in new.actions]
+    gone = [name for name in old.action_names if name not in new.action_names]
     if gone:
         raise OptionError(f"the action {gone[0]!r} was counted and must stay")
-    if (old.m, old.reward_value) != (new.m, new.reward_value):
-        raise OptionError("max_observations and reward_value must stay as they are")
+    if (old.m, old.reward_value, old.rewards) != (new.m, new.reward_value, new.rewards):
+        raise OptionError("max_observations, reward_value and rewards must stay as they are")
 
 
 def _in_other_states(counted: Statistics, lattice: Lattice) -> Statistics:
@@ -82,7 +82,7 @@ def _in_other_states(counted: Statistics, lattice: Lattice) -> Statistics:
     others = np.array([lattice.index(old.state(int(s))) for s in states], np.int64)
     found.give_rows(others)
     there = found.rows_of(others)
-    actions = np.array([lattice.action(name) for name in old.problem.actions], np.int64)
+    actions = np.array([lattice.action(name) for name in old.problem.action_names], np.int64)
     found.visits[there] = counted.visits[rows]
     found.transitions[there] = counted.transitions[rows]
     for name in ("action_counts", "reward_sums"):

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
-from askwise.errors import AskwiseError, CaseError
+from askwise.errors import AskwiseError, CaseError, LedgerError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Strategy
@@ -30,7 +31,9 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
 from askwise.service.ledger.rows import Project, Status, StoredCase
-from askwise.service.replanning.policy_versions import PolicyVersion, learner_of
+from askwise.service.replanning.policy_versions import AnyVersion, PolicyVersion, learner_of
+from askwise.service.replanning.thinning import AnsweredPolicy, ThinVersion
+from askwise.states import Lattice
 
 Request = Opening | Observing | Rewarding | Cancelling
 
@@ -55,10 +58,12 @@ Step = tuple[StoredCase, int, bytes]
 class CaseDecider:
     """Decides what happens to the cases of one project.
 
-    find_version: the policy of a version, by its number.
+    find_version: the policy of a version in the states of the project, by its number.
     """
 
-    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+    def __init__(
+        self, project: Project, find_version: Callable[[Lattice, int], AnyVersion]
+    ) -> None:
         self.project = project
         self._find_version = find_version
         learner = learner_of(project)
@@ -77,16 +82,34 @@ class CaseDecider:
         self._cached_version = 0
         """Of the policy that those follow."""
 
+    def find_version(self, version: int) -> AnyVersion:
+        """The policy of this version, or what is left of it."""
+        return self._find_version(self.lattice, version)
+
     def prepare(self, planned: PolicyVersion, body: Opening) -> None:
         """Plan for a case that will be opened, so that `open` finds its policy made."""
         _policy_from(planned, *self._start(body))
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
+        return self._open(number, planned, _policy_from(planned, *self._start(body)), body, at)
+
+    def open_as_answered(
+        self, number: int, thin: ThinVersion, body: Opening, at: int, answer: CaseAnswer
+    ) -> Step:
+        """Open a case again whose policy was thinned: it does what was answered."""
+        _, subset = self._start(body)
+        filed = [i for i in thin.lattice.members(subset) if thin.lattice.tariff.panels_of(i)]
+        lattice = thin.lattice.priced({}, filed) if filed else thin.lattice
+        policy: Any = AnsweredPolicy(lattice, answer)
+        return self._open(number, thin, policy, body, at)
+
+    def _open(
+        self, number: int, planned: AnyVersion, policy: Policy, body: Opening, at: int
+    ) -> Step:
         start, subset = self._start(body)
-        policy = _policy_from(planned, start, subset)
         case = Case(number, policy, self.changes, self.tag(number), start, subset)
-        served = ServedCase(case, planned.version, planned.learner.statistics.lattice, at)
+        served = ServedCase(case, planned.version, planned.lattice, at)
         self.changes.count_step(at, number, None, served.status)
         return self._answer(served, 201, has_acted=case.action_index >= 0)
 
@@ -172,18 +195,32 @@ class CaseDecider:
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
-    def resume(self, stored: StoredCase) -> ServedCase:
-        """The case that was stored like this, to go on with; the caller may change it."""
+    def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
+        """The case that was stored like this, to go on with; the caller may change it.
+
+        Where the policy was thinned, a case that looks does what was answered.
+        """
+        if not stored.data:
+            raise Refusal(410, f"case {stored.id} was erased", "path:case")
         cached = self._cached.pop(stored.id, None)
         if cached is not None and cached[0] == stored:
-            return cached[1]
+            served = cached[1]
+            before: Any = served.case.policy
+            if isinstance(before, AnsweredPolicy) and answer is not None:
+                now: Any = AnsweredPolicy(before.lattice, answer)
+                served.case.follow(now)
+            return served
         record = decode_case(stored)
-        planned, start = self._find_version(record.version), record.start
-        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        policy = _policy_from(planned, start, subset)
-        return resume_case(
-            stored.id, record, planned.learner.statistics.lattice, policy, self.changes
-        )
+        planned, start = self._find_version(self.lattice, record.version), record.start
+        policy: Any = None
+        if record.looks and isinstance(planned, ThinVersion):
+            if answer is None:
+                raise LedgerError(f"the policy of case {stored.id} was thinned")
+            policy = AnsweredPolicy(planned.lattice, answer)
+        elif record.looks and isinstance(planned, PolicyVersion):
+            subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+            policy = _policy_from(planned, start, subset)
+        return resume_case(stored.id, record, planned.lattice, policy, self.changes)
 
     def tag(self, number: int) -> int:
         """The random number that decides what a case explores: always the same for its number."""

@@ -62,8 +62,8 @@ class CounterChanges:
         self._count_from_0()
         self._learned: list[Increment] = []
         """What was counted in other blocks than that of now."""
-        self._block = 0
-        """In which the learner's counters count now."""
+        self._block: int | None = 0
+        """In which the learner's counters count now; None: in one that is forgotten."""
         self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
         """How many, what they spent (multiples of `SPEND_HIGH`, and the rest), and earned."""
         self.bought = [0] * lattice.buyable
@@ -91,8 +91,7 @@ class CounterChanges:
         """A reward has come, or another in its place, which counts where the first did."""
         if before is None:
             case.block = self._now
-        if not self._count_in(case.block):
-            return  # it is forgotten
+        self._count_in(case.block)
         if before is not None:  # it is taken out of a row that may not exist yet
             self.rounds.now.statistics.give_rows(np.array([case.state_index]))
         self.rounds.rewarded(case, reward, before)
@@ -114,18 +113,15 @@ class CounterChanges:
         if self.blocks is not None:
             self._now, self._memory = self.blocks.current(opened), memory
 
-    def _count_in(self, block: int) -> bool:
-        """Let the learner's counters count in this block; False if it is forgotten."""
+    def _count_in(self, block: int) -> None:
+        """Let the learner's counters count in this block, which may be forgotten."""
         if self.blocks is None:
-            return True
+            return
         kept = self.blocks.kept_with(block, self._memory)
-        if kept is None:
-            return False
         if kept != self._block:
             self._learned += self._learned_in_block()
             self._count_from_0()
             self._block = kept
-        return True
 
     def _count_from_0(self) -> None:
         rounds, lattice = self.rounds, self.rounds.now.lattice
@@ -144,6 +140,8 @@ class CounterChanges:
         if self.blocks is None:
             return found
         ever_paid = [row for row in found if row.kind == "paid_sums"]
+        if self._block is None:
+            return ever_paid
         return [row._replace(kind=f"{row.kind}{AT}{self._block}") for row in found] + ever_paid
 
     # --- reported by the decider -----------------------------------------------------------------

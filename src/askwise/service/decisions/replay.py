@@ -18,14 +18,17 @@ from askwise.service.api.administration import Repricing
 from askwise.service.api.messages import BlockEnd, CaseAnswer, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import BODIES, CaseDecider, Step
+from askwise.service.decisions.erasing import ERASE
 from askwise.service.decisions.stored_cases import decode_case
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import DAY
+from askwise.service.ledger.counters import DAY, ERASED
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Increment, Project, StoredCase
 from askwise.service.replanning.memory import FORGET, Memory, memory_increments
-from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
+from askwise.service.replanning.policy_versions import AnyVersion, PolicyCache
 from askwise.service.replanning.prices import PRICES, paid_kinds, price_increments
+from askwise.service.replanning.thinning import ThinVersion
+from askwise.states import Lattice
 
 REFUSED = (
     Refusal,
@@ -44,7 +47,9 @@ MOST_SHOWN = 20
 class Replay:
     """Cases and counters, as event after event makes them."""
 
-    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+    def __init__(
+        self, project: Project, find_version: Callable[[Lattice, int], AnyVersion]
+    ) -> None:
         self._decider = CaseDecider(project, find_version)
         self._find_version = find_version
         self._paid: dict[tuple[int, int], int] = {}
@@ -75,6 +80,9 @@ class Replay:
 
     def _decide(self, event: Event) -> None:
         try:
+            if not event.body or event.kind == ERASE:
+                self._pass_over(event)
+                return
             if event.kind in (FORGET, PRICES):
                 self._take_in_changes()
                 (self._end_block if event.kind == FORGET else self._reprice)(event)
@@ -89,6 +97,19 @@ class Replay:
             )
         self.cases[event.case] = case
 
+    def _pass_over(self, event: Event) -> None:
+        """Nothing is left of an event whose case was erased, but that a case was opened."""
+        if event.kind == "open":
+            self._opened += 1
+            self.cases[event.case] = StoredCase(event.case, 0, b"")
+
+    def take_in_erased(self, counters: Iterable[Increment]) -> None:
+        """Add what erased cases had counted: it is known as a sum only."""
+        for kind, cell, place, amount in counters:
+            if kind.startswith(ERASED):
+                self.counters[kind[len(ERASED) + 1 :], cell, place] += amount
+                self.counters[kind, cell, place] = amount
+
     def _step(self, event: Event) -> Step:
         if event.kind not in BODIES:
             raise LedgerError(f"unknown kind of event {event.kind!r}")
@@ -96,12 +117,15 @@ class Replay:
         decider, number, at = self._decider, event.case, event.at
         self._opened += isinstance(body, Opening)
         decider.changes.begin_step(self._opened, self._memory)
+        answer = msgspec.json.decode(event.answer, type=CaseAnswer)
         if isinstance(body, Opening):
-            version = msgspec.json.decode(event.answer, type=CaseAnswer).policy_version
-            return decider.open(number, self._find_version(version), body, at)
+            planned = self._find_version(decider.lattice, answer.policy_version)
+            if isinstance(planned, ThinVersion):
+                return decider.open_as_answered(number, planned, body, at, answer)
+            return decider.open(number, planned, body, at)
         if number not in self.cases:
             raise LedgerError(f"there is no case {number}")
-        return decider.step(decider.resume(self.cases[number]), body, at, self._paid)
+        return decider.step(decider.resume(self.cases[number], answer), body, at, self._paid)
 
     def _end_block(self, event: Event) -> None:
         """Forget what the end of a block made the project forget."""
@@ -151,7 +175,7 @@ def verify(ledger: Ledger, name: str) -> Verdict:
         raise LedgerError(f"there is no project {name!r}")
     snapshot = ledger.snapshot(project.id)
     policy_cache = PolicyCache(ledger)
-    replay = Replay(project, partial(policy_cache.version, project.id))
+    replay = Replay(project, partial(policy_cache.version_or_thin, project.id))
     taken = 0
     for page in pages_of_events(ledger, project._replace(seq=snapshot.seq), 0):
         replay.replay(page)
@@ -161,6 +185,7 @@ def verify(ledger: Ledger, name: str) -> Verdict:
                 raise LedgerError(f"{name}: event {taken} is missing")
     if taken != snapshot.seq:
         raise LedgerError(f"{name}: {snapshot.seq} events expected, found {taken}")
+    replay.take_in_erased(snapshot.counters)
     differences = replay.differences + _compare(snapshot.counters, replay.counters)
     if len(replay.cases) != snapshot.opened:
         differences.append(f"{snapshot.opened} cases expected, found {len(replay.cases)}")
@@ -202,6 +227,8 @@ def _compare_cases(
 
 def _same_case(stored: StoredCase, rebuilt: StoredCase | None) -> bool:
     """Whether they say the same: an older askwise may have written fewer fields."""
-    if rebuilt is None or stored[:2] != rebuilt[:2]:
+    if rebuilt is None or (rebuilt.data and stored[:2] != rebuilt[:2]):
         return False
+    if not stored.data or not rebuilt.data:  # it was erased
+        return stored.data == rebuilt.data
     return stored == rebuilt or decode_case(stored) == decode_case(rebuilt)

@@ -94,7 +94,7 @@ def decode_case(case: StoredCase) -> CaseRecord:
 
 
 def resume_case(
-    number: int, record: CaseRecord, usual: Lattice, policy: Policy, owner: CaseOwner
+    number: int, record: CaseRecord, usual: Lattice, policy: Policy | None, owner: CaseOwner
 ) -> ServedCase:
     """The case, to go on from where it was; it follows that policy unless it has acted."""
     snapshot = CaseSnapshot(

@@ -143,7 +143,7 @@ class Writer:
         if decider is None:
             project = self._ledger.project(name)
             if project is not None:
-                find = partial(self._policy_cache.version, project.id)
+                find = partial(self._policy_cache.version_or_thin, project.id)
                 decider = self._deciders[name] = CaseDecider(project, find)
         return decider
 

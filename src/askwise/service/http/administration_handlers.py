@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from askwise.service.api import calls
+from askwise.service.api import operator_calls
 from askwise.service.api.administration import Cloning, Tokens
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
@@ -25,6 +26,7 @@ from askwise.service.decisions.administration import (
 )
 from askwise.service.decisions.commit_groups import Creation
 from askwise.service.decisions.creation import project_clone
+from askwise.service.decisions.erasing import erasure
 from askwise.service.decisions.jobs import Administration, Answer, Result
 from askwise.service.http.bodies import check_depth, encoded, read_body
 from askwise.service.http.decision_handlers import single_response
@@ -61,18 +63,18 @@ class AdministrationHandlers:
 
     async def create_token(self, request: Request, target: Target) -> Response:
         """Make a token, and show it once."""
-        body = read_body(request, calls.CREATE_TOKEN.decoder)
+        body = read_body(request, operator_calls.CREATE_TOKEN.decoder)
         return await self._show_once(*token_creation(request.idempotency_key(), body))
 
     async def rotate_token(self, request: Request, target: Target) -> Response:
         """Make a token in place of another, and show it once."""
-        body = read_body(request, calls.ROTATE_TOKEN.decoder)
+        body = read_body(request, operator_calls.ROTATE_TOKEN.decoder)
         key, which = request.idempotency_key(), _token_id(target)
         return await self._show_once(*token_rotation(key, which, body.overlap))
 
     async def revoke_token(self, request: Request, target: Target) -> Response:
         """Let a token be good for nothing."""
-        read_body(request, calls.REVOKE_TOKEN.decoder)
+        read_body(request, operator_calls.REVOKE_TOKEN.decoder)
         return await self._write(token_revocation(request.idempotency_key(), _token_id(target)))
 
     async def _show_once(self, token: str, job: Administration) -> Response:
@@ -86,30 +88,42 @@ class AdministrationHandlers:
 
     async def archive(self, request: Request, target: Target) -> Response:
         """Let a project take no more requests."""
-        read_body(request, calls.ARCHIVE_PROJECT.decoder)
+        read_body(request, operator_calls.ARCHIVE_PROJECT.decoder)
         return await self._change(request, archiving, target.project, archives=True)
 
     async def restore(self, request: Request, target: Target) -> Response:
         """Let a project take requests again."""
-        read_body(request, calls.RESTORE_PROJECT.decoder)
+        read_body(request, operator_calls.RESTORE_PROJECT.decoder)
         return await self._change(request, archiving, target.project, archives=False)
 
     async def rename(self, request: Request, target: Target) -> Response:
         """Give a project another name."""
-        body = read_body(request, calls.RENAME_PROJECT.decoder)
+        body = read_body(request, operator_calls.RENAME_PROJECT.decoder)
         return await self._change(request, renaming, target.project, body)
 
     async def delete(self, request: Request, target: Target) -> Response:
         """Remove a project and all that it holds."""
-        body = read_body(request, calls.DELETE_PROJECT.decoder)
+        body = read_body(request, operator_calls.DELETE_PROJECT.decoder)
         return await self._change(request, deletion, target.project, body)
 
     async def reprice(self, request: Request, target: Target) -> Response:
         """Change the prices of a project's observations."""
-        body = read_body(request, calls.REPRICE_PROJECT.decoder)
+        body = read_body(request, operator_calls.REPRICE_PROJECT.decoder)
         key = request.idempotency_key()
         project = await self._readers.run(self._backend.project, target.project)
         return await self._write(await self._readers.run(repricing, project, key, body))
+
+    async def erase(self, request: Request, target: Target) -> Response:
+        """Erase a case, on request of the person that it was about."""
+        read_body(request, operator_calls.ERASE_CASE.decoder)
+        key, backend = request.idempotency_key(), self._backend
+
+        def prepare() -> Administration:
+            project = backend.project(target.project)
+            find = partial(backend.policy_cache.version_or_thin, project.id)
+            return erasure(backend.ledger, project, key, target.case, find)
+
+        return await self._write(await self._readers.run(prepare))
 
     async def clone(self, request: Request, target: Target) -> Response:
         """Create a project that begins with what another has learned."""
@@ -117,7 +131,7 @@ class AdministrationHandlers:
 
         def plan() -> tuple[str, str, Creation]:
             check_depth(request.body)
-            body: Cloning = read_body(request, calls.CLONE_PROJECT.decoder)
+            body: Cloning = read_body(request, operator_calls.CLONE_PROJECT.decoder)
             project = self._backend.project(target.project)
             return body.name, *project_clone(self._backend.ledger, project, key, body)
 

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
-from askwise.service.api.calls import GET_POLICY, LARGEST, LIST_AWAITED, LIST_CASES, LIST_EVENTS
+from askwise.service.api.call import LARGEST
+from askwise.service.api.calls import GET_POLICY, LIST_AWAITED, LIST_CASES, LIST_EVENTS
 from askwise.service.api.messages import Summary
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
@@ -82,7 +83,7 @@ class ReportHandlers:
 
     def _stories(self, project: Project, cases: Sequence[StoredCase]) -> Response:
         decider = self._backend.decider(project)
-        return encoded({"cases": [case_story(decider, case) for case in cases]})
+        return encoded({"cases": [case_story(decider, case) for case in cases if case.data]})
 
     # --- policies --------------------------------------------------------------------------------
 

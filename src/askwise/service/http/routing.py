@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.refusals import Refusal
 from askwise.service.http.requests import Handler, Request, Target, segments
 

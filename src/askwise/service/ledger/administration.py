@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from askwise.service.ledger.counters import ERASED
 from askwise.service.ledger.rows import NO_PROJECT, Project, StoredToken
 from askwise.service.ledger.session import Session
 
@@ -54,6 +57,19 @@ class AdministrationStatements:
             "UPDATE projects SET opened = ? WHERE id = ? AND opened < ?",
             *(project, NO_PROJECT, project),
         )
+
+    def replace_policy(self, project: int, version: int, blob: bytes) -> None:
+        """Put these bytes in place of those of a policy."""
+        sql = "UPDATE policies SET blob = ? WHERE project = ? AND version = ?"
+        self._session.change(sql, blob, project, version)
+
+    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
+        """Blank what a case holds, and the bodies, answers and keys of its events."""
+        sql = "UPDATE cases SET data = ? WHERE project = ? AND id = ?"
+        self._session.change(sql, b"", project, case)
+        sql = "UPDATE events SET body = ?, answer = ?, key = ? WHERE project = ? AND seq = ?"
+        for seq in events:
+            self._session.change(sql, b"", b"", f"{ERASED} {seq}", project, seq)
 
     def purge(self, rows: int) -> bool:
         """Remove up to so many rows that removed projects left; whether there may be more."""

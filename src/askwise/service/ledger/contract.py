@@ -145,6 +145,15 @@ class Transaction(Protocol):
         The caller has locked it and `NO_PROJECT`. Its number is never given out again.
         """
 
+    def replace_policy(self, project: int, version: int, blob: bytes) -> None:
+        """Put these bytes in place of those of a policy, which no case will follow any more."""
+
+    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
+        """Blank what a case holds, and the bodies, answers and keys of its events; for ever.
+
+        `events` are their numbers. The caller has locked the project.
+        """
+
     def publish(self, project: int, policy: StoredPolicy) -> bool:
         """Make a policy the current one, and clear the failure of the last plan; locks the project.
 
@@ -197,6 +206,18 @@ class Ledger(Protocol):
 
     def policy(self, project: int, version: int) -> StoredPolicy | None:
         """One policy, if it exists."""
+
+    def policy_sizes(self, project: int) -> list[tuple[int, int]]:
+        """All versions of a project's policy, in order, and how many bytes each has."""
+
+    def events_of_kind(self, project: int, kind: str) -> list[Event]:
+        """All events of a kind, in order; it takes as long as there are events."""
+
+    def events_of_case(self, project: int, case: int) -> list[tuple[Event, int]]:
+        """The events of a case, in order; with each, how many cases were opened up to it."""
+
+    def size(self) -> int:
+        """Bytes of the whole database on disk."""
 
     def policies(self, project: int) -> Iterator[StoredPolicy]:
         """All policies of a project, in order; each is read when it is asked for."""
@@ -253,6 +274,9 @@ class Ledger(Protocol):
 
         What was committed stays committed, whatever becomes of this.
         """
+
+    def compact(self) -> None:
+        """Give back the space that was freed; others may have to wait while it lasts."""
 
     def close(self) -> None:
         """Close all connections. No method may be called after this, but for `close` itself."""

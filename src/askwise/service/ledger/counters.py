@@ -10,6 +10,7 @@
 | `block` | a block of cases (`case_blocks.py`) | a place in `BY_BLOCK` |
 | `memory` | 0: blocks that were examined, 1: the oldest that is remembered | 0 |
 | `repriced` | an observation: how often it got a new price | 0 |
+| `erased ` and any of those kinds: what erased cases added to it | | |
 | `drift` | days since 1970, UTC: how often a change was found | 0 |
 
 Learners learn from the first two kinds; where they forget, each of those is kept by block, as
@@ -26,6 +27,9 @@ TALLY = "tally."
 
 MEMORY, DRIFT = "memory", "drift"
 """What a project that forgets counts beside."""
+
+ERASED = "erased"
+"""Goes before the kind of a counter, with a space: what erased cases have added to it."""
 
 REPRICED = "repriced"
 """How often an observation got a new price."""

@@ -229,6 +229,35 @@ class SqlLedger(ABC):
             assert policy is not None
             yield policy
 
+    def policy_sizes(self, project: int) -> list[tuple[int, int]]:
+        """All versions of a project's policy, and how many bytes each has."""
+        sql = "SELECT version, length(blob) FROM policies WHERE project = ? ORDER BY version"
+        return [(version, size) for version, size in self._all(sql, project)]
+
+    def events_of_kind(self, project: int, kind: str) -> list[Event]:
+        """All events of a kind, in order."""
+        sql = f"SELECT {EVENT} FROM events WHERE project = ? AND kind = ? ORDER BY seq"  # noqa: S608
+        return [Event(*row) for row in self._all(sql, project, kind)]
+
+    def events_of_case(self, project: int, case: int) -> list[tuple[Event, int]]:
+        """The events of a case; with each, how many cases were opened up to it."""
+        of_case = f"SELECT {EVENT} FROM events WHERE project = ? AND case_id = ? ORDER BY seq"  # noqa: S608
+        opened = (
+            "SELECT case_id FROM events WHERE project = ? AND seq <= ? AND kind = 'open' "
+            "ORDER BY seq DESC LIMIT 1"
+        )
+        with self.read_session() as session:
+            events = [Event(*row) for row in session.all(of_case, project, case)]
+            return [(e, session.all(opened, project, e.seq)[0][0]) for e in events]
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes of the whole database on disk."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give back the space that was freed."""
+
     def record_plan_failure(self, project: int, failure: str) -> None:
         """Write why the project got no new policy."""
         with self.write_session() as session:

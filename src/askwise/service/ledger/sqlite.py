@@ -225,6 +225,18 @@ class SqliteLedger(SqlLedger):
                 connection.wal_checkpoint()
             self._log_pages = 0
 
+    def size(self) -> int:
+        """Bytes of the file and of its log."""
+        files = (Path(f"{self.path}{end}") for end in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def compact(self) -> None:
+        """Write the file anew, without the pages that are free."""
+        with self._write_lock(), _translated_errors(self.path):
+            connection = self._reader().connection
+            connection.execute("VACUUM")
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     def close(self) -> None:
         """Close all connections, and then the descriptor of our own lock."""
         with self._lock:

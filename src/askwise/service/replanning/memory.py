@@ -21,7 +21,7 @@ from askwise.counting.change import contradict
 from askwise.counting.forgetting import FALSE_ALARMS, SCALES, Forgetting
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.api.messages import BlockEnd
-from askwise.service.ledger.counters import DRIFT, MEMORY, TALLY
+from askwise.service.ledger.counters import DRIFT, ERASED, MEMORY, TALLY
 from askwise.service.ledger.rows import Event, Increment, Snapshot
 from askwise.service.replanning.counter_rows import statistics_of
 
@@ -89,7 +89,9 @@ class Blocks:
             for name in self._names if into != block else ():
                 # where only rewards and prices are forgotten, the oldest block has all the rest
                 to = after.first if into is None and not self._is_forgotten(name) else into
-                found.append((f"{name}{AT}{block}", None if to is None else f"{name}{AT}{to}"))
+                for kind in (name, f"{ERASED} {name}"):
+                    into_kind = None if to is None else f"{kind}{AT}{to}"
+                    found.append((f"{kind}{AT}{block}", into_kind))
         return found
 
     def _is_forgotten(self, name: str) -> bool:
@@ -140,7 +142,7 @@ class Blocks:
         total: Counter[tuple[str, int, int]] = Counter()
         for kind, cell, place, amount in counters:
             name, at, block = kind.partition(AT)
-            if at and first <= int(block) < end:
+            if at and first <= int(block) < end and not name.startswith(ERASED):
                 total[name, cell, place] += amount
         return [Increment(*key, amount) for key, amount in total.items()]
 

@@ -30,6 +30,8 @@ from askwise.service.logging import log
 from askwise.service.replanning.counter_rows import fill_counters
 from askwise.service.replanning.memory import Blocks, memory_of
 from askwise.service.replanning.prices import follow_prices
+from askwise.service.replanning.thinning import MOST_BEHIND, THIN, ThinVersion, read_thinned
+from askwise.states import Lattice
 
 T = TypeVar("T")
 
@@ -50,6 +52,15 @@ class PolicyVersion(NamedTuple):
     version: int
     learner: BaseLearner
     policy: Policy
+
+    @property
+    def lattice(self) -> Lattice:
+        """The states, at the prices that it was planned with."""
+        return self.learner.statistics.lattice
+
+
+AnyVersion = PolicyVersion | ThinVersion
+"""A version that cases follow, or what is left of one that none does."""
 
 
 def learner_of(project: Project) -> BaseLearner:
@@ -110,6 +121,8 @@ def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearn
     stored = ledger.policy(project, version)
     if stored is None:
         raise LedgerError(f"project {project} has no policy of version {version}")
+    if stored.blob.startswith(THIN):
+        raise LedgerError(f"the policy of version {version} was thinned: only its prices are kept")
     try:
         learner = from_blob(stored.blob)
         with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
@@ -153,12 +166,22 @@ class PolicyCache:
         """The newest version in memory; if there is none, the one that is named is read.
 
         A version that was just published is read in another thread, by `prepare`: no case waits
-        for it.
+        for it, unless that thread is so far behind that what it has may be thinned.
         """
         newest = self._newest.get(project)
-        if newest is None:
+        if newest is None or newest < at_least - MOST_BEHIND:
             return self.prepare(project, at_least)
         return self.version(project, newest)
+
+    def version_or_thin(self, project: int, lattice: Lattice, version: int) -> AnyVersion:
+        """This version, or what is left of it."""
+        kept = self._kept.get((project, version))
+        if kept is not None:
+            return kept
+        stored = self._ledger.policy(project, version)
+        if stored is not None and stored.blob.startswith(THIN):
+            return read_thinned(version, stored.blob, lattice)
+        return self._read(project, version)
 
     def version(self, project: int, version: int) -> PolicyVersion:
         """This version, read from the ledger if it is not in memory."""

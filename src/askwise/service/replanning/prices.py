@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.problem import Problem
-from askwise.service.ledger.counters import REPRICED
+from askwise.service.ledger.counters import ERASED, REPRICED
 from askwise.service.ledger.rows import Increment, Snapshot
 from askwise.service.replanning.memory import AT, Blocks, Memory
 
@@ -22,11 +22,12 @@ PAID = ("paid_counts", "paid_sums")
 
 def paid_kinds(blocks: Blocks | None, memory: Memory, opened: int) -> list[str]:
     """The kinds of counters that say what was paid, as far as it is remembered."""
-    if blocks is None:
-        return list(PAID)
-    known = range(memory.first, blocks.current(opened) + 1)
-    kept = {blocks.kept_with(block, memory) for block in known}
-    return [f"{name}{AT}{block}" for name in PAID for block in sorted(kept - {None})]  # type: ignore[type-var]
+    kinds = list(PAID)
+    if blocks is not None:
+        known = range(memory.first, blocks.current(opened) + 1)
+        kept = {blocks.kept_with(block, memory) for block in known}
+        kinds = [f"{name}{AT}{block}" for name in PAID for block in kept if block is not None]
+    return sorted([*kinds, *(f"{ERASED} {kind}" for kind in kinds)])
 
 
 def price_increments(

@@ -36,6 +36,7 @@ from askwise.service.replanning.memory import (
     memory_of,
 )
 from askwise.service.replanning.policy_versions import newest_readable, next_plan
+from askwise.service.replanning.thinning import THINNED_EVERY, thin
 
 RENEWED_BELOW = LEASE // 2
 """A lease that is good for less, in microseconds, is renewed."""
@@ -130,9 +131,20 @@ class Replanner:
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         seconds = round(time.perf_counter() - began, 3)
+        if is_ours and policy.version % THINNED_EVERY == 0:
+            self._thin(project._replace(version=policy.version, opened=now.opened))
         what = "planned" if is_ours else "a plan came too late"
         log("info", what, project=project.name, version=policy.version, seconds=seconds)
         return is_ours
+
+    def _thin(self, project: Project) -> None:
+        """Keep of old versions only what the past needs; should it fail, there is a next time."""
+        try:
+            done = self._planning_thread.submit(thin, self._ledger, project).result()
+        except LedgerError as error:
+            log("error", "policies could not be thinned", project=project.name, error=str(error))
+            return
+        log("info", "thinned", project=project.name, versions=done.versions, bytes=done.saved)
 
     def _end_blocks(self, project: Project, now: Snapshot, start: BaseLearner, fence: int) -> bool:
         """Write what is forgotten with each block of cases that is over; whether any was."""
