@@ -226,13 +226,15 @@ class PriceSensitivity:
 
     def blind_gain(self) -> float | None:
         """What would be done in each context without looking."""
-        total, act = 0.0, self.today.policy.act
+        total, act, beta = 0.0, self.today.policy.act, self.problem.reward_value
         for context, part in enumerate(self.believed.contexts().probability.tolist()):
-            earned = self.believed.mean_reward(context, act(context))
+            action = act(context)
+            earned = self.believed.mean_reward(context, action)
             if part > 0 and earned is None:
                 return None
-            total += 0.0 if earned is None else part * earned.mean
-        return self.problem.lowest_reward + self.problem.reward_value * total
+            cost = self.problem.actions[action].cost / beta
+            total += 0.0 if earned is None else part * (earned.mean - cost)
+        return self.problem.lowest_reward + beta * total
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
@@ -254,8 +256,9 @@ class PriceSensitivity:
         states = np.arange(
             *self.lattice.layout.context_offsets[context_subset : context_subset + 2]
         )
-        earned = self.believed.reward[states, best.actions[states]]
-        gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
+        done = best.actions[states]
+        spent = self.lattice.costs_of(states) + self.lattice.action_costs[done]
+        gain = self.problem.reward_value * self.believed.reward[states, done] - spent
         return float(self.believed.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> GainLine:

@@ -102,22 +102,24 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         return self._seen(self._state), self._info(self._state)
 
     def step(self, action: int) -> tuple[Integers, float, bool, bool, dict[str, Any]]:
-        """A look, or an action, which ends the case; so does a look that is not possible."""
+        """A look, or an action, which ends the case; so does what is not possible there."""
         state, buyable = self._state, self.lattice.buyable
         if state is None:
             raise CaseError("there is no open case: call reset() first")
         if not self.action_space.contains(action):
             most = buyable + len(self.problem.actions) - 1
             raise CaseError(f"unknown action {action!r}, expected a number from 0 to {most}")
-        if action >= buyable:
+        if action >= buyable and self._mask(state)[action]:
             place = int(action) - buyable
             worth = 1.0 if self.problem.rewards else self.problem.reward_value
-            reward = worth * float(self._rewards[place])
+            reward = worth * float(self._rewards[place]) - self.problem.actions[place].cost
             self._told = self._tell(f"{self.problem.action_names[place]}: {shown(reward)}")
             return self._close(state, reward)
         i = int(action)
         if not self._mask(state)[i]:
-            self._told = self._tell(f"no look at {self.lattice.observations[i].name}: closed")
+            names = [o.name for o in self.lattice.observations[:buyable]]
+            wanted = [*(f"look at {name}" for name in names), *self.problem.action_names][i]
+            self._told = self._tell(f"no {wanted}: closed")
             return self._close(state, self.problem.lowest_reward, invalid=True)
         self._state = after = self.lattice.children(state, i)[self._values[i]]
         self._told = self._tell("")
@@ -145,6 +147,10 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         known = self.lattice.domain(state)
         looks = slice(self.lattice.buyable) if len(known) == self.lattice.m else list(known)
         mask[looks] = 0
+        if self.problem.has_rules:
+            subset = self.lattice.subset_of(state)
+            is_open = [self.lattice.is_open(subset, i) for i in range(self.lattice.buyable)]
+            mask &= np.array([*is_open, *self.lattice.may_act[subset]], np.int8)
         return mask
 
     def _info(self, state: int) -> dict[str, Any]:

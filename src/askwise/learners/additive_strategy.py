@@ -40,7 +40,7 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.states import Lattice
@@ -74,6 +74,7 @@ class AdditiveStrategy(ModelStrategy):
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     model_name = "additive"
+    honours_rules = True
     is_sparse = True
     """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
@@ -87,6 +88,7 @@ class AdditiveStrategy(ModelStrategy):
     ) -> None:
         super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
         self.model = AdditiveModel(lattice)
+        _ = self.model.required  # raises if it cannot plan with what actions require
         self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
@@ -152,9 +154,9 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
-        looks = self._looks(screened, near)
+        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:
@@ -178,7 +180,8 @@ class AdditiveStrategy(ModelStrategy):
 
         table, beta = plan.table, self.lattice.problem.reward_value
         assert isinstance(table, TreeTable)
-        gap = self.model.effects.base.max() - self.model.effects.base
+        base = self.model.effects.base - self.lattice.action_costs / beta
+        gap = base.max() - base
         acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
         acts /= acts.sum()
         lost = max(0.0, worth) * beta
@@ -212,7 +215,7 @@ class AdditiveStrategy(ModelStrategy):
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
-        reward = known.reward[every, best.actions]
+        reward = known.lattice.net(known.reward)[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
         policy = self._policy(screened, earned, table.as_path())
         return policy.recommended_by(known)
@@ -272,13 +275,22 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now."""
+        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        if case.unasked:
+            now.statistics.count_case()
+            return []
         assert case.policy is not None
         table, exploration = case.policy.table, case.policy.exploration
         assert isinstance(table, TreeTable)
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        return []
+
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Nothing of its looks: whether there were to be more is not known."""
+        if is_fair:
+            now.statistics.count_case()
         return []
 
     def run_cases(

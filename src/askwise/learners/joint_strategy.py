@@ -50,7 +50,7 @@ from askwise.learners.budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, set_policy_from
+from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
 from askwise.policy.expected_gain import expected_gain
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.recommending import recommended
@@ -89,6 +89,7 @@ class JointStrategy(ModelStrategy):
     """Every case counts for every state that it is evidence for."""
 
     model_name = "joint"
+    honours_rules = True
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class JointStrategy(ModelStrategy):
         best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
-            self.world[:] = relied.max(axis=1)
+            self.world[:] = self.lattice.net(relied).max(axis=1)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
@@ -169,6 +170,7 @@ class JointStrategy(ModelStrategy):
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, near_spread(opened) * own)
         reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+        reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
@@ -188,14 +190,15 @@ class JointStrategy(ModelStrategy):
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
+        margin = tie_margin(lattice)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = set_policy_from(lattice, near, start)
+            own = set_policy_from(lattice, near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = self.acquisition.best(lattice, near)
+            own = self.acquisition.best(lattice, near, margin=margin)
         return own.exploring(policy.exploration)
 
     def use(self, lattice: Lattice) -> None:
@@ -233,9 +236,9 @@ class JointStrategy(ModelStrategy):
         return found
 
     def _blind_gain(self) -> float:
-        """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
+        """max_a β E[r(a, ∅)] − cost(a): the best gain without looking, by today's estimate."""
         contexts = self.lattice.contexts
-        best: Floats = self.model.mean_rewards()[:contexts].max(axis=1)
+        best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
         return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
@@ -304,6 +307,6 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
 
 
 def _free_of_charge(problem: Problem) -> Problem:
-    """The same problem, all of it for nothing."""
+    """The same problem, all that can be bought for nothing."""
     free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
     return msgspec.structs.replace(problem, observations=free, panels=())

@@ -36,6 +36,7 @@ class ModelStrategy(Strategy):
     """A model of the population × an acquisition × tries by the tags of cases × growing rounds."""
 
     doubles = False
+    plans_one_world = True
     model_name: str
     """What users call the model."""
 

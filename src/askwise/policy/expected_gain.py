@@ -13,7 +13,7 @@ from askwise.policy.tables import PathTable, SetTable
 
 
 def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: float = 1.0) -> float:
-    """By p(ψ) and r(a, ψ) at [ψ, a]; exact, if they average out.
+    """By p(ψ) and r(a, ψ) at [ψ, a], less what actions cost; exact, if they average out.
 
     `part`: everything is tried only so many times as likely.
     """
@@ -23,6 +23,7 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
         kind = PathExploration if isinstance(table, PathTable) else SetExploration
         exploration = kind.none(lattice)
     assert isinstance(exploration, PathExploration | SetExploration)
+    reward = lattice.net(reward)
     gains: Floats = reward[every, table.actions]
     if part:
         other = part * exploration.action_probability
@@ -62,7 +63,8 @@ def _by_sets(
     first = lattice.layout.context_offsets[:-1]
     worth = np.add.reduceat(probability * gain, first).reshape(lattice.subsets, contexts) / came
     every = np.arange(contexts)
-    trying = 0.5 * (worth[exploration.other_set, every] + worth.mean(axis=0))
+    anything = worth if not lattice.has_requirements else worth[lattice.open_subsets]
+    trying = 0.5 * (worth[exploration.other_set, every] + anything.mean(axis=0))
     usual: Floats = worth[table.sets, every]
     found: Floats = usual + part * exploration.set_probability * (trying - usual)
     return found
@@ -73,10 +75,12 @@ class ActedStates(NamedTuple):
 
     states: Integers
     actions: Choices
+    costs: Floats
+    """What those actions cost."""
 
     def gain(self, probability: Floats, reward: Floats, beta: float, spent: Floats) -> float:
-        """Σ p(ψ) (β r(a, ψ) − c(ψ)), c(ψ) being what was spent in each state of the lattice."""
-        earned = beta * reward[self.states, self.actions] - spent[self.states]
+        """Σ p(ψ) (β r(a, ψ) − cost(a) − c(ψ)), c(ψ) being what was spent on looks in each state."""
+        earned = beta * reward[self.states, self.actions] - self.costs - spent[self.states]
         return float(probability[self.states] @ earned)
 
 
@@ -94,4 +98,5 @@ def acted_states(policy: Policy) -> ActedStates:
         offsets = lattice.layout.context_offsets
         bought = [lattice.context_subset(s, g) for g, s in enumerate(table.sets.tolist())]
         states = np.concatenate([np.arange(*offsets[part : part + 2]) for part in bought])
-    return ActedStates(states, table.actions[states])
+    actions = table.actions[states]
+    return ActedStates(states, actions, lattice.action_costs[actions])

@@ -94,6 +94,14 @@ class Policy:
         """h(ψ): what to do when nothing more is bought."""
         return self.table.act(state)
 
+    def in_state(self, state: int) -> Policy:
+        """The policy that a case in this state follows: itself, if it is good in every state."""
+        return self
+
+    def exact(self) -> Policy:
+        """The same policy, good in every state: itself, if it is so."""
+        return self
+
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
         looks = self.table.looks(state)
@@ -212,6 +220,7 @@ class Policy:
         root = root_of(self, self.evidence if evidence is None else evidence)
         root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
+        costs += [action.cost for action in self.problem.actions]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
     def evaluate(self, model: Model, state: Mapping[str, Seen] | None = None) -> float:
@@ -241,7 +250,9 @@ class Policy:
                 continue
             (end,) = reached
             spent = self.lattice.spent(end) - before
-            gain += probability[end] * (beta * reward[end, self.act(end)] - spent)
+            action = self.act(end)
+            spent += self.problem.actions[action].cost
+            gain += probability[end] * (beta * reward[end, action] - spent)
         return self.problem.lowest_reward + float(gain / total)
 
     def __repr__(self) -> str:

@@ -303,6 +303,13 @@ class Problem(
         """The names of the actions, in the order of declaration."""
         return tuple(action.name for action in self.actions)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether an action costs something, or anything requires an observation."""
+        return not all(a.is_plain for a in self.actions) or any(
+            o.requires for o in self.observations
+        )
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.yaml`, `.yml` or `.json` file, strictly."""
@@ -360,6 +367,18 @@ class Problem(
     def as_money(self, share: float) -> float:
         """A reward as it is told, by its r: low + β r where rewards are money, else r."""
         return money_of(share, self.rewards)
+
+    def at_stake(self, stake: float) -> Self:
+        """The same problem in a case whose reward counts so many times: β is that many times β.
+
+        To plan, that is the same as to divide all prices by the stake.
+        """
+        other = copy.copy(self)
+        msgspec.structs.force_setattr(other, "reward_value", self.reward_value * stake)
+        if self.rewards is not None:
+            low, high = self.rewards
+            msgspec.structs.force_setattr(other, "rewards", (low * stake, high * stake))
+        return other
 
     def _repr_html_(self) -> str:
         return of_problem(self)

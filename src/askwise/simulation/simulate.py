@@ -61,12 +61,13 @@ class Run:
 
     @cached_property
     def cost(self) -> Floats:
-        """What was spent on observations in each case."""
-        return self.lattice.costs_of(self.state)
+        """What was spent in each case, on observations and on the action."""
+        spent: Floats = self.lattice.costs_of(self.state) + self.lattice.action_costs[self.action]
+        return spent
 
     @cached_property
     def gain(self) -> Floats:
-        """β r − Σ c; where rewards are money, what they are less Σ c."""
+        """β r − cost(a) − Σ c; where rewards are money, what they are less all that was spent."""
         problem = self.lattice.problem
         worth = self.reward if problem.rewards else problem.reward_value * self.reward
         return worth - self.cost

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from askwise._support.numbers import as_price
 from askwise.problem import Value
 
 
@@ -27,10 +28,10 @@ class Reason:
     share: float
     """Of all cases."""
     spent: float
-    """On the way there, on average; in a leaf it is all that is spent."""
+    """On the way there, on average; in a leaf it is all that is spent, on the action too."""
     gain: float | None
-    """What such a case earns in the end, β r − Σ c and, in a tree that is shown, the lowest reward;
-    None if nobody knows."""
+    """What such a case earns in the end, β r − cost(a) − Σ c and, in a tree that is shown, the
+    lowest reward; None if nobody knows."""
     variance: float
     """Of that estimate; 0 if it is known."""
     stop: Stop | None = None
@@ -42,6 +43,13 @@ class Act:
 
     action: str
     reason: Reason | None = field(default=None, compare=False)
+    cost: float = 0.0
+    """What doing it costs."""
+
+    @property
+    def label(self) -> str:
+        """Its name, with what it costs, if it does."""
+        return f"{self.action} ({as_price(self.cost)})" if self.cost else self.action
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import Any
 
 from askwise.service.api.call import CASE, LARGEST, PROJECT, Call
 from askwise.service.api.messages import (
+    Acting,
     BatchAnswer,
     BatchItem,
     Cancelling,
@@ -119,6 +120,15 @@ OBSERVE = Call(
     scope="decide",
     summary="Report what was bought.",
     body=Observing,
+    answer=CaseAnswer,
+)
+ACT = Call(
+    method="POST",
+    path=CASE + "/acted",
+    handler="DecisionHandlers.act",
+    scope="decide",
+    summary="Report what people did, whatever was advised.",
+    body=Acting,
     answer=CaseAnswer,
 )
 REWARD = Call(

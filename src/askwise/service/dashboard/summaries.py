@@ -8,18 +8,20 @@ from collections.abc import Iterator
 import msgspec
 
 from askwise.counting import PAID_UNIT, UNIT
+from askwise.counting.overrides import Overrides
 from askwise.problem import Problem
 from askwise.service.api.messages import (
     BlockSummary,
     CaseStory,
     DaySummary,
     EventLine,
+    OverruledAnswer,
     Summary,
 )
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.case_blocks import cases_of
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, spend_of
+from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, reward_of, spend_of
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Project, Status, StoredCase
 from askwise.service.logging import timestamp
@@ -41,6 +43,8 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
         reward=found.earned,
         by_default=found.is_by_default,
         opened=timestamp(served.opened),
+        stake=found.stake,
+        overruled=found.is_overruled,
     )
 
 
@@ -48,6 +52,7 @@ def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
     """What a project has earned and spent, day by day and block by block."""
     project, problem = decider.project.id, decider.lattice.problem
     rows = [_day(day, of_day, problem) for day, of_day in _rows(ledger, project, "day", DAILY)]
+    people = overrides(ledger, decider)
     statuses = ledger.counter_values(project, "status")
     return Summary(
         cases=sum(row.opened for row in rows),
@@ -58,7 +63,18 @@ def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
         bought=bought(ledger, decider),
         days=rows,
         blocks=[_block(*row, problem) for row in _rows(ledger, project, "block", BY_BLOCK)],
+        overruled=[OverruledAnswer(*row) for row in people.by_action()],
+        unasked=people.looks(),
     )
+
+
+def overrides(ledger: Ledger, decider: CaseDecider) -> Overrides:
+    """What people did without being asked, as the library counts it."""
+    people = Overrides(decider.lattice)
+    for name, array in people.arrays():
+        for (cell, place), amount in ledger.counter_values(decider.project.id, name).items():
+            array[(cell, place) if array.ndim == 2 else cell] = amount
+    return people
 
 
 def _rows(
@@ -73,7 +89,7 @@ def _rows(
 
 def _reward(amounts: dict[str, int], problem: Problem) -> float:
     """The sum of rewards, in the currency if they are money."""
-    shares = amounts["reward"] * UNIT
+    shares = reward_of(amounts) * UNIT
     if problem.rewards is None:
         return shares
     return problem.lowest_reward * amounts["rewarded"] + problem.reward_value * shares

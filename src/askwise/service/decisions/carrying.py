@@ -24,7 +24,8 @@ def carried_over(learner: BaseLearner, problem: Problem, seed: int) -> BaseLearn
     _check_version(old, problem)
     rounds = rounds_of(learner)
     new = new_learner(problem, learner.name, learner.options, seed)
-    if rounds_of(new).now.lattice == rounds.now.lattice:
+    is_same = (old.actions, old.panels) == (problem.actions, problem.panels)
+    if is_same and rounds_of(new).now.lattice == rounds.now.lattice:
         costs = {o.name: o.cost for o in old.observations if not o.given}
         changed = {
             o.name: o.cost for o in problem.observations if not o.given and o.cost != costs[o.name]
@@ -88,6 +89,8 @@ def _in_other_states(counted: Statistics, lattice: Lattice) -> Statistics:
     for name in ("action_counts", "reward_sums"):
         getattr(found, name)[np.ix_(there, actions)] = getattr(counted, name)[rows]
     found.subset_visits[...] = counted.subset_visits
+    found.overrides.overruled[actions] = counted.overrides.overruled
+    found.overrides.unasked[...] = counted.overrides.unasked
     found.cases, found.records = counted.cases, counted.records
     same = [
         i for i in range(old.buyable) if old.observations[i].cost == lattice.observations[i].cost

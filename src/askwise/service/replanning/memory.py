@@ -31,6 +31,9 @@ AT = "@"
 REWARDS = ("action_counts", "reward_sums", "paid_counts", "paid_sums")
 """What a learner forgets that forgets rewards and prices only."""
 
+KEPT = ("overruled", "unasked")
+"""What people did without being asked: it is never forgotten, and counted in no block."""
+
 FORGET = "forget"
 """The kind of the event with which a block ends."""
 
@@ -63,7 +66,7 @@ class Blocks:
         rounds = rounds_of(learner)
         if rounds.forgetting is None:
             return None
-        counted = [name for name, _ in rounds.now.statistics.arrays()]
+        counted = [name for name, _ in rounds.now.statistics.arrays() if name not in KEPT]
         tallies = [TALLY + name for name in rounds.strategy.tallies()]
         return cls(rounds.forgetting, ["cases", *counted, *tallies])
 
@@ -99,7 +102,8 @@ class Blocks:
 
     def remembered(self, now: Snapshot) -> list[Increment]:
         """The counters of what is remembered, by the names that learners know."""
-        return self._sum(now.counters, memory_of(now).first, self.current(now.opened) + 1)
+        kept = [row for row in now.counters if row.kind in KEPT]
+        return kept + self._sum(now.counters, memory_of(now).first, self.current(now.opened) + 1)
 
     def examine(
         self, learner: BaseLearner, now: Snapshot, start: Statistics
