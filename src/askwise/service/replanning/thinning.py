@@ -53,6 +53,13 @@ class AnsweredPolicy:
         self.lattice = lattice
         self._answer = answer
 
+    def in_state(self, state: int) -> AnsweredPolicy:
+        """Itself: whatever the state, the answer is what it was."""
+        return self
+
+    exact = in_state
+    acquisition = "sequential"
+
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """What was wanted after this step."""
         return tuple(self.lattice.to_buy(name) for name in self._answer.wanted)
