@@ -36,6 +36,10 @@ def serve(
     warm_up: Annotated[
         bool, typer.Option(help="Compile ahead what is not compiled yet, in a process of its own.")
     ] = True,
+    tls_cert: Annotated[
+        str, typer.Option(help="A certificate with its chain (PEM): the server speaks TLS.")
+    ] = "",
+    tls_key: Annotated[str, typer.Option(help="The key of the certificate (PEM).")] = "",
     demo: Annotated[
         bool, typer.Option("--demo", help="Fill the project demo with simulated patients.")
     ] = False,
@@ -53,13 +57,14 @@ def serve(
         hosts=tuple(allow_host or ()),
         authenticates=tokens,
         warms_up=warm_up,
+        tls=(tls_cert, tls_key),
     )
     sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
     def started(port: int) -> None:
         bare = f"[{host}]" if ":" in host else host
-        say(f"askwise serves on http://{bare}:{port}")
+        say(f"askwise serves on http{'s' if tls_cert else ''}://{bare}:{port}")
         if token is not None:
             say(f"admin token, shown this once: {token}")
         sys.stdout.flush()
@@ -175,6 +180,31 @@ def compact_ledger(db: Db = DEFAULT_DB) -> None:
         say(f"all of it: {megabytes(ledger.size())}")
     finally:
         ledger.close()
+
+
+@ledger_app.command("backup")
+def backup_ledger(
+    file: Annotated[Path, typer.Argument(help="The file to write: a SQLite ledger of all of it.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Copy a whole ledger to a file, as it is at one moment; servers may run meanwhile."""
+    from askwise.service.operations.backup import backup
+
+    rows = backup(_existing(db), file)
+    say(f"{rows:,} rows → {file}")
+
+
+@ledger_app.command("restore")
+def restore_ledger(
+    file: Annotated[Path, typer.Argument(help="What `askwise ledger backup` wrote.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Copy a backup into an empty ledger: all of it, or nothing."""
+    from askwise.service.ledger.address import shown
+    from askwise.service.operations.backup import restore
+
+    rows = restore(file, db)
+    say(f"{rows:,} rows → {shown(db)}")
 
 
 def megabytes(size: int) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 from askwise.service.api.call import CASE, LARGEST, PROJECT, Call
 from askwise.service.api.messages import (
     Acting,
+    Alarms,
     BatchAnswer,
     BatchItem,
     Cancelling,
@@ -183,6 +184,14 @@ GET_SUMMARY = Call(
     scope="read",
     summary="Gain, spend and cases, by day and by case.",
     answer=Summary,
+)
+LIST_ALARMS = Call(
+    method="GET",
+    path=PROJECT + "/alarms",
+    handler="ReportHandlers.alarms",
+    scope="read",
+    summary="What an operator should look at.",
+    answer=Alarms,
 )
 LIST_EVENTS = Call(
     method="GET",

@@ -333,6 +333,19 @@ class WorthAnswer(msgspec.Struct):
     """What perfect knowledge of the population would add a case; null if it cannot be said."""
 
 
+class Alarm(msgspec.Struct):
+    """What an operator should look at."""
+
+    name: str
+    detail: str
+
+
+class Alarms(msgspec.Struct):
+    """The alarms of a project; none, if all is well."""
+
+    alarms: list[Alarm]
+
+
 class TokenAnswer(msgspec.Struct):
     """What the token of the request may do."""
 

@@ -35,6 +35,9 @@ ADOPTED_EVERY = 1.0
 """Seconds between two policies of a project that are adopted: unpacking one takes milliseconds of
 the interpreter, and requests want it too."""
 
+EAGER = 50
+"""With more projects than this, each is loaded when it is asked for; a thousand take long."""
+
 YOUNG = 10_000
 """Events up to which a project adopts every policy at once: it learns fastest then."""
 
@@ -50,7 +53,7 @@ class Backend:
         self.limits = RateLimits(settings.workers)
         self.writer = Writer(self.ledger, self.policy_cache)
         self.readiness = Readiness(self.ledger, self.writer)
-        self.metrics = Metrics(worker, self.writer, self.readiness)
+        self.metrics = Metrics(worker, self.writer, self.readiness, settings.metrics_folder)
         self.projects: dict[str, Project] = {}
         """By name, as they were at the last look at the ledger."""
         self.deciders: dict[str, CaseDecider] = {}
@@ -99,6 +102,14 @@ class Backend:
             with suppress(Refusal):  # it is refused when it is opened
                 decider.prepare(planned, opening)
 
+    def load(self, name: str) -> CaseDecider | None:
+        """Get a project into memory that was not asked for yet; None if there is none."""
+        project = self.ledger.project(name)
+        if project is None:
+            return None
+        self.policy_cache.newest(project.id, project.version)
+        return self.decider(project)
+
     def refresh(self) -> None:
         """Learn what other processes did."""
         self.tokens.refresh()
@@ -107,6 +118,8 @@ class Backend:
         for name in [name for name in self.deciders if name not in self.projects]:
             del self.deciders[name]
         for project in projects:
+            if len(projects) > EAGER and project.name not in self.deciders:
+                continue  # it is loaded when it is asked for
             try:
                 self._adopt(project)
             except LedgerUnavailableError:
@@ -149,4 +162,5 @@ class Backend:
                 except Exception as error:
                     failed(type(error).__name__)
                     log_failure("maintenance failed", error)
+            self.metrics.leave()
             self._closing.wait(REFRESHED_EVERY)

@@ -6,7 +6,7 @@
 | `policy_unreadable` | the newest policy cannot be read, and an older one is followed |
 | `drift_found` | a change was found today or yesterday, and what was before it is forgotten |
 | `rewards_overdue` | a case has waited for its reward for more than 30 days |
-| `gain_below_nothing` | the newest cases gained less than buying nothing would, by what is believed |
+| `gain_below_nothing` | the newest cases gained less than buying nothing is believed to |
 | `exploration_collapsed` | the policy tries nothing, though there is still much to learn |
 | `learned_enough` | perfect knowledge would add next to nothing: the learning can end |
 
@@ -19,13 +19,17 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+import msgspec
+
 from askwise.counting import PAID_UNIT, UNIT
+from askwise.problem import Problem
 from askwise.service.api.messages import WorthAnswer
 from askwise.service.dashboard.summaries import awaited
 from askwise.service.decisions.stored_cases import decode_case
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import BY_BLOCK, DAY, DRIFT, amount_of
+from askwise.service.ledger.counters import BY_BLOCK, DAY, DRIFT, reward_of, spend_of
 from askwise.service.ledger.rows import Project
+from askwise.service.logging import log
 
 OVERDUE = 30 * DAY
 """Microseconds after which a reward is overdue."""
@@ -54,9 +58,7 @@ class Facts(NamedTuple):
     unreadable: str = ""
     worth: WorthAnswer | None = None
     explores: bool = True
-    reward_value: float = 1.0
-    lowest: float = 0.0
-    """What a reward of 0 is in the currency."""
+    """Whether the policy tries anything beside what it believes best."""
 
 
 def find_alarms(ledger: Ledger, project: Project, facts: Facts) -> dict[str, str]:
@@ -86,7 +88,7 @@ def _from_worth(
     ledger: Ledger, project: Project, facts: Facts, worth: WorthAnswer
 ) -> dict[str, str]:
     found: dict[str, str] = {}
-    gained = _recent_gain(ledger, project, facts)
+    gained = _recent_gain(ledger, project)
     if gained is not None and worth.gain_of_nothing is not None and gained < worth.gain_of_nothing:
         found["gain_below_nothing"] = (
             f"the newest cases gained {gained:,.4g} each, buying nothing would gain "
@@ -103,19 +105,36 @@ def _from_worth(
     return found
 
 
-def _recent_gain(ledger: Ledger, project: Project, facts: Facts) -> float | None:
+def _recent_gain(ledger: Ledger, project: Project) -> float | None:
     """What the newest cases that have their reward gained, in the mean; None if they are few."""
     blocks: dict[int, dict[str, int]] = {}
     for (block, place), amount in ledger.counter_values(project.id, "block").items():
         blocks.setdefault(block, dict.fromkeys(BY_BLOCK, 0))[BY_BLOCK[place]] = amount
+    problem = msgspec.json.decode(project.problem, type=Problem)
     rewarded, gain = 0, 0.0
     for _, of_block in sorted(blocks.items(), reverse=True):
         if of_block["awaited"]:
             continue  # what it spent is known, and not what it will earn
         rewarded += of_block["rewarded"]
-        earned = facts.reward_value * amount_of(of_block, "reward") * UNIT
-        gain += earned + facts.lowest * of_block["rewarded"]
-        gain -= amount_of(of_block, "spend") * PAID_UNIT
+        gain += problem.reward_value * reward_of(of_block) * UNIT - spend_of(of_block) * PAID_UNIT
+        if problem.rewards is not None:
+            gain += problem.lowest_reward * of_block["rewarded"]
         if rewarded >= FEWEST:
             return gain / rewarded
     return None
+
+
+class AlarmLog:
+    """Says in the log when an alarm is raised, and when it is over: once each."""
+
+    def __init__(self) -> None:
+        self._raised: dict[str, set[str]] = {}
+
+    def note(self, project: str, found: dict[str, str]) -> None:
+        """The alarms of a project are these now."""
+        before = self._raised.get(project, set())
+        for name in found.keys() - before:
+            log("warning", "alarm", project=project, alarm=name, detail=found[name])
+        for name in before - found.keys():
+            log("info", "alarm is over", project=project, alarm=name)
+        self._raised[project] = set(found)

@@ -74,6 +74,10 @@ class Explanations:
             self._begun[project] = (planned.version, begun)
         return None if known is None else known.still_to_learn
 
+    def known_worth(self, project: int) -> WorthAnswer | None:
+        """What observations are worth, as far as it was worked out."""
+        return self._worth.get(project)
+
     async def _work_out(self, project: int, planned: PolicyVersion) -> None:
         try:
             await self.worth(project, planned)

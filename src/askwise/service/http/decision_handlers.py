@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from askwise.errors import LedgerError
 from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
 from askwise.service.api.messages import BatchItem, Opening
 from askwise.service.api.refusals import Refusal
@@ -67,18 +69,23 @@ class DecisionHandlers:
         openings = [job.body for job in jobs if isinstance(job.body, Opening)]
         if decider is not None:
             openings = [body for body in openings if decider.needs_own_policy(body)]
-        if decider is None or not openings:
+        if decider is not None and not openings:
             return self._submissions.submit(jobs, render)
         return self._plan_and_decide(decider, openings, jobs, render)
 
     async def _plan_and_decide(
         self,
-        decider: CaseDecider,
+        decider: CaseDecider | None,
         openings: list[Opening],
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Response:
-        await self._readers.run(self._backend.plan_openings, decider, openings)
+        if decider is None:  # nobody asked for this project yet
+            with suppress(LedgerError):  # the writer finds that out, too
+                decider = await self._readers.run(self._backend.load, jobs[0].project)
+        if decider is not None:
+            openings = [body for body in openings if decider.needs_own_policy(body)]
+            await self._readers.run(self._backend.plan_openings, decider, openings)
         return await self._submissions.submit(jobs, render)
 
 

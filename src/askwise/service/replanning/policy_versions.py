@@ -173,6 +173,10 @@ class PolicyCache:
             return self.prepare(project, at_least)
         return self.version(project, newest)
 
+    def in_memory(self, project: int) -> PolicyVersion | None:
+        """The newest version of a project that is in memory; None if there is none."""
+        return self._kept.get((project, self._newest.get(project, 0)))
+
     def version_or_thin(self, project: int, lattice: Lattice, version: int) -> AnyVersion:
         """This version, or what is left of it."""
         kept = self._kept.get((project, version))
