@@ -60,8 +60,7 @@ def _copy(source: str, target: str) -> int:
         if after.projects() or after.tokens():
             raise LedgerError("the ledger to restore into holds something: give an empty one")
         with before.read_session() as reading, after.write_session() as writing:
-            rows = sum(_copy_table(reading, writing, table) for table in TABLES)
-        return rows
+            return sum(_copy_table(reading, writing, table) for table in TABLES)
     finally:
         before.close()
         after.close()

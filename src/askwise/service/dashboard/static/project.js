@@ -114,6 +114,7 @@ class Page {
       read("summary"),
       get(`${path("projects", this.name, "cases")}?limit=${CASES}`, signal),
       get(`${path("projects", this.name, "awaited")}?limit=${AWAITED}`, signal),
+      read("alarms"),
       isReplanned ? read("policy") : null,
       isReplanned ? read("worth") : null,
     ]);
