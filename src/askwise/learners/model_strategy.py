@@ -22,7 +22,8 @@ from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.counting_cases import Pairs
 from askwise.states import Lattice
 
 TAG_BITS = 62

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from askwise._support.html import line, lines, title
 from askwise._support.random import as_generator
 from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
@@ -189,3 +190,9 @@ class Fit:
             return f"{said}>"
         visited = int((self.counted.action_counts.sum(axis=1) > 0).sum())
         return f"{said}: rewards in {visited:,} states>"
+
+    def _repr_html_(self) -> str:
+        chosen = [] if self.acquisition is None else [f"{self.acquisition} acquisition"]
+        known = title("Fit", f"{self.rows:,} {self.kind}", *chosen)
+        recommended = lines(str(self.recommend().tree()))
+        return known + "".join(map(line, self.notes)) + line("it recommends:") + recommended

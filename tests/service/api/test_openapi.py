@@ -67,7 +67,13 @@ ARGUMENTS = (
 OPERATORS = [call.name for call in CALLS if call.handler.startswith("Administration") and call.body]
 """Calls that rename or remove what the others are about: asked in a run of their own."""
 
-KINDS = {"cases": "open", "observations": "observe", "reward": "reward", "cancel": "cancel"}
+KINDS = {
+    "cases": "open",
+    "observations": "observe",
+    "acted": "act",
+    "reward": "reward",
+    "cancel": "cancel",
+}
 
 
 class Asked(NamedTuple):
@@ -218,7 +224,7 @@ def steps(request):
         return
     for item, result in zip(json.loads(request.body), answer, strict=True):
         if result["status"] < 300:
-            (asks,) = {"open", "observations", "reward", "cancel"} & {
+            (asks,) = {"open", "observations", "acted", "reward", "cancel"} & {
                 name for name, body in item.items() if body is not None
             }
             yield item["key"], (KINDS.get(asks, asks), result["status"], result["answer"])
