@@ -114,3 +114,24 @@ class AdministrationRules:
         assert self.post("/v1/projects/copy/delete", {"name": "copy"}, key).json() == gone.json()
         assert self.server.http.get("/v1/projects/copy").status_code == 404
         assert self.with_token(token, "GET", "/v1/projects/copy") == 401
+
+    @rule(data=st.data())
+    def erase(self, data):
+        model = self.model
+        number = data.draw(st.integers(1, len(model.cases) + 1), "case to erase")
+        key, path = self.new_key(), f"{self.path}/cases/{number}/erase"
+        expected = model.erases(number)
+        answer = self.post(path, {}, key)
+        assert answer.status_code == expected, answer.text
+        if expected == 200:
+            blanked = model.erase(number)
+            assert answer.json() == {"case": number, "events": blanked}
+            model.events[key] = {
+                "asked": ("erase", 0, json.dumps({"case": number})),
+                "case": 0,
+                "status": 200,
+                "answer": answer.json(),
+            }
+            assert self.post(path, {}, key).content == answer.content
+            assert self.server.http.get(f"{self.path}/cases/{number}").status_code == 410
+        assert self.get("/alarms").json() == {"alarms": []}

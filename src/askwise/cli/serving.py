@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from askwise.cli.app import Group, app, command, plain_grid, say
-from askwise.errors import LedgerError
+from askwise.errors import LedgerError, OptionError
 
 Db = Annotated[
     str, typer.Option(help="A SQLite file, or postgresql://user@host/database.", metavar="DB")
@@ -142,17 +142,36 @@ def create_project(
     say(f"{project}: {token}")
 
 
-@command("export", "askwise ledger export tumours --output tumours.jsonl", on=ledger_app)
+@command(
+    "export",
+    "askwise ledger export tumours --output tumours.jsonl",
+    "askwise ledger export tumours --format parquet --output tumours.parquet",
+    on=ledger_app,
+)
 def export_(
     project: Annotated[str, typer.Argument(help="Its name.")],
     output: Annotated[Path, typer.Option(help="The file to write.")],
+    format: Annotated[
+        str, typer.Option(help="lines: all of it; parquet: rewarded cases, a row each.")
+    ] = "lines",
     db: Db = DEFAULT_DB,
 ) -> None:
-    """Write a project, its policies and its events to a file of lines."""
+    """Write a project, its policies and its events to a file of lines; or its cases to a table."""
     from askwise.service.ledger import open_ledger
     from askwise.service.operations.export import export_project
 
+    if format not in ("lines", "parquet"):
+        raise OptionError(f"format must be lines or parquet, got {format!r}")
     ledger = open_ledger(_existing(db))
+    if format == "parquet":
+        from askwise.service.operations.case_tables import write_parquet
+
+        try:
+            rows, left_out = write_parquet(ledger, project, output)
+        finally:
+            ledger.close()
+        say(f"{project} → {output}: {rows:,} cases, {left_out:,} left out")
+        return
     partial = output.with_name(f".{output.name}.part")
     try:
         with partial.open("wb") as file:
