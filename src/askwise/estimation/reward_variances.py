@@ -21,12 +21,12 @@ import numpy as np
 
 from askwise._support.typing import Floats, Integers
 
-COINS = 1.0
-"""What ρ leans on 1 by: the variance of four tosses of a coin."""
+COINS = 0.25
+"""What ρ leans on 1 by: the variance of one toss of a coin."""
 
 
 class RewardVariances(NamedTuple):
-    """Of each action, with one reward of 1 and one of 0 beside those that came."""
+    """Of each action, with ρ rewards of 1 and ρ of 0 beside those that came."""
 
     usual: Floats
     """The mean of r,"""
@@ -40,10 +40,10 @@ def reward_variances(n: Floats, earned: Floats, graded: Floats, coins: Floats) -
     """From N, Σr and Σr(1 − r) of each action, and Σ_ψ (Σr − (Σr)²/N): what coins would vary."""
     from askwise._kernels.estimation.joint_rewards import LEAST_VARIANCE
 
-    usual = (earned + 1.0) / (n + 2.0)
-    usually_graded = graded / (n + 2.0)
-    of_all = usual * (1.0 - usual) - usually_graded
     part = 1.0 - graded / (coins + COINS)
+    usual = (earned + part) / (n + 2.0 * part)
+    usually_graded = graded / (n + 2.0 * part)
+    of_all = usual * (1.0 - usual) - usually_graded
     return RewardVariances(usual, usually_graded, np.minimum(LEAST_VARIANCE * part, of_all))
 
 
