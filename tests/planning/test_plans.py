@@ -195,7 +195,7 @@ def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
 @given(rewards=st.lists(st.floats(0, 1), min_size=1, max_size=30), width=st.floats(0.001, 2))
 def test_measured_radii_are_those_of_how_much_rewards_varied(rewards, width):
     """By the rewards one by one; those of 0 or 1 have the radius of a coin."""
-    from askwise._kernels.planning.optimism import optimistic_reward, optimistic_rewards
+    from askwise._kernels.planning.optimism import optimistic_rewards
     from askwise.counting import UNIT, units_of
 
     units = np.array([units_of(r) for r in rewards])
@@ -209,7 +209,6 @@ def test_measured_radii_are_those_of_how_much_rewards_varied(rewards, width):
     optimistic_rewards(*given, UNIT, width, 0.0, 1.0, *NO_OFFSETS, reward, action)
     assert reward[0] == pytest.approx(min(1, r.mean() + math.sqrt(width * part / len(r))))
     assert 0 < part <= 1
-    assert optimistic_reward(*given, 0, UNIT, width, 0.0, 1.0, 0, NO_OFFSETS[1])[0] == reward[0]
     # all that rewards varied by is what a coin would, less what was graded
     assert coin - graded == pytest.approx(((r - r.mean()) ** 2).sum(), abs=1e-6)
     ignored = np.empty(1)
