@@ -50,9 +50,9 @@ def optimistic_rewards(
 
     conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
     With `by_variance` = 1 it is the narrower one of `Radii`; with `measured` = 1 it is narrower
-    where rewards are graded. The states of subset I begin with `first_states[I]`.
-    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed; it is empty if no action
-    costs or requires anything.
+    where rewards are graded. The states of subset I begin with `first_states[I]`;
+    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed, and empty if there is no
+    such thing.
     """
     states, actions = counts.shape
     subset = 0
