@@ -34,7 +34,7 @@ from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabular_posterior import TabularPosterior
-from askwise.learners.budget import affordable_cases
+from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.cases import Case
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress

@@ -8,7 +8,7 @@ from askwise.counting.forgetting import forgetting_of
 from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.joint import MOST_CELLS, count_cells
 from askwise.learners.additive_strategy import AdditiveStrategy
-from askwise.learners.budget import check_budget
+from askwise.learners.explore_budget import check_explore_budget
 from askwise.learners.joint_strategy import JointStrategy
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.model_strategy import ModelStrategy
@@ -61,7 +61,7 @@ class Learner(BaseLearner):
         bought = acquisition_of(acquisition)
         if model not in MODELS:
             raise OptionError(f"model must be 'auto', 'joint' or 'additive', got {model!r}")
-        budget = check_budget(explore_budget)
+        budget = check_explore_budget(explore_budget)
         lattice = lattice_of(problem)
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
         if forgetting is not None and budget is not None:

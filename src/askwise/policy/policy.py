@@ -1,7 +1,8 @@
 """What to buy and what to do, as frozen tables.
 
 A policy is a table for its acquisition (`tables.py`, `tree_table.py`) and, perhaps, an exploration
-(`exploration.py`): what cases try beside, by their tags, and how likely.
+(`exploration.py`): what cases try beside, by their tags, and how likely. Another policy may be mixed
+into it, which a share of the cases follows (`mixing.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from askwise.errors import ModelError
 from askwise.estimation.evidence import Evidence
 from askwise.estimation.models import Model
 from askwise.policy.exploration import Exploration
+from askwise.policy.mixing import Mixture, mixed_propensities
 from askwise.policy.tables import Path, Propensities, Table
 from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
@@ -41,6 +43,7 @@ class Policy:
         exploration: Exploration | None = None,
         *,
         frequency: Floats | None = None,
+        mixture: Mixture | None = None,
     ) -> None:
         if exploration is not None:
             for array in exploration.arrays().values():
@@ -50,6 +53,10 @@ class Policy:
         self.lattice = table.lattice
         self.frequency = frequency
         """How often each context comes; None if there is one, or nothing is known of it."""
+        self.mixture = mixture
+        """The policy that a share of the cases follows instead; None if there is one policy."""
+        self.shadow_price: float | None = None
+        """What one more to spend on a case would add to its gain; None if there is no budget."""
         self.note = ""
         """What is to be known of its estimates, if they are not what one expects."""
         self._source: Callable[[], Evidence] | None = None
@@ -79,9 +86,27 @@ class Policy:
         """The same policy, and what it tries beside."""
         return Policy(self.table, exploration, frequency=self.frequency)
 
+    def mixed(self, other: Policy, share: float) -> Policy:
+        """This policy, and in a share of the cases the other one."""
+        mixture = Mixture(other, share)
+        found = Policy(self.table, self.exploration, frequency=self.frequency, mixture=mixture)
+        found._source, found._is_recommended = self._source, self._is_recommended
+        return found
+
     def copy(self) -> Policy:
         """The same policy with tables of its own."""
-        return Policy(self.table.copy(), self.exploration, frequency=self.frequency)
+        mixture = self.mixture and self.mixture._replace(other=self.mixture.other.copy())
+        tables = self.table.copy(), self.exploration
+        return Policy(*tables, frequency=self.frequency, mixture=mixture)
+
+    @property
+    def parts(self) -> list[tuple[float, Policy]]:
+        """The policies that cases follow, each with its share of them; one, if none is mixed in."""
+        if self.mixture is None:
+            return [(1.0, self)]
+        own = Policy(self.table, self.exploration, frequency=self.frequency)
+        own._source = self._source
+        return [(1.0 - self.mixture.share, own), (self.mixture.share, self.mixture.other)]
 
     # --- what it does ----------------------------------------------------------------------------
 
@@ -99,13 +124,17 @@ class Policy:
         return -1 - looks[0] if looks else self.table.act(state)
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
-        """What a case with that tag buys now; the tag matters only to policies that explore."""
+        """What a case with that tag buys now; the tag matters only if something is left to chance."""
+        if self.mixture is not None and self.mixture.is_other(tag):
+            return self.mixture.other.looks_in_case(state, tag)
         if self.exploration is None:
             return self.table.looks(state)
         return self.exploration.looks(self.table, state, tag)
 
     def action_in_case(self, state: int, tag: int) -> int:
         """What a case with that tag does when nothing more is bought."""
+        if self.mixture is not None and self.mixture.is_other(tag):
+            return self.mixture.other.action_in_case(state, tag)
         if self.exploration is None:
             return self.table.act(state)
         return self.exploration.action(self.table, state, tag)
@@ -117,6 +146,8 @@ class Policy:
 
         It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
         """
+        if self.mixture is not None:
+            return mixed_propensities(self.parts, start, path, looks, action)
         if self.exploration is None:
             return self.table.propensities(path, looks, action)
         return self.exploration.propensities(self.table, start, path, looks, action)
@@ -133,6 +164,9 @@ class Policy:
     def observations(self) -> tuple[str, ...]:
         """The names of all that it may buy in a case."""
         bought: set[int] = set()
+        if self.mixture is not None:
+            names = {name for _, part in self.parts for name in part.observations}
+            return tuple(o.name for o in self.lattice.observations if o.name in names)
         open_states = list(range(self.lattice.contexts))
         while open_states:
             reached = [open_states.pop()]
@@ -177,6 +211,8 @@ class Policy:
     @property
     def planned_value(self) -> float:
         """The expected gain it was planned with."""
+        if self.mixture is not None:
+            return sum(share * part.planned_value for share, part in self.parts)
         contexts = range(self.lattice.contexts)
         if len(contexts) == 1:
             return self.table.value_from(START)
@@ -215,6 +251,8 @@ class Policy:
         this, what it has paid already left out.
         """
         self._check_model(model)
+        if self.mixture is not None:
+            return sum(share * part.evaluate(model, state) for share, part in self.parts)
         probability, reward = model.marginals(self.lattice)
         open_states, before, total = list(range(self.lattice.contexts)), 0.0, 1.0
         if state is not None:

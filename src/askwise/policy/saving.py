@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from askwise._support.arrays import Array
 from askwise.counting import Statistics
 from askwise.errors import FileError
 from askwise.policy.exploration import Exploration, PathExploration, SetExploration, UniformDraw
+from askwise.policy.mixing import Mixture
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, ReadArray, SetTable, Table
 from askwise.policy.tree_table import TreeExploration, TreeTable
@@ -48,12 +50,17 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     prices: dict[str, float] = {}
     """Those it was made for, where they are not the problem's."""
     on_file: list[int] = []
+    mixed: SavedPolicy | None = None
+    """The policy that a share of the cases follows instead,"""
+    share: float = 0.0
+    """and that share."""
 
 
 def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
     """What to write of it in a header; `usual` has the prices that most policies have."""
     exploration = policy.exploration
     prices, on_file = own_prices(policy.lattice, usual)
+    mixture = policy.mixture
     return SavedPolicy(
         table=SavedPart(policy.table.kind, policy.table.header(statistics)),
         exploration=None
@@ -62,6 +69,8 @@ def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPol
         frequency=policy.frequency is not None,
         prices=prices,
         on_file=on_file,
+        mixed=None if mixture is None else describe(mixture.other, usual, statistics),
+        share=0.0 if mixture is None else mixture.share,
     )
 
 
@@ -72,6 +81,10 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
         arrays |= policy.exploration.arrays()
     if policy.frequency is not None:
         arrays["frequency"] = policy.frequency
+    if policy.mixture is not None:
+        assert saved.mixed is not None
+        others = arrays_of(policy.mixture.other, saved.mixed)
+        arrays |= {f"mixed.{name}": array for name, array in others.items()}
     return arrays
 
 
@@ -93,7 +106,19 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
         frequency = read("frequency", (lattice.contexts,), np.float64)
         if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
             raise FileError("how often each context comes is not so")
-    return Policy(table, exploration, frequency=frequency)
+    mixture = None
+    if saved.mixed is not None:
+        if saved.mixed.mixed is not None or not 0 <= saved.share <= 1:  # not a number is neither
+            raise FileError("a policy is mixed with what cannot be")
+
+        def read_mixed(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+            return read(f"mixed.{name}", shape, dtype)
+
+        other = restored(saved.mixed, read_mixed, usual, statistics)
+        if other.acquisition != table.acquisition or other.lattice.size != lattice.size:
+            raise FileError("a policy is mixed with one of another kind")
+        mixture = Mixture(other, saved.share)
+    return Policy(table, exploration, frequency=frequency, mixture=mixture)
 
 
 def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:

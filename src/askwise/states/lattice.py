@@ -238,6 +238,14 @@ class Lattice(States):
             other.__dict__.pop(name, None)
         return other
 
+    def at_rate(self, rate: float) -> Lattice:
+        """The same states at that many times their prices, fees included: to plan with, not to
+        charge."""
+        other = self._at(self.problem)
+        tariff = self.tariff
+        other.tariff = tariff._replace(cost=rate * tariff.cost, fee=rate * tariff.fee)
+        return other
+
     def without(self, name: str) -> Lattice:
         """The same states at a price of one observation that no policy pays, failed or not."""
         other = self.supposing({name: UNAFFORDABLE * self.problem.reward_value})

@@ -88,6 +88,15 @@ def blended(nodes: Sequence[Node]) -> Node:
     return replace(first, branches=branches, reason=reason)
 
 
+def scaled(node: Node, part: float) -> Node:
+    """The same node, if only a part of the cases comes to it."""
+    reason = node.reason and replace(node.reason, share=part * node.reason.share)
+    if isinstance(node, Act):
+        return replace(node, reason=reason)
+    branches = tuple((values, scaled(child, part)) for values, child in node.branches)
+    return replace(node, branches=branches, reason=reason)
+
+
 def blended_reason(reasons: Sequence[Reason]) -> Reason:
     """Of the cases of all of them."""
     share = sum(reason.share for reason in reasons)
