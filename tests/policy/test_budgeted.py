@@ -29,7 +29,7 @@ def occupancy_program(model, budget, multiplier=None):
         alike = [c for c in cases if set(state) <= set(c[0].items())]
         if alike:
             came[state] = alike
-    places, gains, spends, flows = {}, [], [], []
+    places, gains, spends = {}, [], []
     for state, alike in came.items():
         likely = sum(p for _, p, _ in alike)
         for a in range(len(problem.actions)):
@@ -50,7 +50,7 @@ def occupancy_program(model, budget, multiplier=None):
             if at == state:
                 row[k] = 1.0
         likely = sum(p for _, p, _ in alike)
-        for name, value in state:
+        for name, _ in state:
             parent = type(state)(pair for pair in state if pair[0] != name)
             if name not in given:
                 before = sum(p for _, p, _ in came[parent])
@@ -188,7 +188,7 @@ def test_budgets_that_cannot_be():
         {"spend_per_case": float("nan")},
         {"spend_per_case": "much"},
     ):
-        with pytest.raises(OptionError, match="Budget|go together"):
+        with pytest.raises(OptionError, match=r"Budget|go together"):
             aw.Budget(**bad)
     with pytest.raises(OptionError, match="budget must be a Budget"):
         aw.oracle.sequential(model, budget=2.0)

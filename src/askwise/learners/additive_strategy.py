@@ -34,15 +34,17 @@ from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabular_posterior import TabularPosterior
-from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.cases import Case
+from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.budgeted import Line, best_within, line_of
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
+from askwise.problem import Budget
 from askwise.states import Lattice
 
 ALLOWANCE = 0.8
@@ -83,9 +85,12 @@ class AdditiveStrategy(ModelStrategy):
         acquisition: Acquisition,
         *,
         explore_budget: float | None = None,
+        budget: Budget | None = None,
         forgets: bool = False,
     ) -> None:
-        super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
+        super().__init__(
+            lattice, acquisition, explore_budget=explore_budget, budget=budget, forgets=forgets
+        )
         self.model = AdditiveModel(lattice)
         self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
@@ -129,11 +134,35 @@ class AdditiveStrategy(ModelStrategy):
         near = screened.draw_estimates(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
         if follows:
-            plan = self._recommended(screened, statistics)
+            target = None if self.spending is None else self.spending.target
+            plan = self._recommended(screened, statistics, target)
         else:
-            plan = self._policy(screened, near, self._looks(screened, near))
+            plan = self._best(screened, near)
         worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
-        return plan.exploring(self.exploration(screened, plan, worth, opened)), length
+        return plan.each(
+            lambda part: part.exploring(self.exploration(screened, part, worth, opened))
+        ), length
+
+    def _best(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Policy:
+        """The best policy of a world; within a budget, the mixture that spends what it may."""
+        if self.spending is None:
+            return self._policy(screened, world, self._looks(screened, world))
+        few = screened.shortlist.lattice
+        p = world.weight / world.weight[: few.contexts].sum()
+
+        def plan(price: float) -> Line:
+            look = self.acquisition.path_plan(few.at_rate(1.0 + price), world)
+            policy = Policy(PathTable(few, look, world.action, np.zeros(few.size)))
+            return line_of(policy, few, p, world.reward)
+
+        within = best_within(plan, self.spending.target, few.problem.reward_value)
+        self.spending.shadow_price[0] = within.shadow_price
+
+        def finish(policy: Policy) -> Policy:
+            assert isinstance(policy.table, PathTable)
+            return self._policy(screened, world, policy.table.look)
+
+        return within.mixed(finish)
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy at these prices of the world that the round is planned for.
@@ -161,8 +190,8 @@ class AdditiveStrategy(ModelStrategy):
         self.model.use(lattice)
 
     def tallies(self) -> dict[str, Integers]:
-        """Looks that were taken, beside the statistics."""
-        return self.model.tallies._asdict()
+        """Looks that were taken, beside the statistics, and what was spent, if that matters."""
+        return {**self.model.tallies._asdict(), **super().tallies()}
 
     def exploration(
         self,
@@ -198,14 +227,26 @@ class AdditiveStrategy(ModelStrategy):
 
     def recommend(self, now: Progress) -> Policy:
         """The best policy by what can be relied on, which explores nothing; changes nothing."""
-        return self._recommended(self._means(now.statistics)[0], now.statistics)
+        screened, _ = self._means(now.statistics)
+        return self._recommended(screened, now.statistics, self.budget)
 
     def _recommended(
-        self, screened: AdditivePosterior | TabularPosterior, statistics: Statistics
+        self,
+        screened: AdditivePosterior | TabularPosterior,
+        statistics: Statistics,
+        budget: float | None,
     ) -> Policy:
         """What is recommended of the few, for the whole problem."""
         known = additive_beliefs(self.lattice, screened, self._cases(statistics))
-        best = recommended(self.acquisition, known.standalone())
+        best = recommended(self.acquisition, known.standalone(), budget)
+        found = best.each(lambda part: self._of_whole(part, screened, known))
+        found.shadow_price, found.note = best.shadow_price, best.note
+        return found
+
+    def _of_whole(
+        self, best: Policy, screened: AdditivePosterior | TabularPosterior, known: Beliefs
+    ) -> Policy:
+        """A policy for the few, as one for the whole problem."""
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
@@ -234,7 +275,7 @@ class AdditiveStrategy(ModelStrategy):
     ) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
-        best = self._policy(screened, mean, self._looks(screened, mean))
+        best = self._best(screened, mean)
         if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
@@ -242,7 +283,9 @@ class AdditiveStrategy(ModelStrategy):
 
     def _looks(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
-        return self.acquisition.path_plan(screened.shortlist.lattice, world)
+        few = screened.shortlist.lattice
+        priced = few if self.spending is None else few.at_rate(self.spending.rate)
+        return self.acquisition.path_plan(priced, world)
 
     def _policy(
         self,
@@ -271,11 +314,13 @@ class AdditiveStrategy(ModelStrategy):
     def count(self, now: Progress, case: Case) -> Pairs:
         """Tally the looks of a case that acts now."""
         assert case.policy is not None
-        table, exploration = case.policy.table, case.policy.exploration
+        policy = case.policy.followed_by(case.tag)
+        table, exploration = policy.table, policy.exploration
         assert isinstance(table, TreeTable)
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        self.count_spent(case.cost)
         return []
 
     def run_cases(

@@ -152,6 +152,18 @@ def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Float
     return Line(policy, float(p @ (earned - spent)), float(p @ spent))
 
 
+def repriced(lattice: Lattice, policy: Policy) -> Policy:
+    """The looks and actions of a policy at the prices of a lattice, valued as they were planned."""
+    table = policy.table
+    if isinstance(table, PathTable):
+        arrays = table.look, table.actions, table.values
+        return Policy(PathTable(lattice, *arrays), frequency=policy.frequency)
+    assert isinstance(table, SetTable)
+    return Policy(
+        SetTable(lattice, table.sets, table.actions, table.values), frequency=policy.frequency
+    )
+
+
 def at_prices_of(
     lattice: Lattice, policy: Policy, probability: Floats, reward: Floats
 ) -> PathTable | SetTable:

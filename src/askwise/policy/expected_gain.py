@@ -17,6 +17,9 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
 
     `part`: everything is tried only so many times as likely.
     """
+    if policy.mixture is not None:
+        both = policy.parts
+        return sum(share * expected_gain(one, probability, reward, part) for share, one in both)
     lattice, table, exploration = policy.lattice, policy.table, policy.exploration
     every = np.arange(lattice.size)
     if exploration is None:
@@ -66,6 +69,12 @@ def _by_sets(
     usual: Floats = worth[table.sets, every]
     found: Floats = usual + part * exploration.set_probability * (trying - usual)
     return found
+
+
+def expected_spend(policy: Policy, probability: Floats) -> float:
+    """What a case spends on observations on average, its tries included, by p(ψ)."""
+    nothing = np.zeros((policy.lattice.size, len(policy.problem.actions)))
+    return -expected_gain(policy, probability, nothing)
 
 
 class ActedStates(NamedTuple):

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from askwise._kernels.policy.draws import MIXES, uniform
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Flags, Floats, Integers
 from askwise.policy.propensities import decided, of_set, ratio
 from askwise.policy.tables import Path, Propensities
 
@@ -37,7 +37,7 @@ class Mixture(NamedTuple):
         return uniform(tag, MIXES) < self.share
 
 
-def follow_other(tags: Integers, share: float) -> Floats:
+def follow_other(tags: Integers, share: float) -> Flags:
     """Whether each of the cases with these tags follows the other policy."""
     drawn: Floats = uniform(tags, MIXES)  # type: ignore[arg-type, assignment]
     return drawn < share

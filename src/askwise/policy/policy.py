@@ -1,8 +1,8 @@
 """What to buy and what to do, as frozen tables.
 
 A policy is a table for its acquisition (`tables.py`, `tree_table.py`) and, perhaps, an exploration
-(`exploration.py`): what cases try beside, by their tags, and how likely. Another policy may be mixed
-into it, which a share of the cases follows (`mixing.py`).
+(`exploration.py`): what cases try beside, by their tags, and how likely. Another policy may be
+mixed into it, which a share of the cases follows (`mixing.py`).
 """
 
 from __future__ import annotations
@@ -123,8 +123,22 @@ class Policy:
         looks = self.table.looks(state)
         return -1 - looks[0] if looks else self.table.act(state)
 
+    def each(self, change: Callable[[Policy], Policy]) -> Policy:
+        """The same policy, of parts that were changed."""
+        if self.mixture is None:
+            return change(self)
+        (_, own), (share, other) = self.parts
+        found = change(own).mixed(change(other), share)
+        found.shadow_price, found.note = self.shadow_price, self.note
+        return found
+
+    def followed_by(self, tag: int) -> Policy:
+        """The policy that a case with that tag follows: this one, or the one that is mixed in."""
+        is_other = self.mixture is not None and self.mixture.is_other(tag)
+        return self.mixture.other if is_other and self.mixture is not None else self
+
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
-        """What a case with that tag buys now; the tag matters only if something is left to chance."""
+        """What a case with that tag buys now; the tag matters only if there is chance in it."""
         if self.mixture is not None and self.mixture.is_other(tag):
             return self.mixture.other.looks_in_case(state, tag)
         if self.exploration is None:
