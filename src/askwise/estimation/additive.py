@@ -34,7 +34,7 @@ from askwise.estimation.tabular_posterior import (
     joined,
     rows_of,
 )
-from askwise.problem import Panel, Problem
+from askwise.problem import Problem
 from askwise.states import Lattice
 from askwise.states.layout import count_states
 
@@ -329,13 +329,13 @@ class AdditiveModel:
         problem = self.lattice.problem
         chosen = [self.lattice.observations[i] for i in observations]
         names = {o.name for o in chosen}
-        panels = [(sorted(names.intersection(p.observations)), p.fee) for p in problem.panels]
+        panels = [panel.within(names) for panel in problem.panels]
         return Problem(
             observations=chosen,
             actions=problem.actions,
             max_observations=min(self.lattice.m, sum(not o.given for o in chosen)),
             reward_value=problem.reward_value,
-            panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
+            panels=[panel for panel in panels if panel is not None],
         )
 
 

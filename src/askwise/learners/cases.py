@@ -235,6 +235,10 @@ class Case:
         for name in paid:
             if name not in values:
                 raise CaseError(f"paid: observation {name!r} is not among what was observed")
+            if any(p.prices and name in p.prices for p in lattice.problem.panels):
+                raise CaseError(
+                    f"paid: what {name!r} costs depends on its panel, so that it is not told"
+                )
         # a failure that is refunded says nothing of the price
         told = {
             name: amount

@@ -2,6 +2,7 @@
 
 from askwise.problem.actions import Action
 from askwise.problem.budget import Budget
-from askwise.problem.problem import Fails, Observation, Panel, Problem, Seen, Value
+from askwise.problem.panels import Panel
+from askwise.problem.problem import Fails, Observation, Problem, Seen, Value
 
 __all__ = ["Action", "Budget", "Fails", "Observation", "Panel", "Problem", "Seen", "Value"]
