@@ -130,14 +130,14 @@ def test_a_file_with_a_mixture_that_cannot_be_is_refused(tmp_path):
     learner = aw.Learner(patients.problem, budget=budget(3.0), rng=1)
     aw.simulate(learner, patients, steps=1_500, rng=2)
     content = zipfile.ZipFile(io.BytesIO(learner.to_bytes()))
-    for change in ({"share": 1.5}, {"share": -0.1}):
+    for share in (1.5, -0.1):
         altered = io.BytesIO()
         with zipfile.ZipFile(altered, "w") as archive:
             for name in content.namelist():
                 data = content.read(name)
                 if name == "learner.json":
                     header = json.loads(data)
-                    header["policies"][0] |= change
+                    header["policies"][0]["mixed"][0][0] = share
                     data = json.dumps(header)
                 archive.writestr(name, data)
         with pytest.raises(FileError, match="mixed with what cannot be"):

@@ -86,10 +86,16 @@ class AdditiveStrategy(ModelStrategy):
         *,
         explore_budget: float | None = None,
         budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
         super().__init__(
-            lattice, acquisition, explore_budget=explore_budget, budget=budget, forgets=forgets
+            lattice,
+            acquisition,
+            explore_budget=explore_budget,
+            budget=budget,
+            explore=explore,
+            forgets=forgets,
         )
         self.model = AdditiveModel(lattice)
         self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
@@ -142,6 +148,13 @@ class AdditiveStrategy(ModelStrategy):
         return plan.each(
             lambda part: part.exploring(self.exploration(screened, part, worth, opened))
         ), length
+
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        screened, mean = self._means(statistics)
+        self._world = screened, mean
+        target = None if self.spending is None else self.spending.target
+        return self._recommended(screened, statistics, target)
 
     def _best(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Policy:
         """The best policy of a world; within a budget, the mixture that spends what it may."""

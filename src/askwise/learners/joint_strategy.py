@@ -101,10 +101,16 @@ class JointStrategy(ModelStrategy):
         *,
         explore_budget: float | None = None,
         budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
         super().__init__(
-            lattice, acquisition, explore_budget=explore_budget, budget=budget, forgets=forgets
+            lattice,
+            acquisition,
+            explore_budget=explore_budget,
+            budget=budget,
+            explore=explore,
+            forgets=forgets,
         )
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
@@ -171,6 +177,14 @@ class JointStrategy(ModelStrategy):
             self.world[:] = relied.max(axis=1)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
+
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        known = beliefs_of(self.model, statistics, self.log)
+        self.world[:] = known.cautious_rewards().max(axis=1)
+        nothing = self.acquisition.no_exploration(self.lattice)
+        best = recommended(self.acquisition, known, self._target)
+        return best.each(lambda part: part.exploring(nothing))
 
     @property
     def _target(self) -> float | None:

@@ -24,7 +24,7 @@ from askwise.learners.spending import Spending
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition, Pairs
-from askwise.policy.mixing import follow_other
+from askwise.policy.mixing import parts_followed
 from askwise.problem import Budget
 from askwise.states import Lattice
 
@@ -49,6 +49,7 @@ class ModelStrategy(Strategy):
         *,
         explore_budget: float | None = None,
         budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
         self.lattice = lattice
@@ -56,6 +57,8 @@ class ModelStrategy(Strategy):
         self.explore_budget = explore_budget
         self.spending = None if budget is None else Spending(budget)
         """What cases spent, if there is a budget to spend it within."""
+        self.explore = explore
+        """The share of the cases that explore; the others follow what is recommended."""
         self.forgets = forgets
         self._log = Log()
         self._length: Integers = np.ones(1, np.int64)
@@ -67,6 +70,10 @@ class ModelStrategy(Strategy):
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
         """The policy of a round that begins when so many cases were opened, and its length."""
+
+    @abstractmethod
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins, for which `plan_round` was asked already."""
 
     @abstractmethod
     def run_cases(
@@ -97,6 +104,9 @@ class ModelStrategy(Strategy):
         """The best policy of a world drawn near the mean, and what to try beside it."""
         opened = now.statistics.cases if self.forgets else now.opened
         policy, self._length[0] = self.plan_round(now.statistics, opened, now.rng)
+        if self.explore < 1.0:
+            best = self.plan_recommended(now.statistics)
+            policy = best.mixed(policy, self.explore) if self.explore else best
         return policy
 
     def round_length(self, now: Progress) -> int:
@@ -147,13 +157,10 @@ class ModelStrategy(Strategy):
         self, policy: Policy, statistics: Statistics, tags: Integers, cases: Cases
     ) -> None:
         """Decide these cases under a policy; of two that are mixed, each those that follow it."""
-        everything = np.arange(len(tags))
-        follows = [(everything, policy)]
-        if policy.mixture is not None:
-            other = follow_other(tags, policy.mixture.share)
-            (_, own), (_, mixed_in) = policy.parts
-            follows = [(everything[~other], own), (everything[other], mixed_in)]
-        for rows, part in follows:
+        parts = policy.parts
+        follows = parts_followed(tags, [share for share, _ in parts])
+        for k, (_, part) in enumerate(parts):
+            rows = np.flatnonzero(follows == k) if len(parts) > 1 else slice(None)
             cases.state[rows], cases.action[rows] = self.run_cases(
                 part, statistics, tags[rows], cases.values[rows], cases.rewards[rows]
             )

@@ -1,13 +1,14 @@
-"""Two policies as one: a share of the cases follows the other one, by chance.
+"""Several policies as one: a share of the cases follows each of them, by chance.
 
-Within an average spend the best that can be done is, in general, such a mixture (`budgeted.py`).
-Which of the two a case follows is decided by its tag, once for the whole case. What cases do under
-a mixture is what they do under the one or the other, so its expected gain is the mean of theirs,
-and the probability of what a case did is too:
+Within an average spend the best that can be done is, in general, such a mixture (`budgeted.py`); a
+learner that explores in a share of its cases is one, and so are two policies that are compared.
+Which of them a case follows is decided by its tag, once for the whole case. What cases do under a
+mixture is what they do under one of its policies, so its expected gain is the mean of theirs, and
+the probability of what a case did is too:
 
-    P(steps) = (1 − q) P(steps | the one) + q P(steps | the other),
+    P(steps) = Σ_k q_k P(steps | policy k),
 
-q being the share. The propensity of a step is P(steps with it) / P(steps before it).
+q_k being the shares. The propensity of a step is P(steps with it) / P(steps before it).
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from askwise._kernels.policy.draws import MIXES, uniform
-from askwise._support.typing import Flags, Floats, Integers
+from askwise._support.typing import Floats, Integers
 from askwise.policy.propensities import decided, of_set, ratio
 from askwise.policy.tables import Path, Propensities
 
@@ -28,19 +31,27 @@ if TYPE_CHECKING:
 class Mixture(NamedTuple):
     """What is mixed into a policy."""
 
-    other: Policy
-    share: float
-    """Of the cases that follow the other policy, from 0 to 1."""
+    others: tuple[tuple[float, Policy], ...]
+    """The other policies, each with its share of the cases; the rest follows the policy itself."""
 
-    def is_other(self, tag: int) -> bool:
-        """Whether a case with that tag follows the other policy."""
-        return uniform(tag, MIXES) < self.share
+    def other_of(self, tag: int) -> Policy | None:
+        """The other policy that a case with that tag follows; None: the policy itself."""
+        drawn = uniform(tag, MIXES)
+        for share, other in self.others:
+            if drawn < share:
+                return other
+            drawn -= share
+        return None
 
 
-def follow_other(tags: Integers, share: float) -> Flags:
-    """Whether each of the cases with these tags follows the other policy."""
+def parts_followed(tags: Integers, shares: Sequence[float]) -> Integers:
+    """Which part each of the cases with these tags follows: 0 is the policy itself."""
     drawn: Floats = uniform(tags, MIXES)  # type: ignore[arg-type, assignment]
-    return drawn < share
+    found: Integers = np.zeros(len(tags), np.int64)
+    for k, share in enumerate(shares[1:], start=1):
+        found[(found == 0) & (drawn >= 0) & (drawn < share)] = k
+        drawn = np.where(found == 0, drawn - share, -1.0)
+    return found
 
 
 def mixed_propensities(
@@ -77,17 +88,18 @@ def _steps(
     table = policy.table
     if policy.exploration is not None:
         return policy.exploration.propensities(table, start, path, looks, action)
-    end = path[-1][1] if path else start
-    acts = float(table.act(end) == action)
     if policy.acquisition == "simultaneous":
         bought = decided(path, looks)
-        return of_set(bought, float(table.looks(start) == bought), acts, action)
-    steps, state = [], start
-    for i, reached in path:
-        steps.append(float(table.looks(state) == (i,)))
-        state = reached
-    if looks:
-        steps.append(float(table.looks(state) == looks))
+        if table.looks(start) != bought:
+            return of_set(bought, 0.0, 0.0, action)
+        end = path[-1][1] if path else start
+        return of_set(bought, 1.0, float(action >= 0 and table.act(end) == action), action)
+    number, agreed, state = len(path) + len(looks) + (action >= 0), 0, start
+    for i, reached in (*path, *((i, -1) for i in looks)):
+        if table.looks(state) != (i,):  # what it would do after that is not asked
+            return (1.0,) * agreed + (0.0,) * (number - agreed)
+        agreed, state = agreed + 1, reached
     if action >= 0:
-        steps.append(acts * (not table.looks(state)))
-    return tuple(steps)
+        acts = not table.looks(state) and table.act(state) == action
+        return (1.0,) * agreed + (float(acts),)
+    return (1.0,) * agreed

@@ -7,25 +7,29 @@ mixed into it, which a share of the cases follows (`mixing.py`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from askwise._support.numbers import shown
-from askwise._support.typing import AcquisitionName, Choices, Floats
+from askwise._support.typing import AcquisitionName, Choices, Floats, RandomSource
 from askwise.errors import ModelError
 from askwise.estimation.evidence import Evidence
 from askwise.estimation.models import Model
 from askwise.policy.exploration import Exploration
+from askwise.policy.followed_cases import FollowedCase
 from askwise.policy.mixing import Mixture, mixed_propensities
+from askwise.policy.rules import Rule, table_of_rule
 from askwise.policy.tables import Path, Propensities, Table
 from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
 from askwise.policy.trees.folding import folded
 from askwise.policy.trees.growing import START, root_of
 from askwise.problem import Problem, Seen
+from askwise.states import Lattice
 
 
 class Policy:
@@ -36,6 +40,9 @@ class Policy:
     >>> oracle.simultaneous(breast_cancer(cost=5.0))
     <Policy, simultaneous, of value 76.7>
     """
+
+    _opens: ClassVar[Callable[[Policy, Mapping[str, Seen] | None, RandomSource], Any] | None] = None
+    """Opens cases: `learners/following.py`, which is above this package, puts it here."""
 
     def __init__(
         self,
@@ -54,7 +61,7 @@ class Policy:
         self.frequency = frequency
         """How often each context comes; None if there is one, or nothing is known of it."""
         self.mixture = mixture
-        """The policy that a share of the cases follows instead; None if there is one policy."""
+        """The policies that shares of the cases follow instead; None if there is one policy."""
         self.shadow_price: float | None = None
         """What one more to spend on a case would add to its gain; None if there is no budget."""
         self.note = ""
@@ -88,14 +95,20 @@ class Policy:
 
     def mixed(self, other: Policy, share: float) -> Policy:
         """This policy, and in a share of the cases the other one."""
-        mixture = Mixture(other, share)
-        found = Policy(self.table, self.exploration, frequency=self.frequency, mixture=mixture)
+        (_, own), *rest = self.parts
+        scaled = [((1.0 - share) * part, one) for part, one in rest]
+        scaled += [(share * part, one) for part, one in other.parts]
+        mixture = Mixture(tuple(scaled))
+        found = Policy(own.table, own.exploration, frequency=self.frequency, mixture=mixture)
         found._source, found._is_recommended = self._source, self._is_recommended
+        found.shadow_price, found.note = self.shadow_price, self.note
         return found
 
     def copy(self) -> Policy:
         """The same policy with tables of its own."""
-        mixture = self.mixture and self.mixture._replace(other=self.mixture.other.copy())
+        mixture = None
+        if self.mixture is not None:
+            mixture = Mixture(tuple((share, one.copy()) for share, one in self.mixture.others))
         tables = self.table.copy(), self.exploration
         return Policy(*tables, frequency=self.frequency, mixture=mixture)
 
@@ -106,7 +119,20 @@ class Policy:
             return [(1.0, self)]
         own = Policy(self.table, self.exploration, frequency=self.frequency)
         own._source = self._source
-        return [(1.0 - self.mixture.share, own), (self.mixture.share, self.mixture.other)]
+        others = self.mixture.others
+        return [(1.0 - sum(share for share, _ in others), own), *others]
+
+    def each(self, change: Callable[[Policy], Policy]) -> Policy:
+        """The same policy, of parts that were changed."""
+        if self.mixture is None:
+            return change(self)
+        (_, own), *others = self.parts
+        mixture = Mixture(tuple((share, change(other)) for share, other in others))
+        first = change(own)
+        found = Policy(first.table, first.exploration, frequency=first.frequency, mixture=mixture)
+        found._source, found._is_recommended = first._source, first._is_recommended
+        found.shadow_price, found.note = self.shadow_price, self.note
+        return found
 
     # --- what it does ----------------------------------------------------------------------------
 
@@ -123,35 +149,24 @@ class Policy:
         looks = self.table.looks(state)
         return -1 - looks[0] if looks else self.table.act(state)
 
-    def each(self, change: Callable[[Policy], Policy]) -> Policy:
-        """The same policy, of parts that were changed."""
-        if self.mixture is None:
-            return change(self)
-        (_, own), (share, other) = self.parts
-        found = change(own).mixed(change(other), share)
-        found.shadow_price, found.note = self.shadow_price, self.note
-        return found
-
     def followed_by(self, tag: int) -> Policy:
         """The policy that a case with that tag follows: this one, or the one that is mixed in."""
-        is_other = self.mixture is not None and self.mixture.is_other(tag)
-        return self.mixture.other if is_other and self.mixture is not None else self
+        other = None if self.mixture is None else self.mixture.other_of(tag)
+        return self if other is None else other
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
         """What a case with that tag buys now; the tag matters only if there is chance in it."""
-        if self.mixture is not None and self.mixture.is_other(tag):
-            return self.mixture.other.looks_in_case(state, tag)
-        if self.exploration is None:
-            return self.table.looks(state)
-        return self.exploration.looks(self.table, state, tag)
+        followed = self if self.mixture is None else self.followed_by(tag)
+        if followed.exploration is None:
+            return followed.table.looks(state)
+        return followed.exploration.looks(followed.table, state, tag)
 
     def action_in_case(self, state: int, tag: int) -> int:
         """What a case with that tag does when nothing more is bought."""
-        if self.mixture is not None and self.mixture.is_other(tag):
-            return self.mixture.other.action_in_case(state, tag)
-        if self.exploration is None:
-            return self.table.act(state)
-        return self.exploration.action(self.table, state, tag)
+        followed = self if self.mixture is None else self.followed_by(tag)
+        if followed.exploration is None:
+            return followed.table.act(state)
+        return followed.exploration.action(followed.table, state, tag)
 
     def propensities(
         self, start: int, path: Path, looks: tuple[int, ...], action: int
@@ -190,6 +205,41 @@ class Policy:
                 reached = [child for s in reached for child in self.lattice.children(s, i)]
             open_states.extend(reached if looks else [])
         return self.lattice.names_of(tuple(sorted(bought)))
+
+    # --- cases -----------------------------------------------------------------------------------
+
+    def open(
+        self, known: Mapping[str, Seen] | None = None, *, rng: RandomSource = None
+    ) -> FollowedCase:
+        """A case that follows this policy, as `learner.open()` gives one: nothing is learned.
+
+        `known` has a value for all that is given; what else it has was on file. A reward may be
+        told, or not. `rng` decides where the policy leaves something to chance.
+        """
+        assert Policy._opens is not None
+        case: FollowedCase = Policy._opens(self, known, rng)
+        return case
+
+    @classmethod
+    def from_rule(cls, problem: Problem, rule: Rule) -> Self:
+        """The rule that is followed today, as a policy: to compare with, or to follow.
+
+        `rule` is asked with what is known, {name: value}, and answers what to do next: the name of
+        an observation to buy, or of an action. It is asked about every state that it leads to.
+
+        >>> from askwise import Observation, Problem
+        >>> mri = Observation("mri", values=["neg", "pos"], cost=9)
+        >>> problem = Problem(observations=[mri], actions=["wait", "treat"])
+        >>> def rule(known):
+        ...     if "mri" not in known:
+        ...         return "mri"
+        ...     return "treat" if known["mri"] == "pos" else "wait"
+        >>> print(Policy.from_rule(problem, rule).tree())
+        buy mri (9)
+        ├─ neg → wait
+        └─ pos → treat
+        """
+        return cls(table_of_rule(Lattice(problem), rule))
 
     # --- what it is worth ------------------------------------------------------------------------
 
@@ -293,7 +343,8 @@ class Policy:
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"
         kind = "planned value" if self._source is None else "value"
-        return f"<Policy, {self.acquisition}, of {kind} {shown(self.value)}{note}>"
+        worth = "" if math.isnan(self.value) else f", of {kind} {shown(self.value)}"
+        return f"<Policy, {self.acquisition}{worth}{note}>"
 
     def _repr_html_(self) -> str:
         return self.tree().html()

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from askwise._support.arrays import Array
 from askwise.counting import Statistics
@@ -50,10 +49,8 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     prices: dict[str, float] = {}
     """Those it was made for, where they are not the problem's."""
     on_file: list[int] = []
-    mixed: SavedPolicy | None = None
-    """The policy that a share of the cases follows instead,"""
-    share: float = 0.0
-    """and that share."""
+    mixed: list[tuple[float, SavedPolicy]] = []
+    """The policies that shares of the cases follow instead, with these shares."""
 
 
 def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
@@ -69,8 +66,10 @@ def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPol
         frequency=policy.frequency is not None,
         prices=prices,
         on_file=on_file,
-        mixed=None if mixture is None else describe(mixture.other, usual, statistics),
-        share=0.0 if mixture is None else mixture.share,
+        mixed=[
+            (share, describe(other, usual, statistics))
+            for share, other in (() if mixture is None else mixture.others)
+        ],
     )
 
 
@@ -82,9 +81,10 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
     if policy.frequency is not None:
         arrays["frequency"] = policy.frequency
     if policy.mixture is not None:
-        assert saved.mixed is not None
-        others = arrays_of(policy.mixture.other, saved.mixed)
-        arrays |= {f"mixed.{name}": array for name, array in others.items()}
+        pairs = zip(policy.mixture.others, saved.mixed, strict=True)
+        for k, ((_, other), (_, described)) in enumerate(pairs):
+            others = arrays_of(other, described)
+            arrays |= {f"mixed{k}.{name}": array for name, array in others.items()}
     return arrays
 
 
@@ -106,19 +106,31 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
         frequency = read("frequency", (lattice.contexts,), np.float64)
         if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
             raise FileError("how often each context comes is not so")
-    mixture = None
-    if saved.mixed is not None:
-        if saved.mixed.mixed is not None or not 0 <= saved.share <= 1:  # not a number is neither
-            raise FileError("a policy is mixed with what cannot be")
-
-        def read_mixed(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-            return read(f"mixed.{name}", shape, dtype)
-
-        other = restored(saved.mixed, read_mixed, usual, statistics)
-        if other.acquisition != table.acquisition or other.lattice.size != lattice.size:
-            raise FileError("a policy is mixed with one of another kind")
-        mixture = Mixture(other, saved.share)
+    mixture = _restored_mixture(saved, read, table, usual, statistics)
     return Policy(table, exploration, frequency=frequency, mixture=mixture)
+
+
+def _restored_mixture(
+    saved: SavedPolicy, read: ReadArray, table: Table, usual: Lattice, statistics: Statistics
+) -> Mixture | None:
+    """What is mixed into a policy with this table."""
+    if not saved.mixed:
+        return None
+    shares = [share for share, _ in saved.mixed]
+    is_nested = any(described.mixed for _, described in saved.mixed)
+    if is_nested or not (min(shares) >= 0 and sum(shares) <= 1 + 1e-9):  # not a number is neither
+        raise FileError("a policy is mixed with what cannot be")
+    others = []
+    for k, (share, described) in enumerate(saved.mixed):
+
+        def read_mixed(name: str, shape: tuple[int, ...], dtype: Any, k: int = k) -> Array:
+            return read(f"mixed{k}.{name}", shape, dtype)
+
+        other = restored(described, read_mixed, usual, statistics)
+        if other.acquisition != table.acquisition or other.lattice.size != table.lattice.size:
+            raise FileError("a policy is mixed with one of another kind")
+        others.append((share, other))
+    return Mixture(tuple(others))
 
 
 def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:
