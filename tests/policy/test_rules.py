@@ -9,6 +9,8 @@ import askwise as aw
 from askwise.errors import CaseError, OptionError
 from askwise.simulation.environments import breast_cancer, random_model
 
+ANSWERS = itertools.cycle(["wait", "treat"])
+
 
 def as_rule(policy):
     def rule(known):
@@ -49,7 +51,7 @@ def problem_of(**more):
         (lambda known: None, "says None"),
         (lambda known: "mri", "looks at 'mri' when .* is known already"),
         (lambda known: "ct" if known else "mri", "at most 1"),
-        (lambda known, answers=itertools.cycle(["wait", "treat"]): next(answers), "two answers"),
+        (lambda known: next(ANSWERS), "two answers"),
         ("wait", "a rule is a function"),
     ],
 )
