@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import numpy as np
 
 import askwise as aw
@@ -101,6 +102,43 @@ def busy_models(seed, number, *, most=120):
         if len(features_of(problem)) >= 3 and problem.m >= 2:
             models.append(random_model(rng, problem))
     return models
+
+
+def with_rules(model, rng):
+    """The same population, in which actions cost, and actions and looks require something.
+
+    The first of the cheapest actions requires nothing.
+    """
+    problem = model.problem
+    beta, names = problem.reward_value, [o.name for o in problem.observations]
+    costs = rng.choice([0.0, 0.05, 0.3, 3.0], len(problem.actions)) * beta * rng.random()
+    cheapest = int(np.argmin(costs))
+    actions = [
+        aw.Action(
+            name,
+            cost=costs[a],
+            requires=[n for n in names if a > cheapest and rng.random() < 0.4],
+        )
+        for a, name in enumerate(problem.action_names)
+    ]
+    order = rng.permutation(len(names)).tolist()
+    observations = [
+        o
+        if o.given
+        else msgspec.structs.replace(
+            o,
+            requires=[names[j] for j in order[: order.index(i)] if rng.random() < 0.4],
+        )
+        for i, o in enumerate(problem.observations)
+    ]
+    ruled = msgspec.structs.replace(problem, actions=actions, observations=observations)
+    return aw.Model(ruled, model.probability, model.reward)
+
+
+def ruled_models(seed, number):
+    """Busy models with rules."""
+    rng = np.random.default_rng(seed)
+    return [with_rules(model, rng) for model in busy_models(seed, number)]
 
 
 def is_drawn_right(model):

@@ -60,7 +60,7 @@ def policy_of(kind, lattice, rng):
         sets = np.array([rng.permutation(lattice.buyable)[: lattice.m] for _ in range(3)])
         acts = rng.dirichlet(np.full(len(lattice.problem.actions), 2.0))
         tried = (sets, acts, 0.4, 0.3, kind == "blind tree")
-        tree = Tree(plan.look, plan.action, plan.child, *tried)
+        tree = Tree(plan.look, plan.action, plan.child, *tried, lattice.action_needs)
         return tree_policy(lattice, tree, plan.value)
     one_by_one = kind == "trying sequential"
     places = lattice.size if one_by_one else lattice.contexts

@@ -43,6 +43,18 @@ rewards = st.fixed_dictionaries(
     optional={"default": st.just(True), "replaces": st.just(True)},
 )
 
+terms = st.fixed_dictionaries(
+    {},
+    optional={
+        "stake": st.sampled_from([0.125, 8.0, 4096.0]),
+        "prices": st.sampled_from([{"mri": 0.5}, {"ecg": 0.0, "scan": 64.0}, {"colour": 1.0}]),
+    },
+)
+acts = st.fixed_dictionaries(
+    {"action": st.sampled_from(["wait", "treat", "treat", "operate"])},
+    optional={"knew_more": st.just(False)},
+)
+
 
 class ServiceMachine(RuleBasedStateMachine):
     """Requests, alone and in batches, and restarts."""
@@ -86,14 +98,15 @@ class ServiceMachine(RuleBasedStateMachine):
                 if number and data.draw(st.booleans(), "but of another case?"):
                     number = number % len(model.cases) + 1
                 return key, kind, number, json.loads(body)
-        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "cancel"]))
+        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "act", "cancel"]))
         if kind == "open":
             known = data.draw(st.one_of(st.none(), values_of, all_values, wrong))
-            return key, kind, 0, {} if known is None else {"known": known}
+            return key, kind, 0, ({} if known is None else {"known": known}) | data.draw(terms)
         number = data.draw(st.integers(1, len(model.cases) + 1), "case")
         if kind == "observe":
             return key, kind, number, self.some_look(data, number)
-        return key, kind, number, data.draw(rewards) if kind == "reward" else {}
+        body = {"reward": rewards, "act": acts}.get(kind)
+        return key, kind, number, {} if body is None else data.draw(body)
 
     def some_look(self, data, number):
         case = self.model.cases.get(number)
@@ -106,7 +119,9 @@ class ServiceMachine(RuleBasedStateMachine):
         if data.draw(st.integers(0, 3), "is the price said?") == 0:
             name = data.draw(st.sampled_from([*(values or ["mri"]), "ecg"]))
             body["paid"] = {name: data.draw(st.sampled_from([0.0, 0.25, 4.5, -1.0]))}
-        return body
+        if data.draw(st.integers(0, 3), "was it not asked for?") == 0:
+            body["unasked"] = True
+        return body | ({"knew_more": False} if data.draw(st.booleans(), "knew no more?") else {})
 
     @rule(data=st.data())
     def ask(self, data):
@@ -122,8 +137,6 @@ class ServiceMachine(RuleBasedStateMachine):
         asked, items = [], []
         for _ in range(size):
             key, kind, number, body = request = self.some_request(data)
-            if kind == "reward" and not 0 <= body["reward"] <= 1:
-                continue  # such a batch is refused as a whole, and `ask_badly` asks that
             asked.append(request)
             place = PLACES.get(kind, kind)
             items.append({"key": key, place: body} | ({"case": number} if kind != "open" else {}))
@@ -155,7 +168,7 @@ class ServiceMachine(RuleBasedStateMachine):
         case, likely = model.cases[number], answer.pop("propensity", None)
         says_action = case.action is None and case.has_acted
         if says_action:
-            case.action = answer["action"]
+            case.action = case.advised = answer["action"]
             assert case.action in PROBLEM.action_names
         assert answer == case.view()
         assert (likely is not None) == says_action
@@ -171,6 +184,10 @@ class ServiceMachine(RuleBasedStateMachine):
                 ("/cases", b'{"known": {}, "extra": 1}'),
                 ("/cases/1/reward", b'{"reward": true}'),
                 ("/cases/1/cancel", b"[]"),
+                ("/cases/1/acted", b'{"action": 1}'),
+                ("/cases", b'{"stake": 0}'),
+                ("/cases", b'{"stake": 1e10}'),
+                ("/cases", b'{"prices": {"mri": "dear"}}'),
                 ("/cases/1/observations", b"{}"),
                 ("/cases/0/cancel", b"{}"),
                 ("/batch", b"[]"),

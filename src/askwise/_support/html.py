@@ -86,7 +86,9 @@ def of_problem(problem: Any) -> str:
             title(
                 "Problem",
                 f"at most {problem.m} of {looks} observations",
-                f"a reward of 1 is worth {text(problem.reward_value)}",
+                f"a reward of 1 is worth {text(problem.reward_value)}"
+                if problem.rewards is None
+                else f"rewards {' to '.join(map(text, problem.rewards))}",
             ),
             table(headers, rows),
             table(["panel", "fee"], panels) if panels else "",

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from askwise._support.typing import AcquisitionName, Floats, Integers
+from askwise.counting.overrides import Overrides
 from askwise.counting.row_counters import BY_ROW, RowCounters
 from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
 from askwise.errors import StatisticsError
@@ -46,12 +47,15 @@ class Statistics(RowCounters):
         """Of each observation, how often it was told what was paid,"""
         self.paid_sums: Integers = np.zeros(lattice.buyable, np.int64)
         """and the sum, in units of 2⁻²⁰"""
+        self.overrides = Overrides(lattice)
+        """What people did without being asked; no learner learns from it."""
 
     def arrays(self) -> Iterator[tuple[str, Integers]]:
         """Every array of counters with its name, as far as it is used."""
         yield from super().arrays()
         yield "paid_counts", self.paid_counts
         yield "paid_sums", self.paid_sums
+        yield from self.overrides.arrays()
 
     def dense(self) -> Statistics:
         """The same counters with a row for every state."""
@@ -92,7 +96,7 @@ class Statistics(RowCounters):
             transitions[state if is_dense else self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
-        """`action`, taken when just `state` was known, earned `reward`."""
+        """`action`, taken when just `state` was known, earned `reward`, from 0 to 1."""
         reward = check_reward(reward)
         if self.is_sparse:
             self.make_room(1)
@@ -149,7 +153,8 @@ class Statistics(RowCounters):
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
 
-        What is given stands among what was bought, wherever; None is a look that failed.
+        What is given stands among what was bought, wherever; None is a look that failed. The reward
+        is from 0 to 1, or in the currency if the problem has `rewards`.
 
         acquisition: "simultaneous", if the set was chosen before any of it was seen; "sequential",
         if each look was chosen from what the looks before had shown.
@@ -158,7 +163,7 @@ class Statistics(RowCounters):
         # names whatever is wrong before anything is counted
         start = lattice.context(lattice.index(observed))
         path, subset, state = [], 0, start
-        chosen, reward = lattice.action(action), check_reward(reward)
+        chosen, share = lattice.action(action), lattice.problem.as_share(reward)
         for name, value in observed.items():
             i = lattice.position(name)
             if i >= lattice.buyable:
@@ -170,7 +175,7 @@ class Statistics(RowCounters):
             self.count_set(state)
         else:
             self.count_path(path, start)
-        self.count_reward(state, chosen, reward)
+        self.count_reward(state, chosen, share)
 
     def count_of(self, state: int, choice: int) -> int:
         """N(a, ψ) of an action, or N(ψ, i) of an observation, given as −1 − i."""
@@ -254,6 +259,7 @@ class Statistics(RowCounters):
         mine += subset_visits
         self.paid_counts += other.paid_counts
         self.paid_sums += other.paid_sums
+        self.overrides += other.overrides
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
         return self
@@ -261,7 +267,7 @@ class Statistics(RowCounters):
     def take_back(self, other: Statistics, *, only_rewards: bool = False) -> None:
         """Forget, in place, a part of what was counted; every state keeps its row.
 
-        With `only_rewards` cases and what they saw stay counted.
+        With `only_rewards` cases and what they saw stay counted. What people did is not forgotten.
         """
         if self.lattice != other.lattice:
             raise StatisticsError("statistics of two different problems cannot be subtracted")
@@ -291,7 +297,8 @@ class Statistics(RowCounters):
         )
 
     def _paid(self) -> list[Integers]:
-        return [self.paid_counts, self.paid_sums]
+        people = (array for _, array in self.overrides.arrays())
+        return [self.paid_counts, self.paid_sums, *people]
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -21,7 +21,7 @@ class Cautious(NamedTuple):
     """What is known with confidence, by row."""
 
     reward: Floats
-    """What the best action earns, in [0, 1]."""
+    """What the best action earns less what it costs, in units of β."""
     action: Choices
     """That action."""
     subsets: Integers
@@ -49,5 +49,8 @@ def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Ca
     room = np.empty(reward.shape[1])
     by_visits = acquisition == "simultaneous"
     average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
+    offsets = statistics.lattice.action_offsets
+    if offsets is not None:
+        reward += offsets[subsets]
     action = reward.argmax(axis=1).astype(np.int16)
     return Cautious(reward.max(axis=1), action, subsets, order)

@@ -116,7 +116,7 @@ class Beliefs:
         return self._estimates[acquisition]
 
     def _estimated(self, acquisition: AcquisitionName) -> Estimates:
-        reward = self.cautious_rewards()
+        reward = self.lattice.net(self.cautious_rewards())
         best: Floats = reward.max(axis=1)
         # The first action that is a tie with the best: equals stay equal however they were summed.
         action = (reward >= best[:, None] - TIE_TOLERANCE).argmax(axis=1).astype(np.int16)

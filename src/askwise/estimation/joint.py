@@ -222,7 +222,7 @@ class JointModel:
 
         p(ψ) stands in every slot of a state, or once.
         """
-        reward = self.draw_rewards(rng, spread)
+        reward = self.lattice.net(self.draw_rewards(rng, spread))
         action = reward.argmax(axis=1).astype(np.int16)
         return Estimates(reward.max(axis=1), action, self.weight(acquisition), Radii())
 

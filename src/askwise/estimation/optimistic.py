@@ -1,6 +1,6 @@
 """Optimism: the theorems' confidence radii, tight ones, and practical ones.
 
-    r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(N(a, ψ), t))
+    r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(N(a, ψ), t)) − cost(a)/β
 
 Theorem 1 (simultaneous) and Theorem 2 (sequential) have, for a confidence of 1 − δ,
 
@@ -60,14 +60,17 @@ def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii)
     """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters."""
     from askwise._kernels.planning.optimism import optimistic_rewards
 
-    reward = np.empty(statistics.lattice.size)
-    action = np.empty(statistics.lattice.size, np.int16)
+    lattice = statistics.lattice
+    reward = np.empty(lattice.size)
+    action = np.empty(lattice.size, np.int16)
     optimistic_rewards(
         statistics.action_counts,
         statistics.reward_sums,
         UNIT,
         radii.reward,
         radii.by_variance,
+        lattice.layout.offsets,
+        lattice.offsets_or_none,
         reward,
         action,
     )

@@ -22,5 +22,6 @@ def posterior_estimates(
     """
     successes = statistics.reward_sums * UNIT
     reward = rng.beta(1 + successes, 1 + statistics.action_counts - successes)
+    reward = statistics.lattice.net(reward)
     drawn = rng.standard_gamma(1.0 + weight)
     return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), drawn, Radii())

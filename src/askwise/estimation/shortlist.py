@@ -94,11 +94,10 @@ class DrawnModel(NamedTuple):
     variance: Floats | None
     """Of those rewards, at [ψ, a], if they are means; None of a draw."""
 
-    @property
-    def estimates(self) -> Estimates:
-        """As planners take it."""
-        best, action = self.reward.max(axis=1), self.reward.argmax(axis=1).astype(np.int16)
-        return Estimates(best, action, self.weight, Radii())
+    def estimates_in(self, lattice: Lattice) -> Estimates:
+        """As planners take it, in that lattice."""
+        net = lattice.net(self.reward)
+        return Estimates(net.max(axis=1), net.argmax(axis=1).astype(np.int16), self.weight, Radii())
 
 
 def draw_model(

@@ -56,7 +56,7 @@ class TabularPosterior(NamedTuple):
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """The means, whatever the spread: states drawn one by one would not fit together."""
-        return self.draw_model(rng, spread=spread).estimates
+        return self.draw_model(rng, spread=spread).estimates_in(self.shortlist.lattice)
 
     def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
         """Records and cases, state by state."""

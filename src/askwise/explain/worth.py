@@ -86,7 +86,7 @@ class Worth:
     @property
     def gain(self) -> float:
         """Of a case, by what is recommended at today's prices."""
-        return self._sensitivity.today.gain
+        return self.problem.lowest_reward + self._sensitivity.today.gain
 
     @property
     def blind_gain(self) -> float | None:

@@ -40,8 +40,8 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs
-from askwise.policy.budgeted import Line, best_within, line_of
+from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
+from askwise.policy.budgeted import Line, line_of
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem import Budget
@@ -76,6 +76,7 @@ class AdditiveStrategy(ModelStrategy):
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     model_name = "additive"
+    honours_rules = True
     is_sparse = True
     """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
@@ -98,6 +99,7 @@ class AdditiveStrategy(ModelStrategy):
             forgets=forgets,
         )
         self.model = AdditiveModel(lattice)
+        _ = self.model.required  # raises if it cannot plan with what actions require
         self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
@@ -140,11 +142,11 @@ class AdditiveStrategy(ModelStrategy):
         near = screened.draw_estimates(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
         if follows:
-            target = None if self.spending is None else self.spending.target
-            plan = self._recommended(screened, statistics, target)
+            plan = self._recommended(screened, statistics, self.target)
         else:
             plan = self._best(screened, near)
-        worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
+        beta = self.lattice.problem.reward_value
+        worth = plan.value_above_lowest / beta - _blindly(screened, near)
         return plan.each(
             lambda part: part.exploring(self.exploration(screened, part, worth, opened))
         ), length
@@ -153,8 +155,7 @@ class AdditiveStrategy(ModelStrategy):
         """What is recommended when a round begins; cases with prices of their own go by it too."""
         screened, mean = self._means(statistics)
         self._world = screened, mean
-        target = None if self.spending is None else self.spending.target
-        return self._recommended(screened, statistics, target)
+        return self._recommended(screened, statistics, self.target)
 
     def _best(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Policy:
         """The best policy of a world; within a budget, the mixture that spends what it may."""
@@ -168,14 +169,11 @@ class AdditiveStrategy(ModelStrategy):
             policy = Policy(PathTable(few, look, world.action, np.zeros(few.size)))
             return line_of(policy, few, p, world.reward)
 
-        within = best_within(plan, self.spending.target, few.problem.reward_value)
-        self.spending.shadow_price[0] = within.shadow_price
-
         def finish(policy: Policy) -> Policy:
             assert isinstance(policy.table, PathTable)
             return self._policy(screened, world, policy.table.look)
 
-        return within.mixed(finish)
+        return self.spending.best(plan, finish, few.problem.reward_value)
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy at these prices of the world that the round is planned for.
@@ -192,9 +190,9 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
-        looks = self._looks(screened, near)
+        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:
@@ -218,13 +216,15 @@ class AdditiveStrategy(ModelStrategy):
 
         table, beta = plan.table, self.lattice.problem.reward_value
         assert isinstance(table, TreeTable)
-        gap = self.model.effects.base.max() - self.model.effects.base
+        base = self.model.effects.base - self.lattice.action_costs / beta
+        gap = base.max() - base
         acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
         acts /= acts.sum()
         lost = max(0.0, worth) * beta
         acting = beta * float(acts @ gap) + lost
         looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
-        most, part = beta * most_spent(opened, worth, plan.value / beta), LOST_BESIDE
+        value = plan.value_above_lowest / beta
+        most, part = beta * most_spent(opened, worth, value), LOST_BESIDE
         if self.follows_log(opened):  # what may be lost at most is charged
             most, part = min(most, MOST_LOST * beta), 1.0
         replacing = 0.5 * most / (looking + ACTING_REPLACING * acting + lost)
@@ -263,7 +263,7 @@ class AdditiveStrategy(ModelStrategy):
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
-        reward = known.reward[every, best.actions]
+        reward = known.lattice.net(known.reward)[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
         policy = self._policy(screened, earned, table.as_path())
         return policy.recommended_by(known)
@@ -289,7 +289,7 @@ class AdditiveStrategy(ModelStrategy):
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._best(screened, mean)
-        if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
+        if best.planned_value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing)
@@ -325,7 +325,11 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now."""
+        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        self.count_spent(case.cost)
+        if case.unasked:
+            now.statistics.count_case()
+            return []
         assert case.policy is not None
         policy = case.policy.followed_by(case.tag)
         table, exploration = policy.table, policy.exploration
@@ -333,7 +337,13 @@ class AdditiveStrategy(ModelStrategy):
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        return []
+
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Nothing of its looks: whether there were to be more is not known."""
         self.count_spent(case.cost)
+        if is_fair:
+            now.statistics.count_case()
         return []
 
     def run_cases(

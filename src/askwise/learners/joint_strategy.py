@@ -51,8 +51,8 @@ from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, set_policy_from
-from askwise.policy.budgeted import Line, at_prices_of, best_within, line_of, repriced
+from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
+from askwise.policy.budgeted import Line, at_prices_of, line_of, repriced
 from askwise.policy.expected_gain import expected_gain, expected_spend
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.recommending import recommended
@@ -93,6 +93,7 @@ class JointStrategy(ModelStrategy):
     """Every case counts for every state that it is evidence for."""
 
     model_name = "joint"
+    honours_rules = True
 
     def __init__(
         self,
@@ -170,30 +171,26 @@ class JointStrategy(ModelStrategy):
             return self._affordable(policy, exploration, mean, most), length
         relied, is_first = known.cautious_rewards(), opened == self.log.cases
         best = recommended(
-            self.acquisition, self._beliefs(statistics) if is_first else known, self._target
+            self.acquisition, self._beliefs(statistics) if is_first else known, self.target
         )
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
-            self.world[:] = relied.max(axis=1)
+            self.world[:] = self.lattice.net(relied).max(axis=1)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
         """What is recommended when a round begins; cases with prices of their own go by it too."""
         known = beliefs_of(self.model, statistics, self.log)
-        self.world[:] = known.cautious_rewards().max(axis=1)
+        self.world[:] = self.lattice.net(known.cautious_rewards()).max(axis=1)
         nothing = self.acquisition.no_exploration(self.lattice)
-        best = recommended(self.acquisition, known, self._target)
+        best = recommended(self.acquisition, known, self.target)
         return best.each(lambda part: part.exploring(nothing))
-
-    @property
-    def _target(self) -> float | None:
-        return None if self.spending is None else self.spending.target
 
     def _within_budget(self, best: Callable[[Lattice], Policy], reward: Floats) -> Policy:
         """The best policy at the prices of a lattice, or the mixture that spends what it may.
 
-        `reward` is what acting in ψ earns, at [ψ], or at [ψ, a].
+        `reward` is what acting in ψ earns, its cost taken off, at [ψ], or at [ψ, a].
         """
         if self.spending is None:
             return best(self.lattice)
@@ -206,10 +203,10 @@ class JointStrategy(ModelStrategy):
             policy = best(lattice.at_rate(1.0 + price))
             return line_of(policy, lattice, p, earned(policy))
 
-        beta = lattice.problem.reward_value
-        within = best_within(plan, self.spending.target, beta)
-        self.spending.shadow_price[0] = within.shadow_price
-        return within.mixed(lambda one: Policy(at_prices_of(lattice, one, p, earned(one))))
+        def finish(policy: Policy) -> Policy:
+            return Policy(at_prices_of(lattice, policy, p, earned(policy)))
+
+        return self.spending.best(plan, finish, lattice.problem.reward_value)
 
     @property
     def _most_lost(self) -> float:
@@ -227,6 +224,7 @@ class JointStrategy(ModelStrategy):
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
         reward = self.model.draw_rewards(rng, near_spread(opened) * own)
         reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+        reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
@@ -252,14 +250,15 @@ class JointStrategy(ModelStrategy):
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
+        margin = tie_margin(lattice)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = set_policy_from(self._at_rate(lattice), near, start)
+            own = set_policy_from(self._at_rate(lattice), near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
             near = Estimates(self.world, policy.actions, weight, Radii())
-            own = self.acquisition.best(self._at_rate(lattice), near)
+            own = self.acquisition.best(self._at_rate(lattice), near, margin=margin)
         if self.spending is not None:
             own = repriced(lattice, own)
         return own.exploring(policy.exploration)
@@ -303,18 +302,19 @@ class JointStrategy(ModelStrategy):
         return found
 
     def _blind_gain(self) -> float:
-        """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
+        """max_a β E[r(a, ∅)] − cost(a): the best gain without looking, by today's estimate."""
         contexts = self.lattice.contexts
-        best: Floats = self.model.mean_rewards()[:contexts].max(axis=1)
+        best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
         return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
         believed = beliefs_of(self.model, statistics)
         careful = self._within_budget(
-            lambda at: self.acquisition.best_by_beliefs(at, believed), believed.cautious_rewards()
+            lambda at: self.acquisition.best_by_beliefs(at, believed),
+            self.lattice.net(believed.cautious_rewards()),
         )
-        if careful.value > self._blind_gain():
+        if careful.planned_value > self._blind_gain():
             tries = self.acquisition.no_exploration(self.lattice)
             return careful.each(lambda part: part.exploring(tries))
         nothing = self.acquisition.buying_nothing(self.lattice, near.action)
@@ -377,6 +377,6 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
 
 
 def _free_of_charge(problem: Problem) -> Problem:
-    """The same problem, all of it for nothing."""
+    """The same problem, all that can be bought for nothing."""
     free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
     return msgspec.structs.replace(problem, observations=free, panels=())

@@ -39,6 +39,7 @@ class ModelStrategy(Strategy):
     """A model of the population × an acquisition × tries by the tags of cases × growing rounds."""
 
     doubles = False
+    plans_one_world = True
     model_name: str
     """What users call the model."""
 
@@ -131,6 +132,11 @@ class ModelStrategy(Strategy):
         """Cases spent so much on observations."""
         if self.spending is not None:
             self.spending.count(costs)
+
+    @property
+    def target(self) -> float | None:
+        """What the plan of the next round may spend on a case; None: as much as pays."""
+        return None if self.spending is None else self.spending.target
 
     @property
     def budget(self) -> float | None:

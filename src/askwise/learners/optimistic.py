@@ -17,7 +17,7 @@ from askwise.learners.doubling import lengths_after
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Cases, Progress, Strategy
-from askwise.planning.incremental import IncrementalPlanner
+from askwise.planning.incremental import IncrementalPlanner, cheapest_action
 from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition, Pairs, set_policy_from
 from askwise.problem import Problem
@@ -33,6 +33,7 @@ class Optimistic(Strategy):
     """
 
     storages: ClassVar[tuple[str, ...]] = ("auto", "dense", "sparse")
+    honours_rules = True
 
     def __init__(
         self,
@@ -188,6 +189,9 @@ class OptimisticLearner(BaseLearner):
             "window": window,
             "detect": detect,
         }
-        strategy = self._kind(lattice, self._acquisition, radii, storage)
+        kind = self._kind
+        if cheapest_action(lattice) is None and not issubclass(kind, OptimisticInFull):
+            kind = OptimisticInFull  # a look may pay by what it allows
+        strategy = kind(lattice, self._acquisition, radii, storage)
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
         super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)

@@ -13,9 +13,13 @@ cases is off by is what luck adds in the last twentieth of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
+from askwise.policy import Policy
+from askwise.policy.budgeted import Plan, best_within
 from askwise.problem import Budget
 
 CORRECTED_WITHIN = 20
@@ -45,6 +49,12 @@ class Spending:
         units = np.minimum(np.rint(np.asarray(costs) * (UNITS / self.per_case)), MOST_UNITS)
         self.tally[0] += int(units.sum())
         self.tally[1] += units.size
+
+    def best(self, plan: Plan, finish: Callable[[Policy], Policy], beta: float) -> Policy:
+        """The best that spends what a case of the next round may; its λ is that of the round."""
+        within = best_within(plan, self.target, beta)
+        self.shadow_price[0] = within.shadow_price
+        return within.mixed(finish)
 
     @property
     def target(self) -> float:

@@ -168,7 +168,7 @@ def compare(
     seed = 0 if rng is None else rng
     of_a, of_b = rows_of_policies([a, b], log, columns, acquisition, model, seed)
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
-    return _compared(of_a, of_b, lambda n: normal / math.sqrt(n))
+    return _compared(of_a, of_b, lambda n: normal / math.sqrt(n), a.problem.lowest_reward)
 
 
 class Trial(Follower):
@@ -210,7 +210,7 @@ class Trial(Follower):
                 seen = state.get(name, "")
                 rows[name].append(UNAVAILABLE if seen is None else None if seen == "" else seen)
             rows["action"].append(case.action)
-            rows["reward"].append(reward)
+            rows["reward"].append(problem.as_money(reward))
             rows["propensity"].append(list(case.propensity or ()))
             looks = case.lattice.names_of(tuple(i for i, _ in case.path))
             rows["order"].append(list(looks))
@@ -227,7 +227,7 @@ class Trial(Follower):
         said = ("action", "reward", "propensity", "order")
         columns = {name: name if name in rows else None for name in said}
         a, b = rows_of_policies([self.a, self.b], rows, columns, acquisition, None, 0)
-        return _compared(a, b, _at_all_times(1.0 - self.confidence))
+        return _compared(a, b, _at_all_times(1.0 - self.confidence), self.a.problem.lowest_reward)
 
     def __repr__(self) -> str:
         return f"<Trial of two policies: {self.opened:,} cases, {len(self._rows):,} rewarded>"
@@ -261,8 +261,11 @@ def _at_all_times(alpha: float) -> Any:
     return reach
 
 
-def _compared(a: PolicyRows, b: PolicyRows, reach: Any) -> Comparison:
-    """The difference of what each row says; an interval reaches so far for a number of rows."""
+def _compared(a: PolicyRows, b: PolicyRows, reach: Any, lowest: float) -> Comparison:
+    """The difference of what each row says; an interval reaches so far for a number of rows.
+
+    Gains are told with the lowest reward, above which rows reckon.
+    """
     number = len(a.weights)
     apart = a.weights != b.weights
     telling = min(effective_rows(rows.weights[apart]) for rows in (a, b)) if apart.any() else 0.0
@@ -276,7 +279,8 @@ def _compared(a: PolicyRows, b: PolicyRows, reach: Any) -> Comparison:
         return Estimate(centre, centre - width, centre + width)
 
     of_a, of_b = (
-        estimate(rows.robust, effective_rows(rows.weights) >= LEAST_EFFECTIVE) for rows in (a, b)
+        estimate(rows.robust, effective_rows(rows.weights) >= LEAST_EFFECTIVE).raised(lowest)
+        for rows in (a, b)
     )
     each = a.robust - b.robust
     difference = estimate(each, is_enough)

@@ -52,7 +52,10 @@ class FrameLog:
             earned = np.eye(len(actions))[right]
         else:
             named = [roles.rewards[action] for action in actions]
-            earned = np.column_stack([cells.rewards_of(name, columns[name]) for name in named])
+            within = lattice.problem.rewards
+            earned = np.column_stack(
+                [cells.rewards_of(name, columns[name], within) for name in named]
+            )
         found = grouped(digits, np.ones(len(digits), np.int64), _units(earned))
         return found, records_of(lattice, found), len(digits)
 
@@ -70,7 +73,7 @@ class FrameLog:
             digits,
             cells.actions_of(roles.action, columns[roles.action], lattice.problem.action_names),
             np.ones(n, np.int64),
-            _units(cells.rewards_of(roles.reward, columns[roles.reward])),
+            _units(cells.rewards_of(roles.reward, columns[roles.reward], lattice.problem.rewards)),
             np.array([places[order] for order in orders], np.int64),
             list(places),
         )

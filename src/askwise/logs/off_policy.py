@@ -49,6 +49,10 @@ class Estimate(NamedTuple):
     """NaN if there are too few rows for an interval, and so is `high`."""
     high: float
 
+    def raised(self, by: float) -> Estimate:
+        """The same, so much higher."""
+        return Estimate(*(by + number for number in self)) if by else self
+
     def __str__(self) -> str:
         if not math.isnan(self.low):
             return interval(*self)
@@ -156,7 +160,7 @@ def off_policy(
     columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
     check_confidence(confidence)
     (rows,) = rows_of_policies([policy], log, columns, acquisition, model, rng)
-    return _estimated(rows, confidence)
+    return _estimated(rows, policy.problem.lowest_reward, confidence)
 
 
 def check_confidence(confidence: object) -> None:
@@ -165,7 +169,8 @@ def check_confidence(confidence: object) -> None:
         raise OptionError(f"confidence must be a number between 0 and 1, got {confidence!r}")
 
 
-def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
+def _estimated(rows: PolicyRows, lowest: float, confidence: float) -> OffPolicyValue:
+    # G is reckoned above the lowest reward, and told with it
     weights, weighted, surely, robust = rows
     mean = weights.mean()
     ratio = float(weighted.mean() / mean) if mean > 0 else math.nan
@@ -177,9 +182,9 @@ def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
     ips = weighted - surely
     linear = (weighted - ratio * weights) / mean - surely if mean > 0 else ips
     return OffPolicyValue(
-        estimate(float(ips.mean()), ips),
-        estimate(ratio - float(surely.mean()), linear),
-        estimate(float(robust.mean()), robust),
+        estimate(float(ips.mean()), ips).raised(lowest),
+        estimate(ratio - float(surely.mean()), linear).raised(lowest),
+        estimate(float(robust.mean()), robust).raised(lowest),
         len(weights),
         int((weights > 0).sum()),
         effective,

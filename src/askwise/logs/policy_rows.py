@@ -140,6 +140,9 @@ def _policy_rows(
     halves: Integers,
 ) -> PolicyRows:
     rewards: Floats = decisions.units * np.float64(UNIT)
+    cost = policy.lattice.action_costs
+    if cost.any():
+        rewards = rewards - cost[decisions.actions] / policy.problem.reward_value
     weights, earned = chances.weights(agreement), policy.problem.reward_value * rewards
     # where everything is known, so is what the policy spends on each row
     surely = agreement.spent if acquisition is None else np.zeros(len(earned))

@@ -20,6 +20,7 @@ from askwise.logs.checks import check_propensities, check_rows, in_its_order, st
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
+from askwise.problem.rewards import Range, remedy
 from askwise.states import Lattice
 
 SETS_AT_A_TIME = 64
@@ -154,7 +155,7 @@ class QueryLog:
             )
             self._refuse_action(condition, roles.action, lattice.problem.action_names)
         if _column(found, "wrong").any():
-            self._refuse_reward(roles.reward)
+            self._refuse_reward(roles.reward, lattice.problem.rewards)
         if _column(found, "improbable").any() and roles.propensity is not None:
             likely = sql.is_propensity(roles.propensity, self._query.kinds[roles.propensity])
             self._refuse(
@@ -175,7 +176,7 @@ class QueryLog:
         return {
             **self._digits(lattice, roles),
             "a": sql.place_among(roles.action, lattice.problem.action_names),
-            "u": sql.units(roles.reward),
+            "u": sql.units(roles.reward, lattice.problem.rewards),
             "o": "''" if roles.order is None else sql.list_text(roles.order, kinds[roles.order]),
             "p": "true"
             if roles.propensity is None
@@ -197,7 +198,8 @@ class QueryLog:
         if roles.label is not None:
             of_action = sql.label_units(roles.label, actions)
         else:
-            of_action = {action: sql.units(roles.rewards[action]) for action in actions}
+            within = lattice.problem.rewards
+            of_action = {action: sql.units(roles.rewards[action], within) for action in actions}
         return {f"u{k}": of_action[action] for k, action in enumerate(actions)}
 
     def _digits_found(self, lattice: Lattice, found: Any) -> Choices:
@@ -221,13 +223,14 @@ class QueryLog:
             condition = f"{sql.place_among(roles.label, actions)} = {sql.WRONG}"
             self._refuse_action(condition, roles.label, actions)
         for column in roles.rewards.values():
-            wrong = self._query.ask(f"SELECT max({sql.units(column)} = {sql.WRONG}) AS w FROM log")
+            units = sql.units(column, lattice.problem.rewards)
+            wrong = self._query.ask(f"SELECT max({units} = {sql.WRONG}) AS w FROM log")
             if _column(wrong, "w")[0]:
-                self._refuse_reward(column)
+                self._refuse_reward(column, lattice.problem.rewards)
 
-    def _refuse_reward(self, column: str) -> None:
-        condition = f"{sql.units(column)} = {sql.WRONG}"
-        self._refuse(condition, column, "expected a reward from 0 to 1")
+    def _refuse_reward(self, column: str, within: Range | None) -> None:
+        condition = f"{sql.units(column, within)} = {sql.WRONG}"
+        self._refuse(condition, column, f"{cells.expected_reward(within)}; {remedy(within)}")
 
     def _refuse_action(self, condition: str, column: str, actions: Sequence[str]) -> None:
         where, cell = self._query.first(condition, column)

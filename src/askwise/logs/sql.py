@@ -14,6 +14,7 @@ from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import Edge
 from askwise.problem.booleans import BOOLEANS, boolean_places
+from askwise.problem.rewards import Range
 
 WRONG = -2
 
@@ -144,8 +145,15 @@ def place_among(column: str, names: Sequence[str]) -> str:
     return f"CASE {' '.join(cases)} ELSE {WRONG} END::SMALLINT"
 
 
-def units(column: str) -> str:
+def units(column: str, within: Range | None) -> str:
     """The reward in a cell, rounded to units as Python rounds: halves to the even one."""
+    if within is not None:
+        low, high = map(_edge, within)
+        number = f"TRY_CAST({quoted(column)} AS DOUBLE)"
+        is_money = f"typeof({quoted(column)}) <> 'BOOLEAN' AND {number} BETWEEN {low} AND {high}"
+        share = f"({number} - {low}) / {_edge(within[1] - within[0])}"
+        rounded = f"round_even({UNITS.format(number=f'({share})')}, 0)::BIGINT"
+        return f"CASE WHEN {is_money} THEN {rounded} ELSE {WRONG} END"
     lower = f"lower(trim({quoted(column)}::VARCHAR, {_BLANKS}))"
     booleans = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(BOOLEANS))
     number = f"CASE {lower} {booleans} ELSE TRY_CAST({quoted(column)} AS DOUBLE) END"

@@ -144,9 +144,10 @@ def _where_they_meet(dear: Line, cheap: Line) -> float:
 def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Floats) -> Line:
     """A policy that was planned at other prices, by what it gains and spends at those of a lattice.
 
-    That is by p(ψ) and by what acting in ψ earns, r(ψ), in units of β.
+    That is by p(ψ) and by what acting in ψ earns, what it costs taken off, in units of β.
     """
-    states, _ = acted_states(policy)
+    states = acted_states(policy).states
+    states = states[probability[states] > 0]  # elsewhere no action may be allowed
     p, earned = probability[states], lattice.problem.reward_value * reward[states]
     spent = lattice.costs_of(states)
     return Line(policy, float(p @ (earned - spent)), float(p @ spent))
@@ -167,9 +168,12 @@ def repriced(lattice: Lattice, policy: Policy) -> Policy:
 def at_prices_of(
     lattice: Lattice, policy: Policy, probability: Floats, reward: Floats
 ) -> PathTable | SetTable:
-    """The looks and actions of a policy at the prices of a lattice, valued by p(ψ) and r(ψ)."""
+    """The looks and actions of a policy at the prices of a lattice, valued by p(ψ) and by what
+    acting in ψ earns, what it costs taken off, in units of β."""
     table, every = policy.table, np.arange(lattice.size)
-    earned: Floats = lattice.problem.reward_value * reward
+    # where no case comes, or no action is allowed, nothing is earned
+    earned: Floats = np.where((probability > 0) & (reward > -np.inf), reward, 0.0)
+    earned *= lattice.problem.reward_value
     spent = lattice.costs_of(every)
     if isinstance(table, PathTable):
         from askwise._kernels.policy.gains import gains_by_paths

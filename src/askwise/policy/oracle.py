@@ -145,9 +145,10 @@ def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[s
     values = plan_sequential(lattice, estimates).values
     worth = planned_look_values(lattice, estimates, values)[known]
     stop = lattice.problem.reward_value * float(estimates.reward[known])
-    found: dict[str | None, float] = {None: stop}
+    lowest = lattice.problem.lowest_reward
+    found: dict[str | None, float] = {None: lowest + stop}
     for i in np.flatnonzero(np.isfinite(worth)).tolist():
-        found[lattice.names_of((i,))[0]] = float(worth[i])
+        found[lattice.names_of((i,))[0]] = lowest + float(worth[i])
     return found
 
 
@@ -179,11 +180,11 @@ def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
 
 def _plan(truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy]) -> Plan:
     lattice, every = truth.lattice, np.arange(truth.lattice.size)
+    net = lattice.net(truth.reward)
 
     def plan(price: float) -> Line:
         policy = best(lattice.at_rate(1.0 + price), truth)
-        reward = truth.reward[every, policy.actions]
-        return line_of(policy, lattice, truth.probability, reward)
+        return line_of(policy, lattice, truth.probability, net[every, policy.actions])
 
     return plan
 
@@ -201,7 +202,7 @@ def _best_within(
 
 def _priced(truth: Beliefs, policy: Policy) -> Policy:
     """A policy that was planned at dearer prices, at those of the problem."""
-    reward = truth.reward[np.arange(truth.lattice.size), policy.actions]
+    reward = truth.lattice.net(truth.reward)[np.arange(truth.lattice.size), policy.actions]
     table = at_prices_of(truth.lattice, policy, truth.probability, reward)
     return Policy(table, frequency=policy.frequency).rests_on(lambda: truth)
 

@@ -28,6 +28,7 @@ from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
 from askwise.policy.trees.folding import folded
 from askwise.policy.trees.growing import START, root_of
+from askwise.policy.trees.nodes import raised
 from askwise.problem import Problem, Seen
 from askwise.states import Lattice
 
@@ -143,6 +144,14 @@ class Policy:
     def act(self, state: int) -> int:
         """h(ψ): what to do when nothing more is bought."""
         return self.table.act(state)
+
+    def in_state(self, state: int) -> Policy:
+        """The policy that a case in this state follows: itself, if it is good in every state."""
+        return self
+
+    def exact(self) -> Policy:
+        """The same policy, good in every state: itself, if it is so."""
+        return self
 
     def choice(self, state: int) -> int:
         """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
@@ -264,17 +273,22 @@ class Policy:
 
         Of what is recommended it is the gain at the root of its tree.
         """
+        return self.problem.lowest_reward + self.value_above_lowest
+
+    @property
+    def value_above_lowest(self) -> float:
+        """Its value less the lowest reward, which is what plans reckon with."""
         gain = self._gain_at_root if self._is_recommended else None
         return self.planned_value if gain is None else gain
 
     @cached_property
     def _gain_at_root(self) -> float | None:
-        reason = self.tree().root.reason
+        reason = root_of(self, self.evidence).reason
         return None if reason is None else reason.gain
 
     @property
     def planned_value(self) -> float:
-        """The expected gain it was planned with."""
+        """The expected gain that it was planned with, less the lowest reward."""
         if self.mixture is not None:
             return sum(share * part.planned_value for share, part in self.parts)
         contexts = range(self.lattice.contexts)
@@ -304,8 +318,9 @@ class Policy:
                 f"expected a Model, or evidence such as learner.evidence(), got {kind}"
             )
         root = root_of(self, self.evidence if evidence is None else evidence)
-        root = folded(root, max_depth, min_share)
+        root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
+        costs += [action.cost for action in self.problem.actions]
         return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
 
     def evaluate(self, model: Model, state: Mapping[str, Seen] | None = None) -> float:
@@ -337,8 +352,10 @@ class Policy:
                 continue
             (end,) = reached
             spent = self.lattice.spent(end) - before
-            gain += probability[end] * (beta * reward[end, self.act(end)] - spent)
-        return float(gain / total)
+            action = self.act(end)
+            spent += self.problem.actions[action].cost
+            gain += probability[end] * (beta * reward[end, action] - spent)
+        return self.problem.lowest_reward + float(gain / total)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"

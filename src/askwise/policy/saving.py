@@ -20,6 +20,7 @@ from askwise.policy.mixing import Mixture
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, ReadArray, SetTable, Table
 from askwise.policy.tree_table import TreeExploration, TreeTable
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (SetTable, PathTable, TreeTable)}
@@ -49,6 +50,7 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     prices: dict[str, float] = {}
     """Those it was made for, where they are not the problem's."""
     on_file: list[int] = []
+    stake: float = 1.0
     mixed: list[tuple[float, SavedPolicy]] = []
     """The policies that shares of the cases follow instead, with these shares."""
 
@@ -66,6 +68,7 @@ def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPol
         frequency=policy.frequency is not None,
         prices=prices,
         on_file=on_file,
+        stake=policy.lattice.stake,
         mixed=[
             (share, describe(other, usual, statistics))
             for share, other in (() if mixture is None else mixture.others)
@@ -91,6 +94,8 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
 def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics) -> Policy:
     """The policy that was saved; one that cannot be is a `FileError`."""
     lattice = at_prices(usual, saved.prices, saved.on_file)
+    if saved.stake != 1.0:
+        lattice = lattice.at_stake(check_stake(saved.stake, usual.problem.reward_value))
     if saved.table.kind not in TABLES:
         raise FileError(f"unknown kind of policy {saved.table.kind!r}")
     header = saved.table.header

@@ -28,11 +28,15 @@ from askwise.problem.checks import (
 )
 from askwise.problem.panels import Panel, check_panels
 from askwise.problem.requirements import check_requirements
+from askwise.problem.rewards import check_range, money_of, share_of
 
 Value = str | int
 
 Seen = Value | bool | float | Decimal | date | np.generic | None
 """What may be said of a look: a value, a boolean, a number or a date for its bin, nothing."""
+
+_ONE = float("1")
+"""The reward value, unless another is said; this very object, to tell whether one was."""
 
 _UNSAID = float("nan")
 """The cost of an observation that is given need not be said."""
@@ -198,6 +202,9 @@ class Problem(
     `reward_value` is what one unit of reward is worth in the currency of the costs. It is from 1e-9
     to 1e9, and costs and fees are from 0 to 1e9: `askwise.problem.amounts` says why.
 
+    `rewards` is said instead where rewards are money: the lowest and the highest that an action can
+    earn. Then β is what lies between them, and all that is told and shown is in the currency.
+
     >>> problem = Problem(
     ...     observations=[Observation("mri", values=["neg", "pos"], cost=9.0)],
     ...     actions=["wait", "treat"],
@@ -208,8 +215,9 @@ class Problem(
     """
 
     max_observations: int | None = None
-    reward_value: float = 1.0
+    reward_value: float = _ONE
     panels: Sequence[Panel] = ()
+    rewards: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         observations: tuple[Any, ...] = as_tuple(self.observations, "observations")
@@ -238,13 +246,24 @@ class Problem(
             )
         panels = as_tuple(self.panels, "panels")
         check_panels(panels, {o.name: o.given for o in observations})
-        reward_value = check_reward_value(self.reward_value)
+        reward_value, rewards = self.reward_value, self.rewards
+        if rewards is not None:
+            rewards = check_range(rewards)
+            between = rewards[1] - rewards[0]
+            if reward_value is not _ONE and reward_value != between:
+                raise ProblemError(
+                    "rewards and reward_value exclude each other: with rewards a reward is money "
+                    f"already, so leave reward_value out, got {reward_value!r}"
+                )
+            reward_value = between
+        reward_value = check_reward_value(reward_value)
         _DECLARED_ACTIONS.__set__(self, as_said(actions))
         for field, kept in (
             ("observations", observations),
             ("max_observations", int(most)),
             ("reward_value", reward_value),
             ("panels", panels),
+            ("rewards", rewards),
         ):
             msgspec.structs.force_setattr(self, field, kept)
 
@@ -258,6 +277,13 @@ class Problem(
         """The names of the actions, in the order of declaration."""
         return tuple(action.name for action in self.actions)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether an action costs something, or anything requires an observation."""
+        return not all(a.is_plain for a in self.actions) or any(
+            o.requires for o in self.observations
+        )
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.yaml`, `.yml` or `.json` file, strictly."""
@@ -265,7 +291,10 @@ class Problem(
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `.yaml`, `.yml` or `.json` file that `Problem.load` reads back as an equal."""
-        write_document(path, self)
+        document = msgspec.to_builtins(self)
+        if self.rewards is not None:
+            document.pop("reward_value", None)  # it follows from them
+        write_document(path, document)
 
     def priced(self, prices: Mapping[str, float]) -> Self:
         """The same problem at other prices: {name: cost}, the others stay."""
@@ -309,6 +338,37 @@ class Problem(
         name = observation.name
         within = [p.prices[name] for p in self.panels if p.prices and name in p.prices]
         return min([observation.cost, *within])
+
+    @property
+    def lowest_reward(self) -> float:
+        """The lowest that an action can earn, in the currency: gain = lowest + β r − Σ c."""
+        return 0.0 if self.rewards is None else self.rewards[0]
+
+    def as_share(self, reward: object) -> float:
+        """R of a reward as it is told: (x − low) / β where rewards are money, else itself.
+
+        >>> problem = Problem(observations=[Observation("mri", values=[0, 1], cost=9)],
+        ...                   actions=["wait", "treat"], rewards=(-500, 30))
+        >>> problem.as_share(-235), problem.as_money(0.5)
+        (0.5, -235.0)
+        """
+        return share_of(reward, self.rewards)
+
+    def as_money(self, share: float) -> float:
+        """A reward as it is told, by its r: low + β r where rewards are money, else r."""
+        return money_of(share, self.rewards)
+
+    def at_stake(self, stake: float) -> Self:
+        """The same problem in a case whose reward counts so many times: β is that many times β.
+
+        To plan, that is the same as to divide all prices by the stake.
+        """
+        other = copy.copy(self)
+        msgspec.structs.force_setattr(other, "reward_value", self.reward_value * stake)
+        if self.rewards is not None:
+            low, high = self.rewards
+            msgspec.structs.force_setattr(other, "rewards", (low * stake, high * stake))
+        return other
 
     def _repr_html_(self) -> str:
         return of_problem(self)

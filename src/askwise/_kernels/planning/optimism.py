@@ -24,15 +24,20 @@ def optimistic_rewards(
     unit: float,
     width: float,
     by_variance: float,
+    first_states: Integers,
+    action_offsets: Floats,
     out_reward: Floats,
     out_action: Choices,
 ) -> None:
-    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) and the first action that reaches it.
+    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) − cost(a)/β and the first action that reaches it.
 
     conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
-    With `by_variance` = 1 it is the narrower one of `Radii`.
+    With `by_variance` = 1 it is the narrower one of `Radii`. The states of subset I begin with
+    `first_states[I]`; `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed, and empty
+    if there is no such thing.
     """
     states, actions = counts.shape
+    subset = 0
     flat_counts = counts.reshape(-1)
     flat_sums = sums.reshape(-1)
     rewards = np.empty(CHUNK * actions)
@@ -53,8 +58,13 @@ def optimistic_rewards(
             off = lean + math.sqrt(lean * lean + width * n * variance)
             reward = (earned + off) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
+        for state in range(start, end if len(action_offsets) > 0 else start):
+            while first_states[subset + 1] <= state:
+                subset += 1
+            for action in range(actions):
+                rewards[(state - start) * actions + action] += action_offsets[subset, action]
         for state in range(start, end):
-            best = -1.0
+            best = -math.inf
             choice = 0
             for action in range(actions):
                 reward = rewards[(state - start) * actions + action]
@@ -67,14 +77,21 @@ def optimistic_rewards(
 
 @jit_internal
 def optimistic_reward(
-    counts: Integers, sums: Integers, state: int, unit: float, width: float, by_variance: float
+    counts: Integers,
+    sums: Integers,
+    state: int,
+    unit: float,
+    width: float,
+    by_variance: float,
+    subset: int,
+    action_offsets: Floats,
 ) -> tuple[float, int]:
-    """`optimistic_rewards` of one state, to the same bits: its reward and the action.
+    """`optimistic_rewards` of one state of a subset, to the same bits: its reward and the action.
 
     One arithmetic for both radii: with `by_variance` = 0 what it adds is exactly nothing.
     """
     fixed = 1.0 - by_variance
-    best = -1.0
+    best = -math.inf
     choice = 0
     for action in range(counts.shape[1]):
         n = float(counts[state, action])
@@ -85,6 +102,8 @@ def optimistic_reward(
         off = lean + math.sqrt(lean * lean + width * n * variance)
         reward = (earned + off) / max(1.0, n)
         reward = reward if reward < 1.0 and n > 0.0 else 1.0
+        if len(action_offsets) > 0:
+            reward += action_offsets[subset, action]
         if reward > best:
             best = reward
             choice = action

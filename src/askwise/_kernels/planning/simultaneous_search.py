@@ -22,6 +22,7 @@ def exact_value(
 ) -> float:
     """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
+    subset = context_subset // len(tables.best)
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
@@ -31,6 +32,8 @@ def exact_value(
             inputs.unit,
             inputs.reward_width,
             inputs.by_variance,
+            subset,
+            inputs.action_offsets,
         )
         tables.values[entry] = inputs.beta * reward
         if len(tables.refund) > 0:

@@ -15,6 +15,8 @@ from askwise.states import Lattice
 class PosteriorSampling(Strategy):
     """The best policy of a world drawn from the posterior."""
 
+    honours_rules = True
+
     def __init__(self, acquisition: Acquisition) -> None:
         self.acquisition = acquisition
 

@@ -117,15 +117,15 @@ class _Growing:
 
     def _act(self, state: int, share: float) -> Act:
         action, problem = self.policy.act(state), self.policy.problem
-        name = problem.action_names[action]
+        name, cost = problem.action_names[action], problem.actions[action].cost
         if self.evidence is None:
-            return Act(name)
-        earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state)
+            return Act(name, cost=cost)
+        earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state) + cost
         if earned is None:
-            return Act(name, Reason(share, spent, None, 0.0))
+            return Act(name, Reason(share, spent, None, 0.0), cost)
         beta = problem.reward_value
         variance = (SELECTION * beta) ** 2 * earned.variance
-        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance))
+        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance), cost)
 
     def _why_look(
         self, state: int, buys: bool, children: list[Node], share: float, cases: float
@@ -153,5 +153,6 @@ class _Growing:
         if earned is not None:
             beta = problem.reward_value
             doubt = (SELECTION * beta) ** 2 * earned.variance
-            stop = Stop(stop.action, beta * earned.mean - spent, doubt)
+            gained = beta * earned.mean - problem.actions[action].cost - spent
+            stop = Stop(stop.action, gained, doubt)
         return Reason(share, spent, gain, variance, stop)

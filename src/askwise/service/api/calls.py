@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from askwise.service.api.messages import (
+    Acting,
     BatchAnswer,
     BatchItem,
     Cancelling,
@@ -161,6 +162,15 @@ OBSERVE = Call(
     scope="decide",
     summary="Report what was bought.",
     body=Observing,
+    answer=CaseAnswer,
+)
+ACT = Call(
+    method="POST",
+    path=CASE + "/acted",
+    handler="DecisionHandlers.act",
+    scope="decide",
+    summary="Report what people did, whatever was advised.",
+    body=Acting,
     answer=CaseAnswer,
 )
 REWARD = Call(

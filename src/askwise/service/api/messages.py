@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from askwise._support.documents import prepare
 from askwise.problem import Problem
+from askwise.problem.amounts import LARGEST_AMOUNT
 from askwise.service.api.served_learners import served
 
 Name = Annotated[
@@ -55,22 +56,40 @@ class NewProject(_Body):
 
 
 class Opening(_Body):
-    """A new case: what is given, and what is on file."""
+    """A new case: what is given and on file, its own prices, how many times its reward counts."""
 
     known: dict[str, Seen] | None = None
+    prices: dict[str, float] | None = None
+    stake: Annotated[float, Meta(gt=0.0, le=1e9)] = 1.0
 
 
 class Observing(_Body):
-    """What was bought showed these values; `paid` is what it cost, if that was not known."""
+    """What was bought showed these values; `paid` is what it cost, if that was not known.
+
+    With `unasked` people looked at some of it without being asked; they knew more of the case than
+    it did, unless `knew_more` is false.
+    """
 
     values: dict[str, Seen]
     paid: dict[str, float] | None = None
+    unasked: bool = False
+    knew_more: bool = True
+
+
+class Acting(_Body):
+    """What people did, whatever was advised; they knew more of the case, unless that is denied."""
+
+    action: Text
+    knew_more: bool = True
 
 
 class Rewarding(_Body):
-    """How well it went; by default, because nothing came; or a correction."""
+    """How well it went; by default, because nothing came; or a correction.
 
-    reward: Annotated[float, Meta(ge=0.0, le=1.0)]
+    From 0 to 1, or in the currency if the problem has `rewards`, within these.
+    """
+
+    reward: Annotated[float, Meta(ge=-LARGEST_AMOUNT, le=LARGEST_AMOUNT)]
     default: bool = False
     replaces: bool = False
 
@@ -80,12 +99,16 @@ class Cancelling(_Body):
 
 
 class BatchItem(_Body):
-    """One request of a batch, with its own key: just one of open, observations, reward, cancel."""
+    """One request of a batch, with its own key.
+
+    Just one of open, observations, acted, reward, cancel.
+    """
 
     key: Key
     case: CaseNumber | None = None
     open: Opening | None = None
     observations: Observing | None = None
+    acted: Acting | None = None
     reward: Rewarding | None = None
     cancel: Cancelling | None = None
 
@@ -117,6 +140,9 @@ class CaseStory(msgspec.Struct):
     reward: float | None
     by_default: bool
     opened: str
+    stake: float = 1.0
+    overruled: bool = False
+    """Whether people did the action in place of what was advised, or before anything was."""
 
 
 class ProjectAnswer(msgspec.Struct):
@@ -184,8 +210,19 @@ class EstimateAnswer(msgspec.Struct):
     high: float
 
 
+class OverruledAnswer(msgspec.Struct):
+    """What people did in place of what was advised: how often, and how well it went."""
+
+    action: str
+    cases: int
+    rewarded: int
+    """How many of those have their reward."""
+    reward: float | None
+    """The mean of these, per unit of stake; null if there is none."""
+
+
 class Summary(msgspec.Struct):
-    """What a project has earned and spent."""
+    """What a project has earned and spent. A reward counts as many times as its case's stake."""
 
     cases: int
     statuses: dict[str, int]
@@ -197,6 +234,9 @@ class Summary(msgspec.Struct):
     days: list[DaySummary]
     blocks: list[BlockSummary]
     """Narrow ones first, and wider as there are more cases."""
+    overruled: list[OverruledAnswer]
+    unasked: dict[str, int]
+    """How often people looked at what, without being asked."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case, by the newest policy version for
     which that was worked out; null before the first, and where it cannot be said."""

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
-from askwise.errors import AskwiseError, CaseError
+from askwise.errors import AskwiseError, CaseError, ProblemError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Strategy
-from askwise.policy import Policy
+from askwise.problem.amounts import check_stake
 from askwise.service.api.messages import (
+    Acting,
     Cancelling,
     CaseAnswer,
     Observing,
@@ -27,16 +28,18 @@ from askwise.service.api.messages import (
     Rewarding,
 )
 from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
 from askwise.service.ledger.rows import Project, Status, StoredCase
 from askwise.service.replanning.policy_versions import PolicyVersion, learner_of
 
-Request = Opening | Observing | Rewarding | Cancelling
+Request = Opening | Observing | Acting | Rewarding | Cancelling
 
 KINDS: dict[type[Request], str] = {
     Opening: "open",
     Observing: "observe",
+    Acting: "act",
     Rewarding: "reward",
     Cancelling: "cancel",
 }
@@ -68,24 +71,31 @@ class CaseDecider:
         self._is_tagged = type(strategy).tag is not Strategy.tag
         self._seed = project.seed.to_bytes(8, "little")
         plans_anew = strategy.acquisition.plans_anew_for_files
-        self.needs_own_policies = plans_anew or bool(learner.problem.panels)
+        self._plans_for_files = plans_anew or bool(learner.problem.panels)
         """Whether a case that begins with something on file may need a policy of its own."""
         self._cached: dict[int, tuple[StoredCase, ServedCase]] = {}
         """Cases by number, each with how it was stored."""
         self._cached_version = 0
         """Of the policy that those follow."""
 
+    def needs_own_policy(self, body: Opening) -> bool:
+        """Whether a case that is opened like this may need a policy of its own."""
+        return bool(body.prices or body.stake != 1.0 or (body.known and self._plans_for_files))
+
     def prepare(self, planned: PolicyVersion, body: Opening) -> None:
         """Plan for a case that will be opened, so that `open` finds its policy made."""
-        _policy_from(planned, *self._start(body))
+        policy_for(planned, *self._start(body), self._terms(body))
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
-        start, subset = self._start(body)
-        policy = _policy_from(planned, start, subset)
-        case = Case(number, policy, self.changes, self.tag(number), start, subset)
-        served = ServedCase(case, planned.version, planned.learner.statistics.lattice, at)
-        self.changes.count_step(at, number, None, served.status)
+        (start, subset), terms = self._start(body), self._terms(body)
+        policy = policy_for(planned, start, subset, terms)
+        case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
+        usual = planned.learner.statistics.lattice
+        served = ServedCase(case, planned.version, usual, at, prices=terms.prices)
+        served.spent = case.cost  # of an action that is taken at once
+        spent = round(served.spent / PAID_UNIT)
+        self.changes.count_step(at, number, None, served.status, spent=spent)
         return self._answer(served, 201, has_acted=case.action_index >= 0)
 
     def step(
@@ -98,6 +108,8 @@ class CaseDecider:
         """Take the step of a case that is open."""
         if isinstance(body, Observing):
             return self.observe(served, body, at, paid_before)
+        if isinstance(body, Acting):
+            return self.act(served, body, at)
         if isinstance(body, Rewarding):
             return self.reward(served, body, at)
         return self.cancel(served, at)
@@ -107,7 +119,8 @@ class CaseDecider:
     ) -> Step:
         """Take in what was bought: the case wants more, or has its action."""
         case, changes = served.case, self.changes
-        if served.status != Status.OBSERVING:
+        is_open = served.status == Status.OBSERVING
+        if not is_open and not (body.unasked and served.status == Status.ACTED):
             raise Refusal(
                 409, f"case {case.id} wants nothing more: it {_status_text(served.status)}"
             )
@@ -115,7 +128,8 @@ class CaseDecider:
             self._check_paid(body.paid, paid_before)
         looks = len(case.path)
         try:
-            case.observe(body.values, paid=body.paid)
+            how = {"unasked": body.unasked, "knew_more": body.knew_more}
+            case.observe(body.values, paid=body.paid, **how)
         except (AskwiseError, OverflowError) as error:
             pointer = "#/paid" if str(error).startswith("paid") else "#/values"
             raise Refusal(422, str(error), pointer) from None
@@ -125,13 +139,29 @@ class CaseDecider:
         before = served.update_status()
         more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
         changes.count_step(at, case.id, before, served.status, spent=more)
-        return self._answer(served, has_acted=case.action_index >= 0)
+        return self._answer(served, has_acted=is_open and case.action_index >= 0)
+
+    def act(self, served: ServedCase, body: Acting, at: int) -> Step:
+        """Take in what people did, whatever was advised."""
+        case = served.case
+        if served.status not in (Status.OBSERVING, Status.ACTED):
+            raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+        try:
+            case.act(body.action, knew_more=body.knew_more)
+        except AskwiseError as error:
+            raise Refusal(422, str(error), "#/action") from None
+        self.changes.count_step(at, case.id, served.update_status(), served.status)
+        return self._answer(served)
 
     def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
         """Take in a reward, now or much later."""
-        case, status, earned = served.case, served.status, served.case.earned
+        case, status, share = served.case, served.status, served.case.share
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
+        try:
+            case.lattice.problem.as_share(body.reward)
+        except CaseError as error:
+            raise Refusal(422, f"reward: {error}", "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
@@ -147,8 +177,10 @@ class CaseDecider:
             case.reward_by_default(body.reward)
         else:
             case.reward(body.reward, replaces=body.replaces)
-        assert case.earned is not None
-        more = round(case.earned / UNIT) - round((earned or 0.0) / UNIT)
+        assert case.share is not None
+        more = _earned_units(case, case.share) - (
+            0 if share is None else _earned_units(case, share)
+        )
         self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
         return self._answer(served)
 
@@ -174,7 +206,9 @@ class CaseDecider:
         record = decode_case(stored)
         planned, start = self._find_version(record.version), record.start
         subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        policy = _policy_from(planned, start, subset)
+        policy = None
+        if record.looks:
+            policy = policy_for(planned, start, subset, Terms(record.own_prices, record.stake))
         return resume_case(
             stored.id, record, planned.learner.statistics.lattice, policy, self.changes
         )
@@ -195,6 +229,19 @@ class CaseDecider:
         except (CaseError, OverflowError) as error:
             raise Refusal(422, str(error), "#/known") from None
         return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+
+    def _terms(self, body: Opening) -> Terms:
+        """The prices and the stake of a case, if they can be."""
+        problem = self.lattice.problem
+        try:
+            check_stake(body.stake, problem.reward_value)
+        except CaseError as error:
+            raise Refusal(422, str(error), "#/stake") from None
+        try:
+            problem.priced(body.prices or {})
+        except (ProblemError, OverflowError) as error:
+            raise Refusal(422, str(error), "#/prices") from None
+        return Terms(body.prices or {}, body.stake)
 
     def _answer(self, served: ServedCase, status: int = 200, *, has_acted: bool = False) -> Step:
         case = served.case
@@ -236,13 +283,14 @@ class CaseDecider:
                     )
 
 
-def _policy_from(planned: PolicyVersion, start: int, subset: int) -> Policy:
-    """The policy of a case that began in this state."""
-    if not subset:
-        return planned.policy
-    rounds = rounds_of(planned.learner)
-    with rounds.lock:
-        return rounds.policy_for_case(planned.policy, rounds.now.lattice, start, subset)
+def _earned_units(case: Case, share: float) -> int:
+    """What a case adds to Σr of its day and block, so that n low + β Σr is what was earned.
+
+    It earned stake · (low + β r), and counts as one of n.
+    """
+    problem, stake = case.lattice.problem, case.stake
+    more = (stake - 1.0) * problem.lowest_reward / problem.reward_value
+    return round((stake * share + more) / UNIT)
 
 
 def _status_text(status: Status) -> str:

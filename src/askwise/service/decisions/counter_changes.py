@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from askwise.counting import BY_ROW, Statistics
 from askwise.learners.cases import Case
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.ledger.case_blocks import block_of
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, SPEND_HIGH, TALLY
+from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, HIGH, TALLY
 from askwise.service.ledger.rows import Increment, Status
 
 DENSE_UP_TO = 4096
@@ -27,7 +27,16 @@ DENSE_UP_TO = 4096
 _Step = tuple[int, int, Status | None, Status]
 """On this day a case of this block went from one status to another."""
 
-_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len(DAILY))
+(
+    _OPENED,
+    _ACTED,
+    _REWARDED,
+    _REWARD,
+    _SPEND,
+    _CANCELLED,
+    _SPEND_HIGH,
+    _REWARD_HIGH,
+) = range(len(DAILY))
 (
     _BLOCK_ACTED,
     _BLOCK_REWARDED,
@@ -35,7 +44,11 @@ _OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len
     _BLOCK_SPEND,
     _BLOCK_AWAITED,
     _BLOCK_SPEND_HIGH,
+    _BLOCK_REWARD_HIGH,
 ) = range(len(BY_BLOCK))
+
+_DAY_AMOUNTS = (_SPEND_HIGH, _SPEND, _REWARD_HIGH, _REWARD)
+_BLOCK_AMOUNTS = (_BLOCK_SPEND_HIGH, _BLOCK_SPEND, _BLOCK_REWARD_HIGH, _BLOCK_REWARD)
 
 
 class CounterChanges:
@@ -57,8 +70,8 @@ class CounterChanges:
         rounds.count_anew(Statistics(lattice, sparse=lattice.size > DENSE_UP_TO), 0)
         for array in rounds.strategy.tallies().values():
             array[...] = 0
-        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-        """How many, what they spent (multiples of `SPEND_HIGH`, and the rest), and earned."""
+        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0] * 5)
+        """How many, what they spent and earned (multiples of `HIGH`, and the rest, of both)."""
         self.bought = [0] * lattice.buyable
         """How often each observation was bought."""
 
@@ -87,12 +100,24 @@ class CounterChanges:
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """A reward has come, perhaps in place of another."""
         if before is not None:  # it is taken out of a row that may not exist yet
-            self.rounds.now.statistics.give_rows(np.array([case.state_index]))
+            self.rounds.now.statistics.give_rows(np.array([case.acted_in]))
         self.rounds.rewarded(case, reward, before)
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
         """A case paid these amounts for observations."""
         self.rounds.paid(case, amounts)
+
+    def stopped(self, case: Case, *, is_fair: bool) -> None:
+        """People act in a case that still wanted something."""
+        self.rounds.stopped(case, is_fair=is_fair)
+
+    def overruled(self, case: Case, before: int | None, now: int | None) -> None:
+        """People did an action in place of what was advised."""
+        self.rounds.overruled(case, before, now)
+
+    def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
+        """People looked at these without being asked."""
+        self.rounds.looked_unasked(case, observations)
 
     def cancelled(self, case: Case) -> None:
         """A case is cancelled: there will be no action, or no reward."""
@@ -112,21 +137,18 @@ class CounterChanges:
     ) -> None:
         """A case went from one status to another, and spent and earned so much more on the way."""
         totals = self._steps[at // DAY, block_of(case), before, after]
-        high, low = divmod(spent, SPEND_HIGH)
         totals[0] += 1
-        totals[1] += high
-        totals[2] += low
-        totals[3] += earned
+        for place, amount in ((1, spent), (3, earned)):
+            high, low = divmod(amount, HIGH)
+            totals[place] += high
+            totals[place + 1] += low
 
     def _step_increments(self) -> Iterator[Increment]:
         """What the counted steps add up to."""
-        for (day, block, before, after), (count, high, low, earned) in self._steps.items():
-            yield Increment("day", day, _SPEND_HIGH, high)
-            yield Increment("block", block, _BLOCK_SPEND_HIGH, high)
-            yield Increment("day", day, _SPEND, low)
-            yield Increment("block", block, _BLOCK_SPEND, low)
-            yield Increment("day", day, _REWARD, earned)
-            yield Increment("block", block, _BLOCK_REWARD, earned)
+        for (day, block, before, after), (count, *amounts) in self._steps.items():
+            for of_day, of_block, amount in zip(_DAY_AMOUNTS, _BLOCK_AMOUNTS, amounts, strict=True):
+                yield Increment("day", day, of_day, amount)
+                yield Increment("block", block, of_block, amount)
             if before is after:
                 continue
             yield Increment("status", int(after), 0, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from askwise.service.api.calls import BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
+from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
 from askwise.service.api.messages import BatchItem, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
@@ -32,6 +32,10 @@ class DecisionHandlers:
         """Take in what was bought."""
         return self._decide_one(request, target, read_body(request, OBSERVE.decoder))
 
+    def act(self, request: Request, target: Target) -> Answering:
+        """Take in what people did, whatever was advised."""
+        return self._decide_one(request, target, read_body(request, ACT.decoder))
+
     def reward(self, request: Request, target: Target) -> Answering:
         """Take in how well a case went."""
         return self._decide_one(request, target, read_body(request, REWARD.decoder))
@@ -58,33 +62,35 @@ class DecisionHandlers:
     ) -> Answering:
         """Have them written; what must be planned for them alone is planned first, by a reader."""
         decider = self._backend.deciders.get(jobs[0].project)
-        if decider is None or not decider.needs_own_policies:
+        openings = [job.body for job in jobs if isinstance(job.body, Opening)]
+        if decider is not None:
+            openings = [body for body in openings if decider.needs_own_policy(body)]
+        if decider is None or not openings:
             return self._submissions.submit(jobs, render)
-        return self._plan_and_decide(decider, jobs, render)
+        return self._plan_and_decide(decider, openings, jobs, render)
 
     async def _plan_and_decide(
         self,
         decider: CaseDecider,
+        openings: list[Opening],
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Response:
-        openings = [job.body for job in jobs if isinstance(job.body, Opening) and job.body.known]
-        if openings:
-            await self._readers.run(self._backend.plan_openings, decider, openings)
+        await self._readers.run(self._backend.plan_openings, decider, openings)
         return await self._submissions.submit(jobs, render)
 
 
 def operation_of(project: str, place: int, item: BatchItem) -> Operation:
     """What an item of a batch asks."""
-    missing = (item.open is None) + (item.observations is None)
-    if missing + (item.reward is None) + (item.cancel is None) != 3:
-        raise Refusal(422, "expected just one of open, observations, reward, cancel", f"#/{place}")
+    asked = (item.open, item.observations, item.acted, item.reward, item.cancel)
+    bodies = [body for body in asked if body is not None]
+    if len(bodies) != 1:
+        what = "expected just one of open, observations, acted, reward, cancel"
+        raise Refusal(422, what, f"#/{place}")
     if (item.open is None) == (item.case is None):
         what = "a new case has no number yet" if item.open else "the number of the case is missing"
         raise Refusal(422, what, f"#/{place}/case")
-    body = item.open or item.observations or item.reward or item.cancel
-    assert body is not None
-    return Operation(project, item.key, item.case or 0, body)
+    return Operation(project, item.key, item.case or 0, bodies[0])
 
 
 def single_response(results: list[Result]) -> Response:

@@ -22,17 +22,31 @@ TALLY = "tally."
 DAY = 86_400_000_000
 """Microseconds."""
 
-DAILY = ("opened", "acted", "rewarded", "reward", "spend", "cancelled", "spend_high")
+DAILY = (
+    "opened",
+    "acted",
+    "rewarded",
+    "reward",
+    "spend",
+    "cancelled",
+    "spend_high",
+    "reward_high",
+)
 """What is counted of each day, by its place; reward in units of 2⁻³⁰, spend of 2⁻²⁰."""
 
-BY_BLOCK = ("acted", "rewarded", "reward", "spend", "awaited", "spend_high")
+BY_BLOCK = ("acted", "rewarded", "reward", "spend", "awaited", "spend_high", "reward_high")
 """What is counted of each block of cases; awaited are those that acted and have no reward yet."""
 
-SPEND_HIGH = 1 << 30
-"""Spending is counted as two numbers, the multiples of this many units (1,024) and the rest: 2³³
-steps cannot make either of them too large for 64 bits, whatever they cost."""
+HIGH = 1 << 30
+"""Spending and rewards are counted as two numbers, the multiples of this many units and the rest:
+2³³ steps cannot make either of them too large for 64 bits, whatever they cost or have at stake."""
 
 
 def spend_of(amounts: Mapping[str, int]) -> int:
     """What was spent on a day or in a block, in units of 2⁻²⁰."""
-    return amounts["spend_high"] * SPEND_HIGH + amounts["spend"]
+    return amounts["spend_high"] * HIGH + amounts["spend"]
+
+
+def reward_of(amounts: Mapping[str, int]) -> int:
+    """What was earned on a day or in a block, each reward times its stake, in units of 2⁻³⁰."""
+    return amounts["reward_high"] * HIGH + amounts["reward"]

@@ -63,7 +63,7 @@ class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
 class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
     seq: _Number
     key: Key
-    kind: Literal["open", "observe", "reward", "cancel"]
+    kind: Literal["open", "observe", "act", "reward", "cancel"]
     case: CaseNumber
     body: msgspec.Raw
     status: _Number

@@ -1,7 +1,7 @@
 // Lists of cases: the newest with their paths, and those whose reward is still awaited.
 
 import { fill, h, section } from "./dom.js";
-import { ago, whole } from "./figures.js";
+import { ago, rewardValue, whole } from "./figures.js";
 
 const WORDS = {
   observing: "still looking",
@@ -14,7 +14,7 @@ const WORDS = {
 export class CaseList {
   /** follow(number): show that case step by step. */
   constructor(title, about, problem, figures, follow) {
-    this.beta = problem.reward_value ?? 1;
+    this.beta = rewardValue(problem);
     this.figures = figures;
     this.follow = follow;
     const { element, body } = section(title, about);

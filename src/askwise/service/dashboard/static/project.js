@@ -5,7 +5,7 @@ import { changes, get, path, pause } from "./api.js";
 import { CaseList } from "./cases.js";
 import { fill, h, say } from "./dom.js";
 import { Earnings } from "./earnings.js";
-import { Figures, ago, many } from "./figures.js";
+import { Figures, ago, many, rewardWords } from "./figures.js";
 import { Follow } from "./follow.js";
 import { Health } from "./health.js";
 import { PolicyTree } from "./tree.js";
@@ -142,5 +142,5 @@ function about({ problem, created }) {
   const named = (names, word) => (names.length > MOST_NAMED ? many(names.length, word) : names.join(", "));
   const bought = problem.observations.filter((o) => !o.given).map((o) => o.name);
   const decided = problem.actions.map((a) => a.name ?? a);
-  return `May buy ${named(bought, "observation")} before it decides between ${named(decided, "action")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
+  return `May buy ${named(bought, "observation")} before it decides between ${named(decided, "action")}. ${rewardWords(problem)} Begun ${ago(created)}.`;
 }
