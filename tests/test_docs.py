@@ -141,6 +141,16 @@ def test_an_example_runs(example, tmp_path):
     assert result.stdout
 
 
+def test_the_readme_is_the_quickstart_with_its_picture():
+    source = (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
+    assert source.partition('"""\n\n')[2] in (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, "quickstart.py", "exec"), names)
+    drawn = (ROOT / "docs" / "quickstart.svg").read_text(encoding="utf-8")
+    assert drawn == names["learner"].recommend().tree().svg()
+
+
 def resolve(dotted):
     """The module, class, function or attribute of that name; raises if there is none."""
     first, *rest = dotted.split(".")

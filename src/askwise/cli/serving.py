@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from askwise.cli.app import app, plain_grid, say
+from askwise.cli.app import Group, app, command, plain_grid, say
 from askwise.errors import LedgerError
 
 Db = Annotated[
@@ -17,13 +17,21 @@ Db = Annotated[
 ]
 DEFAULT_DB = "askwise.db"
 
-ledger_app = typer.Typer(no_args_is_help=True, help="Check, export and import what is recorded.")
-token_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens.")
+ledger_app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Check, export and import what is recorded."
+)
+token_app = typer.Typer(cls=Group, no_args_is_help=True, help="Create, list and revoke tokens.")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(token_app, name="token")
 
 
-@app.command()
+@command(
+    "serve",
+    "askwise serve",
+    "askwise serve --demo --db askwise-demo.db",
+    "askwise serve --db postgresql://clinic@db/askwise --workers 4 --host 0.0.0.0 "
+    "--allow-host clinic.example",
+)
 def serve(
     db: Db = DEFAULT_DB,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -67,7 +75,12 @@ def serve(
     run(settings, sockets, demo=demo, started=started)
 
 
-@ledger_app.command()
+@command(
+    "verify",
+    "askwise ledger verify",
+    "askwise ledger verify tumours --db askwise.db",
+    on=ledger_app,
+)
 def verify(
     project: Annotated[str | None, typer.Argument(help="All of them, if none is named.")] = None,
     db: Db = DEFAULT_DB,
@@ -100,7 +113,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@ledger_app.command("create")
+@command("create", "askwise ledger create tumours tumours.askwise", on=ledger_app)
 def create_project(
     project: Annotated[str, typer.Argument(help="Its name.")],
     learner: Annotated[Path, typer.Argument(help="A saved learner, such as `askwise fit` saves.")],
@@ -124,7 +137,7 @@ def create_project(
     say(f"{project}: {token}")
 
 
-@ledger_app.command("export")
+@command("export", "askwise ledger export tumours --output tumours.jsonl", on=ledger_app)
 def export_(
     project: Annotated[str, typer.Argument(help="Its name.")],
     output: Annotated[Path, typer.Option(help="The file to write.")],
@@ -146,7 +159,7 @@ def export_(
     say(f"{project} → {output}")
 
 
-@ledger_app.command("import")
+@command("import", "askwise ledger import tumours.jsonl --db other.db", on=ledger_app)
 def import_(
     file: Annotated[Path, typer.Argument(help="What `askwise ledger export` wrote.")],
     db: Db = DEFAULT_DB,
@@ -158,7 +171,12 @@ def import_(
     say(f"{name}: {events:,} events")
 
 
-@token_app.command("create")
+@command(
+    "create",
+    "askwise token create --scope decide --project tumours",
+    "askwise token create --scope admin",
+    on=token_app,
+)
 def create_token(
     scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",
     project: Annotated[str, typer.Option(help="For this project only.")] = "",
@@ -177,7 +195,7 @@ def create_token(
     say(f"{kept.id}: {token}")
 
 
-@token_app.command("list")
+@command("list", "askwise token list", on=token_app)
 def list_tokens(db: Db = DEFAULT_DB) -> None:
     """List the tokens: not what they are, but what they may do."""
     from rich.console import Console
@@ -197,7 +215,7 @@ def list_tokens(db: Db = DEFAULT_DB) -> None:
     Console(width=120).print(grid)
 
 
-@token_app.command("revoke")
+@command("revoke", "askwise token revoke 4f1c", on=token_app)
 def revoke_token(
     id: Annotated[str, typer.Argument(help="As `askwise token list` shows it.")],
     db: Db = DEFAULT_DB,

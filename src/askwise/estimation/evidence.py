@@ -30,7 +30,9 @@ TIE_TOLERANCE = 1e-12
 
 
 CAUTION = 1.0
-"""How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
+"""How many standard deviations below its mean a reward is relied on.
+
+How it was chosen is in docs/decisions-learning.md."""
 
 
 class Distribution(NamedTuple):

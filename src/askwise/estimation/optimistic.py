@@ -56,11 +56,16 @@ def practical_radii(*, width: float) -> Schedule:
     return Schedule(earliest=2.0, reward=0.0, reward_slope=spread, per_outcome_slope=spread)
 
 
-def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
-    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters."""
+def optimistic_estimates(
+    statistics: Statistics, weight: Integers, radii: Radii, lattice: Lattice | None = None
+) -> Estimates:
+    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters.
+
+    What actions cost comes off at the prices and the stake of the lattice, else the counters' own.
+    """
     from askwise._kernels.planning.optimism import optimistic_rewards
 
-    lattice = statistics.lattice
+    lattice = statistics.lattice if lattice is None else lattice
     reward = np.empty(lattice.size)
     action = np.empty(lattice.size, np.int16)
     optimistic_rewards(

@@ -40,8 +40,9 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs, tie_margin
+from askwise.policy.acquisition import Acquisition, tie_margin
 from askwise.policy.budgeted import Line, line_of
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem import Budget
@@ -192,6 +193,9 @@ class AdditiveStrategy(ModelStrategy):
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
         small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
+        if lattice.stake != 1.0 and lattice.action_offsets is not None:
+            # at another stake what actions cost counts otherwise: the world of the means
+            near = screened.draw_estimates(np.random.default_rng(0), spread=0.0)
         looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 

@@ -8,6 +8,7 @@ from askwise.errors import CaseError
 from askwise.learners.case_owner import CaseOwner
 from askwise.learners.case_snapshots import CaseSnapshot
 from askwise.learners.observed_values import (
+    check_allowed,
     check_awaits_reward,
     observed,
     prices_told,
@@ -219,8 +220,9 @@ class Case:
         asked; `knew_more` says whether they knew more of the case than it did (`people.py`).
         """
         with self._owner.lock:
-            check_flag(unasked, "unasked")
-            check_flag(knew_more, "knew_more")
+            if unasked is not False or knew_more is not True:
+                check_flag(unasked, "unasked")
+                check_flag(knew_more, "knew_more")
             seen = observed(self, values, unasked=unasked)
             if paid is not None:
                 self._pay(values, paid)
@@ -255,7 +257,7 @@ class Case:
         with self._owner.lock:
             check_awaits_reward(self)
             chosen, before = self._lattice.action(action), self.action_index
-            self._check_allowed(chosen)
+            check_allowed(self, chosen)
             check_flag(knew_more, "knew_more")
             told, people = check_propensity(propensity), self.people
             if chosen == before:
@@ -354,9 +356,6 @@ class Case:
         except BaseException:
             self.share, self.is_by_default = before
             raise
-
-    def _check_allowed(self, action: int) -> None:
-        """Raise if this action may not be taken in what is known; every action may be."""
 
     def _stop(self, *, is_fair: bool) -> None:
         """People act: nothing more is wanted."""

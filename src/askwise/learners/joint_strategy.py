@@ -77,7 +77,7 @@ FIRST_CASES = 200
 FIRST = 0.05
 LATER = 0.2
 LATER_IF_IT_CHANGES = 0.8
-"""What trying may cost a case, in units of β; how it was chosen is in docs/learning.md.
+"""What trying may cost a case, in units of β; how it was chosen is in docs/decisions-learning.md.
 
 In a world that changes, what is not worth buying today may be tomorrow.
 """
@@ -115,8 +115,10 @@ class JointStrategy(ModelStrategy):
         )
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
-        self.world: Floats = np.zeros(lattice.size)
-        """The rewards of the world that the round is planned for."""
+        actions = (len(lattice.problem.actions),) if lattice.problem.has_rules else ()
+        self.world: Floats = np.zeros((lattice.size, *actions))
+        """The rewards of the world that the round is planned for: of the best action, or of each if
+        which is best depends on what actions cost, and so on the stake."""
         self._recorded: Floats = np.zeros(lattice.size)
         """Complete records by state."""
 
@@ -153,8 +155,9 @@ class JointStrategy(ModelStrategy):
         self.model.update(statistics)
         follows = self.follows_log(opened)
         known = beliefs_of(self.model, statistics, self.log) if follows else None
-        near = self._near(rng, opened, known)
-        self.world[:] = near.reward
+        drawn = self._near(rng, opened, known)
+        near = self._estimates(drawn)
+        self._keep_world(drawn)
         wide = self.model.draw(rng, 1.0, self.acquisition.name)
         self.model.draw_effect_variances(rng)
         length = max(1, opened // ROUND_DIVISOR)
@@ -175,14 +178,14 @@ class JointStrategy(ModelStrategy):
         )
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
-            self.world[:] = self.lattice.net(relied).max(axis=1)
+            self._keep_world(relied)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
         """What is recommended when a round begins; cases with prices of their own go by it too."""
         known = beliefs_of(self.model, statistics, self.log)
-        self.world[:] = self.lattice.net(known.cautious_rewards()).max(axis=1)
+        self._keep_world(known.cautious_rewards())
         nothing = self.acquisition.no_exploration(self.lattice)
         best = recommended(self.acquisition, known, self.target)
         return best.each(lambda part: part.exploring(nothing))
@@ -217,17 +220,24 @@ class JointStrategy(ModelStrategy):
         gain, less = (expected_gain(p, self.model.probability, relied) for p in (best, policy))
         return gain - less
 
-    def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Estimates:
-        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
-        if known is None:
-            return self.model.draw(rng, near_spread(opened), self.acquisition.name)
-        own = math.sqrt(max(0, opened - self.log.cases) / opened)
-        reward = self.model.draw_rewards(rng, near_spread(opened) * own)
-        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+    def _keep_world(self, reward: Floats) -> None:
+        self.world[:] = reward if self.world.ndim == 2 else reward.max(axis=1)
+
+    def _estimates(self, reward: Floats) -> Estimates:
+        """A world of these rewards, r(a, ψ), as the planners take it."""
         reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
+
+    def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Floats:
+        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
+        if known is None:
+            return self.model.draw_rewards(rng, near_spread(opened))
+        own = math.sqrt(max(0, opened - self.log.cases) / opened)
+        reward = self.model.draw_rewards(rng, near_spread(opened) * own)
+        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+        return reward
 
     def _affordable(
         self,
@@ -250,14 +260,17 @@ class JointStrategy(ModelStrategy):
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
-        margin = tie_margin(lattice)
+        margin, reward, action = tie_margin(lattice), self.world, policy.actions
+        if reward.ndim == 2:
+            net = lattice.net(reward)
+            reward, action = net.max(axis=1), net.argmax(axis=1).astype(np.int16)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
-            near = Estimates(self.world, policy.actions, weight, Radii())
+            near = Estimates(reward, action, weight, Radii())
             own = set_policy_from(self._at_rate(lattice), near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
-            near = Estimates(self.world, policy.actions, weight, Radii())
+            near = Estimates(reward, action, weight, Radii())
             own = self.acquisition.best(self._at_rate(lattice), near, margin=margin)
         if self.spending is not None:
             own = repriced(lattice, own)

@@ -23,7 +23,8 @@ from askwise.learners.rounds import Rounds
 from askwise.learners.spending import Spending
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.mixing import parts_followed
 from askwise.problem import Budget
 from askwise.states import Lattice

@@ -1,4 +1,4 @@
-"""What was observed in a case, as integers of the lattice, or an error before anything changes."""
+"""What is told of a case, as integers of the lattice, or an error before anything changes."""
 
 from __future__ import annotations
 
@@ -76,6 +76,14 @@ def check_awaits_reward(case: Case) -> None:
     if case.is_cancelled or case.share is not None:
         what = "is cancelled" if case.is_cancelled else "has its reward"
         raise CaseError(f"case {case.id} {what} already")
+
+
+def check_allowed(case: Case, action: int) -> None:
+    """Raise if the action requires what is not known."""
+    if not case.lattice.allows(case.state_index, action):
+        name = case.lattice.problem.action_names[action]
+        wants = ", ".join(case.lattice.problem.actions[action].requires)
+        raise CaseError(f"action {name!r} requires {wants}, case {case.id} knows {case.state}")
 
 
 def wanted_names(case: Case) -> str:

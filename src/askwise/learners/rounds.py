@@ -22,7 +22,8 @@ from askwise.learners.cases import Case
 from askwise.learners.doubling import Doubling
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Batch, Pairs
+from askwise.policy.acquisition import Batch
+from askwise.policy.counting_cases import Pairs
 from askwise.problem import Problem, Seen
 from askwise.problem.amounts import check_stake
 from askwise.states import Lattice

@@ -24,7 +24,8 @@ from askwise.estimation.beliefs import evidence_of, limits_of
 from askwise.estimation.complete_records import Log
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.recommending import recommended
 from askwise.states import Lattice
 

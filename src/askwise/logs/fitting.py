@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from askwise._support.html import line, lines, title
 from askwise._support.random import as_generator
 from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
@@ -227,3 +228,9 @@ class Fit:
             return f"{said}>"
         visited = int((self.counted.action_counts.sum(axis=1) > 0).sum())
         return f"{said}: rewards in {visited:,} states>"
+
+    def _repr_html_(self) -> str:
+        chosen = [] if self.acquisition is None else [f"{self.acquisition} acquisition"]
+        known = title("Fit", f"{self.rows:,} {self.kind}", *chosen)
+        recommended = lines(str(self.recommend().tree()))
+        return known + "".join(map(line, self.notes)) + line("it recommends:") + recommended

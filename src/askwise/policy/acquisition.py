@@ -6,7 +6,6 @@ compiled loop follows it. There are two, in `ACQUISITIONS` by their names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,34 +26,12 @@ from askwise.planning.incremental import (
     SimultaneousPlanner,
 )
 from askwise.planning.trees import follow_sets
+from askwise.policy.counting_cases import CasePath, Pairs, count_asked, count_looks
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.oracle import best_path, best_set
 from askwise.policy.policy import Policy
-from askwise.policy.tables import Path, PathTable, RowOf, SetTable
+from askwise.policy.tables import PathTable, RowOf, SetTable
 from askwise.states import Lattice
-
-Pairs = list[tuple[int, int]]
-"""(state, choice) pairs that were counted; a choice is an action, or looking at i as −1 − i."""
-
-
-class CasePath(Protocol):
-    """What a case has seen so far."""
-
-    start: int
-    state_index: int
-    subset: int
-
-    @property
-    def path(self) -> Path:
-        """What was bought, in order: (observation, the state it led to)."""
-
-    @property
-    def lattice(self) -> Lattice:
-        """The states that it can be in."""
-
-    @property
-    def unasked(self) -> Mapping[int, bool]:
-        """What people looked at without being asked: whether they knew more than the case."""
 
 
 class Batch(NamedTuple):
@@ -169,7 +146,7 @@ class Simultaneous:
     def count(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ) of all substates. Looks end no round."""
         if case.unasked:
-            _count_asked(statistics, case)
+            count_asked(statistics, case)
         elif case.start < case.lattice.contexts:
             statistics.count_set(case.state_index, case.subset)
         else:
@@ -291,12 +268,7 @@ class Sequential:
 
     def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
         """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
-        pairs, lattice = [], case.lattice
-        for start, path in _fair_parts(case) if case.unasked else ((case.start, case.path),):
-            subset = 0 if start < lattice.contexts else lattice.subset_of(start)
-            statistics.count_steps(path, start, subset)
-            pairs += _pairs(start, path)
-        return pairs
+        return count_looks(statistics, case)
 
     def weight(self, statistics: Statistics) -> Integers:
         """N(ψ, i, ψ'), the steps that led to a state."""
@@ -402,37 +374,3 @@ class Sequential:
 
 
 ACQUISITIONS: dict[str, Acquisition] = {a.name: a for a in (Sequential(), Simultaneous())}
-
-
-def _pairs(start: int, path: Path) -> Pairs:
-    pairs, state = [], start
-    for observation, child in path:
-        pairs.append((state, -1 - observation))
-        state = child
-    return pairs
-
-
-def _fair_parts(case: CasePath) -> Iterator[tuple[int, Path]]:
-    """The stretches of its path that are fair samples: a look of one who knew more is none."""
-    start, part = case.start, list[tuple[int, int]]()
-    for observation, state in case.path:
-        if case.unasked.get(observation):
-            yield start, part
-            start, part = state, []
-        else:
-            part.append((observation, state))
-    yield start, part
-
-
-def _count_asked(statistics: Statistics, case: CasePath) -> None:
-    """Count the set of a case in which people looked at more than was asked.
-
-    The set was chosen before any of it was seen: without what they added it is a fair sample,
-    unless they used up what may be looked at and some of the set was left out.
-    """
-    lattice = case.lattice
-    if case.start >= lattice.contexts or lattice.layout.sizes[case.subset] == lattice.m:
-        statistics.count_case()
-        return
-    digits = {i: x for i, x in lattice.digits(case.state_index) if i not in case.unasked}
-    statistics.count_set(lattice.index_of(digits))

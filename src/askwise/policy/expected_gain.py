@@ -27,7 +27,8 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
     gains: Floats = reward[every, table.actions]
     if part:
         other = part * exploration.action_probability
-        gains += other * (reward[every, exploration.other_action] - gains)
+        action = np.where(other > 0, exploration.other_action, table.actions)  # else none is meant
+        gains += other * (reward[every, action] - gains)
     gains *= lattice.problem.reward_value
     return _from_acting(table, exploration, part, probability, gains)
 

@@ -358,18 +358,6 @@ class Problem(
         """A reward as it is told, by its r: low + β r where rewards are money, else r."""
         return money_of(share, self.rewards)
 
-    def at_stake(self, stake: float) -> Self:
-        """The same problem in a case whose reward counts so many times: β is that many times β.
-
-        To plan, that is the same as to divide all prices by the stake.
-        """
-        other = copy.copy(self)
-        msgspec.structs.force_setattr(other, "reward_value", self.reward_value * stake)
-        if self.rewards is not None:
-            low, high = self.rewards
-            msgspec.structs.force_setattr(other, "rewards", (low * stake, high * stake))
-        return other
-
     def _repr_html_(self) -> str:
         return of_problem(self)
 

@@ -14,6 +14,7 @@ import numpy as np
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.errors import CaseError
 from askwise.problem import Fails, Problem, Seen, Value
+from askwise.problem.stakes import problem_at_stake
 from askwise.states.arithmetic import States
 from askwise.states.prices import Tariff, tariff_of
 
@@ -332,8 +333,9 @@ class Lattice(States):
         if stake == 1.0:
             return self
         other = copy.copy(self)
-        other.problem, other.stake = self.problem.at_stake(stake), self.stake * stake
+        other.problem, other.stake = problem_at_stake(self.problem, stake), self.stake * stake
         other._per_unit = self.per_unit
+        other.__dict__.pop("action_offsets", None)  # they are in units of β
         return other
 
     @property
@@ -348,9 +350,6 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in _OF_PRICES:
             other.__dict__.pop(name, None)
-        before = self.problem
-        if (problem.actions, problem.reward_value) != (before.actions, before.reward_value):
-            other.__dict__.pop("action_offsets", None)
         return other
 
     def at_rate(self, rate: float) -> Lattice:

@@ -64,7 +64,13 @@ ARGUMENTS = (
     "--output-sanitize=false",
 )
 
-KINDS = {"cases": "open", "observations": "observe", "reward": "reward", "cancel": "cancel"}
+KINDS = {
+    "cases": "open",
+    "observations": "observe",
+    "acted": "act",
+    "reward": "reward",
+    "cancel": "cancel",
+}
 
 
 class Asked(NamedTuple):
@@ -214,7 +220,7 @@ def steps(request):
         return
     for item, result in zip(json.loads(request.body), answer, strict=True):
         if result["status"] < 300:
-            (asks,) = {"open", "observations", "reward", "cancel"} & {
+            (asks,) = {"open", "observations", "acted", "reward", "cancel"} & {
                 name for name, body in item.items() if body is not None
             }
             yield item["key"], (KINDS.get(asks, asks), result["status"], result["answer"])

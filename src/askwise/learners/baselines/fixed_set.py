@@ -30,7 +30,7 @@ class UCB1(Strategy):
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The set, with the actions of the highest index."""
-        actions, _ = ucb_actions(now.statistics, self.exploration)
+        actions, _ = ucb_actions(now.statistics, self.exploration, lattice)
         nothing_known = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, nothing_known))
 
@@ -104,16 +104,18 @@ def outcomes_in(lattice: Lattice, subset: int) -> list[int]:
     return [len(lattice.observations[i].outcomes) for i, _ in known]
 
 
-def ucb_actions(statistics: Statistics, exploration: float) -> tuple[Choices, Floats]:
+def ucb_actions(
+    statistics: Statistics, exploration: float, lattice: Lattice
+) -> tuple[Choices, Floats]:
     """The action of the highest UCB1 index in each state, and that index; untried ones first.
 
-    What an action costs comes off its index, in units of β.
+    What an action costs comes off its index, in units of the lattice's β.
     """
     tried = statistics.action_counts > 0
     n = np.maximum(1, statistics.action_counts)
     seen = np.maximum(1, statistics.action_counts.sum(axis=1, keepdims=True))
     index = statistics.mean_rewards() + exploration * np.sqrt(2 * np.log(seen) / n)
-    index = statistics.lattice.net(index)
+    index = lattice.net(index)
     index[~tried & (index > -np.inf)] = np.inf
     return index.argmax(axis=1).astype(np.int16), index.max(axis=1)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SELECTION = 1.2
 """By how much intervals are wider than the evidence says: a policy chosen by the same cases
-looks better than it is. How it was chosen is in docs/learning.md."""
+looks better than it is. How it was chosen is in docs/decisions-learning.md."""
 START = 0
 """The empty state; of as many as there are contexts, the first."""
 

@@ -8,6 +8,7 @@ import { Earnings } from "./earnings.js";
 import { Figures, ago, many, rewardWords } from "./figures.js";
 import { Follow } from "./follow.js";
 import { Health } from "./health.js";
+import { People } from "./people.js";
 import { PolicyTree } from "./tree.js";
 import { Worth } from "./worth.js";
 
@@ -89,6 +90,7 @@ class Page {
     this.spoke = 0;
     this.earnings = new Earnings(problem, figures);
     this.worth = new Worth(figures);
+    this.people = new People(figures);
     this.tree = new PolicyTree(figures, (version) => this.speak(`The policy has changed, it is version ${version} now`));
     this.follow = new Follow(project.name, problem, figures, mayDecide);
     const look = (number) => this.follow.look(number);
@@ -102,6 +104,7 @@ class Page {
       this.trouble,
       this.earnings.element,
       this.worth.element,
+      this.people.element,
       h("div", { class: "pair" }, h("div", {}, this.tree.element, this.cases.element), h("div", {}, this.follow.element, this.awaited.element, this.health.element)),
     ];
   }
@@ -122,6 +125,7 @@ class Page {
     if (worth) this.known = worth;
     if (worth) this.worth.show(worth, summary.cases);
     this.earnings.show(summary, this.known);
+    this.people.show(summary);
     this.cases.show(cases.cases);
     this.awaited.show(awaited.cases, summary.statuses.acted);
     this.health.show(project);
