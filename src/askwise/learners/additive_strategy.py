@@ -23,6 +23,8 @@ learner that had all of them itself. After complete records it goes on with the 
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from askwise._kernels.radii import Radii
@@ -47,6 +49,9 @@ from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem import Budget
 from askwise.states import Lattice
+
+Screened: TypeAlias = AdditivePosterior | TabularPosterior
+"""What is believed of the few observations of a shortlist."""
 
 ALLOWANCE = 0.8
 MOST_OF_EARNINGS = 0.5
@@ -101,7 +106,7 @@ class AdditiveStrategy(ModelStrategy):
         )
         self.model = AdditiveModel(lattice)
         _ = self.model.required  # raises if it cannot plan with what actions require
-        self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
+        self._world: tuple[Screened, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
         """Begin with a log whose complete records are not in the statistics."""
@@ -158,7 +163,7 @@ class AdditiveStrategy(ModelStrategy):
         self._world = screened, mean
         return self._recommended(screened, statistics, self.target)
 
-    def _best(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Policy:
+    def _best(self, screened: Screened, world: Estimates) -> Policy:
         """The best policy of a world; within a budget, the mixture that spends what it may."""
         if self.spending is None:
             return self._policy(screened, world, self._looks(screened, world))
@@ -209,11 +214,7 @@ class AdditiveStrategy(ModelStrategy):
         return {**self.model.tallies._asdict(), **super().tallies()}
 
     def exploration(
-        self,
-        screened: AdditivePosterior | TabularPosterior,
-        plan: Policy,
-        worth: float,
-        opened: int,
+        self, screened: Screened, plan: Policy, worth: float, opened: int
     ) -> TreeExploration:
         """What is tried beside a plan that is worth so much more than acting blindly."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
@@ -248,10 +249,7 @@ class AdditiveStrategy(ModelStrategy):
         return self._recommended(screened, now.statistics, self.budget)
 
     def _recommended(
-        self,
-        screened: AdditivePosterior | TabularPosterior,
-        statistics: Statistics,
-        budget: float | None,
+        self, screened: Screened, statistics: Statistics, budget: float | None
     ) -> Policy:
         """What is recommended of the few, for the whole problem."""
         known = additive_beliefs(self.lattice, screened, self._cases(statistics))
@@ -260,9 +258,7 @@ class AdditiveStrategy(ModelStrategy):
         found.shadow_price, found.note = best.shadow_price, best.note
         return found
 
-    def _of_whole(
-        self, best: Policy, screened: AdditivePosterior | TabularPosterior, known: Beliefs
-    ) -> Policy:
+    def _of_whole(self, best: Policy, screened: Screened, known: Beliefs) -> Policy:
         """A policy for the few, as one for the whole problem."""
         table = best.table
         assert isinstance(table, PathTable | SetTable)
@@ -276,20 +272,13 @@ class AdditiveStrategy(ModelStrategy):
         """All cases so far, and complete records."""
         return statistics.cases + (0 if self.log.records is None else self.log.cases)
 
-    def _means(
-        self, statistics: Statistics
-    ) -> tuple[AdditivePosterior | TabularPosterior, Estimates]:
+    def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
         """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
         return screened, screened.draw_estimates(rng, spread=0.0)
 
-    def _careful(
-        self,
-        screened: AdditivePosterior | TabularPosterior,
-        mean: Estimates,
-        statistics: Statistics,
-    ) -> Policy:
+    def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._best(screened, mean)
@@ -298,7 +287,7 @@ class AdditiveStrategy(ModelStrategy):
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing)
 
-    def _looks(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
+    def _looks(self, screened: Screened, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
         few = screened.shortlist.lattice
         priced = few if self.spending is None else few.at_rate(self.spending.rate)
@@ -306,7 +295,7 @@ class AdditiveStrategy(ModelStrategy):
 
     def _policy(
         self,
-        screened: AdditivePosterior | TabularPosterior,
+        screened: Screened,
         world: Estimates,
         looks: Choices,
         lattice: Lattice | None = None,
@@ -397,7 +386,7 @@ def most_spent(opened: int, worth: float, value: float) -> float:
     return float(max(0.5 * ALLOWANCE * t**-0.5, 2 / 3 * earning * t ** (-1 / 3)))
 
 
-def _blindly(screened: AdditivePosterior | TabularPosterior, world: Estimates) -> float:
+def _blindly(screened: Screened, world: Estimates) -> float:
     """The mean reward of the best action when nothing is looked at."""
     contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]

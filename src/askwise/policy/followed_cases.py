@@ -20,7 +20,7 @@ class FollowedCase(Protocol):
 
     @property
     def state(self) -> dict[str, Value | None]:
-        """What is known."""
+        """What is known in the case."""
 
     @property
     def cost(self) -> float:
@@ -34,4 +34,4 @@ class FollowedCase(Protocol):
         """What was bought showed these values."""
 
     def reward(self, reward: float) -> None:
-        """How well it went."""
+        """How well it went, as `askwise.Case.reward` takes it."""
