@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import linprog
 
 import askwise as aw
+import brute_force
 import reference
 from askwise.errors import ModelError, OptionError
-from random_problems import random_model, random_problem
+from random_problems import random_model, random_problem, with_priced_panels
 
 
 def random_cases(number, seed, most=40):
@@ -32,13 +33,18 @@ def occupancy_program(model, budget, multiplier=None):
     places, gains, spends = {}, [], []
     for state, alike in came.items():
         likely = sum(p for _, p, _ in alike)
-        for a in range(len(problem.actions)):
+        known = {name for name, _ in state}
+        for a, action in enumerate(problem.actions):
+            if not set(action.requires) <= known:
+                continue
             earned = sum(p * r[a] for _, p, r in alike) / likely
             places[state, a] = len(gains)
             spent = reference.spent(problem, dict(state))
-            gains.append(problem.reward_value * earned - spent)
+            gains.append(problem.reward_value * earned - action.cost - spent)
             spends.append(spent)
         for o in reference.to_look_at(problem, dict(state)):
+            if not set(o.requires) <= known:
+                continue
             places[state, o.name] = len(gains)
             gains.append(0.0)
             spends.append(0.0)
@@ -54,7 +60,8 @@ def occupancy_program(model, budget, multiplier=None):
             parent = type(state)(pair for pair in state if pair[0] != name)
             if name not in given:
                 before = sum(p for _, p, _ in came[parent])
-                row[places[parent, name]] -= likely / before
+                if (parent, name) in places:
+                    row[places[parent, name]] -= likely / before
         rows.append(row)
         right.append(likely if {n for n, _ in state} == given else 0.0)
     limits = {} if budget is None else {"A_ub": [spends], "b_ub": [budget]}
@@ -112,6 +119,26 @@ def test_best_within_a_budget_is_that_of_the_linear_program(seed):
         assert at_once.value == pytest.approx(sets_program(model, budget), abs=1e-9 * beta)
         assert at_once.evaluate(model) == pytest.approx(at_once.value, abs=1e-9 * beta)
     assert bound  # or nothing was tested
+
+
+def test_with_costs_of_actions_requirements_and_discounts_together():
+    rng, bound = np.random.default_rng(3), 0
+    for _ in range(80):
+        model = brute_force.random_model(rng, brute_force.random_problem(rng))
+        if [o for o in model.problem.observations if not o.given] and rng.random() < 0.6:
+            problem = with_priced_panels(rng, model.problem)
+            model = aw.Model(problem, model.probability, model.reward)
+        free = aw.oracle.frontier(model)[-1]
+        budget = max(1e-6, float(rng.random()) * 1.2 * free.spend)
+        least = aw.oracle.frontier(model)[0].spend
+        if budget < least:  # every action may require a look that costs something
+            continue
+        best, _, _ = occupancy_program(model, budget)
+        policy = aw.oracle.sequential(model, budget=aw.Budget(spend_per_case=budget))
+        assert policy.value == pytest.approx(best, abs=1e-9)
+        assert policy.evaluate(model) == pytest.approx(best, abs=1e-9)
+        bound += 1e-6 < budget < free.spend
+    assert bound > 10
 
 
 @pytest.mark.parametrize("seed", range(4))

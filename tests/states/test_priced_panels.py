@@ -1,6 +1,5 @@
 """Panels in which observations have prices of their own, against every way to pay for them."""
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -10,19 +9,7 @@ from askwise.errors import CaseError, ProblemError
 from askwise.states import Lattice
 from askwise.testing import play
 from inside import full_plan, strategy_of
-from random_problems import random_model, random_problem
-
-
-def with_priced_panels(rng, problem):
-    """The same problem with up to three panels of prices of their own, which may overlap."""
-    names = [o.name for o in problem.observations if not o.given]
-    beta, panels = problem.reward_value, list(problem.panels)[: int(rng.integers(2))]
-    for _ in range(int(rng.integers(1, 4))):
-        members = rng.permutation(names)[: int(rng.integers(1, len(names) + 1))].tolist()
-        prices = {name: round(float(rng.random() * 0.1 * beta), 3) for name in members}
-        panels.append(aw.Panel(prices, fee=round(float(rng.random() * 0.1 * beta), 3)))
-    dear = {name: round(float(rng.random() * 0.15 * beta), 3) for name in names}
-    return msgspec.structs.replace(problem, panels=panels).priced(dear)
+from random_problems import random_model, random_problem, with_priced_panels
 
 
 def models(seed, number, most=60):
