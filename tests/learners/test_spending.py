@@ -103,6 +103,11 @@ def test_merged_learners_add_what_they_spent():
     expected = spending_of(one).tally + spending_of(other).tally
     one.merge(other)
     assert (spending_of(one).tally == expected).all()
+    free = aw.Learner(problem, rng=3)
+    aw.simulate(free, Population(breast_cancer(cost=5.0)), steps=100, rng=1)
+    one.merge(free.statistics)  # what was spent elsewhere is not charged here
+    assert (spending_of(one).tally == expected).all()
+    assert one.statistics.cases == 300
     with pytest.raises(OptionError, match="budget is"):
         one.merge(aw.Learner(problem, budget=budget(9.0)))
 

@@ -361,6 +361,11 @@ class JointStrategy(ModelStrategy):
         self.model.update(statistics, STEPS)
         self.world[:] = 0.0
 
+    @property
+    def learns_from_tallies(self) -> bool:
+        """It does not: of a budget it is tallied what was spent, which says nothing of it."""
+        return False
+
     def model_arrays(self) -> dict[str, Floats | Integers]:
         """Where the estimates stand, from which the next ones go on."""
         model = self.model
