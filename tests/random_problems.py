@@ -72,6 +72,18 @@ def random_model(rng, problem):
     return aw.Model(problem, probability, reward)
 
 
+def with_priced_panels(rng, problem):
+    """The same problem with up to three panels of prices of their own, which may overlap."""
+    names = [o.name for o in problem.observations if not o.given]
+    beta, panels = problem.reward_value, list(problem.panels)[: int(rng.integers(2))]
+    for _ in range(int(rng.integers(1, 4))):
+        members = rng.permutation(names)[: int(rng.integers(1, len(names) + 1))].tolist()
+        prices = {name: round(float(rng.random() * 0.1 * beta), 3) for name in members}
+        panels.append(aw.Panel(prices, fee=round(float(rng.random() * 0.1 * beta), 3)))
+    dear = {name: round(float(rng.random() * 0.15 * beta), 3) for name in names}
+    return msgspec.structs.replace(problem, panels=panels).priced(dear)
+
+
 def features_of(problem):
     """The features that make a difference in a problem."""
     buyable = {o.name: o for o in problem.observations if not o.given}

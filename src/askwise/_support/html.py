@@ -86,7 +86,7 @@ def of_problem(problem: Any) -> str:
     headers = ["observation", "values", "price", "if it fails"]
     if not any(o.fails for o in observations):
         headers, rows = headers[:3], [row[:3] for row in rows]  # type: ignore[misc]
-    panels = [(", ".join(p.observations), p.fee) for p in problem.panels]
+    panels = [(_members(panel), panel.fee) for panel in problem.panels]
     looks = sum(not o.given for o in observations)
     return "".join(
         [
@@ -102,3 +102,10 @@ def of_problem(problem: Any) -> str:
             line(f"actions: {', '.join(map(_of_action, problem.actions))}"),
         ]
     )
+
+
+def _members(panel: Any) -> str:
+    """The observations of a panel, with what they cost within it, if it says so."""
+    if panel.prices is None:
+        return ", ".join(panel.observations)
+    return ", ".join(f"{name} at {text(price)}" for name, price in panel.prices.items())

@@ -35,7 +35,7 @@ from askwise.estimation.tabular_posterior import (
     joined,
     rows_of,
 )
-from askwise.problem import Panel, Problem
+from askwise.problem import Problem
 from askwise.states import Lattice
 from askwise.states.layout import count_states
 
@@ -355,20 +355,20 @@ class AdditiveModel:
         problem = self.lattice.problem
         chosen = [self.lattice.observations[i] for i in observations]
         names = {o.name for o in chosen}
+        panels = [panel.within(names) for panel in problem.panels]
         actions = problem.actions
         if problem.has_rules:  # what is given is known anyway
             chosen = [replace(o, requires=[n for n in o.requires if n in names]) for o in chosen]
             actions = tuple(
                 replace(a, requires=[n for n in a.requires if n in names]) for a in actions
             )
-        panels = [(sorted(names.intersection(p.observations)), p.fee) for p in problem.panels]
         return Problem(
             observations=chosen,
             actions=actions,
             max_observations=min(self.lattice.m, sum(not o.given for o in chosen)),
             reward_value=problem.reward_value,
             rewards=problem.rewards,
-            panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
+            panels=[panel for panel in panels if panel is not None],
         )
 
 

@@ -45,6 +45,13 @@ class CompleteRecords(NamedTuple):
         sums = self.units[kept], self.graded[kept]
         return CompleteRecords(self.digits[kept], self.counts[kept], *sums)
 
+    def thinned(self, part: float, rng: np.random.Generator) -> CompleteRecords:
+        """An even draw of about that part of them; of equal ones, each earned their average."""
+        kept = rng.binomial(self.counts, part)
+        some = kept > 0
+        units = self.units[some] * (kept[some] / self.counts[some])[:, None]
+        return CompleteRecords(self.digits[some], kept[some], np.rint(units).astype(np.int64))
+
     def of(self, observations: Sequence[int]) -> CompleteRecords:
         """What they say of a few observations alone."""
         return grouped(self.digits[:, list(observations)], self.counts, self.units, self.graded)

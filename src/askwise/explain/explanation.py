@@ -98,6 +98,9 @@ class Explanation:
         ]
         if blind is not None:
             tiles.append((figures.plain_gain(blind), "gain of a case if nothing were bought"))
+        price = self.worth.policy.shadow_price
+        if price is not None:
+            tiles.append((shown(price, decimals=2), "what one more to spend on a case would add"))
         learn = self.worth.still_to_learn
         if learn is not None and not self.worth.is_known:
             words = "still to learn: what perfect knowledge would add a case"

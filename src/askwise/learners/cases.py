@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from askwise.errors import CaseError, ProblemError
+from askwise.errors import CaseError
 from askwise.learners.case_owner import CaseOwner
 from askwise.learners.case_snapshots import CaseSnapshot
 from askwise.learners.observed_values import (
     check_allowed,
     check_awaits_reward,
     observed,
+    prices_told,
     wanted_names,
 )
 from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
@@ -278,19 +279,7 @@ class Case:
             self.action_index = chosen
 
     def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
-        try:
-            lattice = self._lattice.priced(paid)
-        except ProblemError as error:
-            raise CaseError(f"paid: {error}") from None
-        for name in paid:
-            if name not in values:
-                raise CaseError(f"paid: observation {name!r} is not among what was observed")
-        # a failure that is refunded says nothing of the price
-        told = {
-            name: amount
-            for name, amount in paid.items()
-            if values[name] is not None or lattice.fails(name) != "refunded"
-        }
+        lattice, told = prices_told(self._lattice, values, paid)
         self._owner.paid(self, told)
         self._lattice = lattice
 

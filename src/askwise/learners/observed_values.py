@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from askwise.errors import CaseError
+from askwise.errors import CaseError, ProblemError
 from askwise.problem import Seen
+from askwise.states import Lattice
 
 if TYPE_CHECKING:
     from askwise.learners.cases import Case
@@ -46,6 +47,28 @@ def observed(
             )
         seen.sort(key=lambda pair: pair[0] not in looks)
     return seen
+
+
+def prices_told(
+    lattice: Lattice, values: Mapping[str, Seen], paid: Mapping[str, float]
+) -> tuple[Lattice, dict[str, float]]:
+    """The lattice at the prices that were paid for these values, and what they say of prices."""
+    try:
+        priced = lattice.priced(paid)
+    except ProblemError as error:
+        raise CaseError(f"paid: {error}") from None
+    for name in paid:
+        if name not in values:
+            raise CaseError(f"paid: observation {name!r} is not among what was observed")
+        if any(panel.prices and name in panel.prices for panel in lattice.problem.panels):
+            raise CaseError(f"paid: what {name!r} costs depends on its panel: it cannot be told")
+    # a failure that is refunded says nothing of the price
+    told = {
+        name: amount
+        for name, amount in paid.items()
+        if values[name] is not None or lattice.fails(name) != "refunded"
+    }
+    return priced, told
 
 
 def check_awaits_reward(case: Case) -> None:

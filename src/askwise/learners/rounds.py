@@ -105,12 +105,12 @@ class Rounds:
         stake: float = 1.0,
     ) -> Policy:
         """The policy of the round, or one for other prices, a stake, or for what is on file."""
-        panels = lattice.tariff.panels_of
-        filed = tuple(i for i in self.now.lattice.members(subset) if panels(i))
+        in_panel = lattice.tariff.is_in_panel
+        filed = tuple(i for i in self.now.lattice.members(subset) if in_panel(i))
         is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
         if not filed and not is_set and lattice is self.now.lattice and stake == 1.0:
             return policy
-        key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
+        key = (tuple(o.cost for o in lattice.observations), filed, start if is_set else 0)
 
         def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice

@@ -190,6 +190,11 @@ class Strategy(ABC):
         """What it counts beside the statistics, as arrays that can be added and taken back."""
         return {}
 
+    @property
+    def learns_from_tallies(self) -> bool:
+        """Whether what it tallies says something of the population: statistics alone do not do."""
+        return bool(self.tallies())
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All it keeps beside the statistics: to be saved, and overwritten when loaded."""
         return {}

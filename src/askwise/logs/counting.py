@@ -53,6 +53,14 @@ class Decisions(NamedTuple):
         """How many there are."""
         return int(self.counts.sum())
 
+    def thinned(self, part: float, rng: np.random.Generator) -> Decisions:
+        """An even draw of about that part of them; of equal ones, each earned their average."""
+        kept = rng.binomial(self.counts, part)
+        some = kept > 0
+        units = np.rint(self.units[some] * (kept[some] / self.counts[some])).astype(np.int64)
+        rows = self.digits[some], self.actions[some], kept[some], units, self.orders[some]
+        return Decisions(*rows, self.distinct)
+
 
 class DecisionsWithPropensities(NamedTuple):
     """Logged decisions row by row, with how probable each was."""

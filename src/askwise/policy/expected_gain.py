@@ -9,7 +9,7 @@ import numpy as np
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.policy import Policy
-from askwise.policy.tables import PathTable, SetTable
+from askwise.policy.tables import PathTable, SetTable, Table
 
 
 def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: float = 1.0) -> float:
@@ -17,12 +17,12 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
 
     `part`: everything is tried only so many times as likely.
     """
-    lattice, table, exploration = policy.lattice, policy.table, policy.exploration
+    if policy.mixture is not None:
+        both = policy.parts
+        return sum(share * expected_gain(one, probability, reward, part) for share, one in both)
+    lattice, table = policy.lattice, policy.table
     every = np.arange(lattice.size)
-    if exploration is None:
-        kind = PathExploration if isinstance(table, PathTable) else SetExploration
-        exploration = kind.none(lattice)
-    assert isinstance(exploration, PathExploration | SetExploration)
+    exploration = _tries(policy)
     reward = lattice.net(reward)
     gains: Floats = reward[every, table.actions]
     if part:
@@ -30,7 +30,19 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
         action = np.where(other > 0, exploration.other_action, table.actions)  # else none is meant
         gains += other * (reward[every, action] - gains)
     gains *= lattice.problem.reward_value
-    spent = lattice.costs_of(every)
+    return _from_acting(table, exploration, part, probability, gains)
+
+
+def _from_acting(
+    table: Table,
+    exploration: PathExploration | SetExploration,
+    part: float,
+    probability: Floats,
+    gains: Floats,
+) -> float:
+    """What cases gain on average, from what acting gains in each state."""
+    lattice = table.lattice
+    spent = lattice.costs_of(np.arange(lattice.size))
     if isinstance(exploration, PathExploration):
         assert isinstance(table, PathTable)
         _by_paths(table, exploration, part, probability, spent, gains)
@@ -69,6 +81,23 @@ def _by_sets(
     usual: Floats = worth[table.sets, every]
     found: Floats = usual + part * exploration.set_probability * (trying - usual)
     return found
+
+
+def expected_spend(policy: Policy, probability: Floats) -> float:
+    """What a case spends on observations on average, its tries included, by p(ψ)."""
+    return sum(
+        -share * _from_acting(one.table, _tries(one), 1.0, probability, np.zeros(one.lattice.size))
+        for share, one in policy.parts
+    )
+
+
+def _tries(policy: Policy) -> PathExploration | SetExploration:
+    """What a policy tries, if only nothing."""
+    if policy.exploration is None:
+        kind = PathExploration if isinstance(policy.table, PathTable) else SetExploration
+        return kind.none(policy.lattice)
+    assert isinstance(policy.exploration, PathExploration | SetExploration)
+    return policy.exploration
 
 
 class ActedStates(NamedTuple):

@@ -15,6 +15,7 @@ from askwise._support.typing import Choices, Floats
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
+from askwise.policy.budgeted import Line, at_prices_of, best_within, line_of
 from askwise.policy.exploration import PathExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -31,9 +32,33 @@ def best_by(
     return acquisition.best_by_counters(evidence.at(lattice))
 
 
-def recommended(acquisition: Acquisition, evidence: Beliefs | CountedEvidence) -> Policy:
-    """What to buy and do by all that is known of a problem."""
-    policy = best_by(acquisition, evidence, evidence.lattice)
+def recommended(
+    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, budget: float | None = None
+) -> Policy:
+    """What to buy and do by all that is known of a problem; within an average spend, if one is
+    said."""
+    if budget is None:
+        return _recommended_at(acquisition, evidence, evidence.lattice)
+    assert isinstance(evidence, Beliefs)
+    lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
+    relied, mean = (lattice.net(r) for r in (evidence.cautious_rewards(), evidence.reward))
+
+    def plan(price: float) -> Line:
+        policy = _recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
+        return line_of(policy, lattice, evidence.probability, relied[every, policy.actions])
+
+    def finish(policy: Policy) -> Policy:
+        table = at_prices_of(lattice, policy, evidence.probability, mean[every, policy.actions])
+        return Policy(table, frequency=policy.frequency).recommended_by(evidence)
+
+    return best_within(plan, budget, lattice.problem.reward_value).mixed(finish)
+
+
+def _recommended_at(
+    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
+) -> Policy:
+    """What to buy and do at the prices of a lattice."""
+    policy = best_by(acquisition, evidence, lattice)
     table = policy.table
     if isinstance(table, PathTable):
         checked: PathTable | SetTable = _checked_path(table, evidence)

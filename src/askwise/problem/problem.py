@@ -26,6 +26,7 @@ from askwise.problem.checks import (
     is_value,
     is_whole,
 )
+from askwise.problem.panels import Panel, check_panels
 from askwise.problem.requirements import check_requirements
 from askwise.problem.rewards import check_range, money_of, share_of
 
@@ -176,33 +177,6 @@ class Observation(
         return "; declare other= if more may come" if is_value(seen) else ""
 
 
-class Panel(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True
-):
-    """Observations that share a visit or a sample: the first one bought in a case pays `fee` too.
-
-    Cost 1 each and a fee of 86.3: the first costs 87.3, every other one 1. Cost 0 each: the fee is
-    the one price of the whole panel.
-
-    >>> Panel(observations=["ecg", "pulse"], fee=86.3)
-    Panel(observations=('ecg', 'pulse'), fee=86.3)
-    """
-
-    observations: Sequence[str]
-    fee: float
-
-    def __post_init__(self) -> None:
-        names = as_tuple(self.observations, "a panel's observations")
-        if not names:
-            raise ProblemError("a panel has no observations, expected at least one")
-        for name in names:
-            check_name(name, "a panel's observation")
-        check_distinct(names, "a panel's observation")
-        fee = check_amount(self.fee, f"the panel of {', '.join(map(str, names))}: fee")
-        msgspec.structs.force_setattr(self, "observations", names)
-        msgspec.structs.force_setattr(self, "fee", fee)
-
-
 class _Declared(msgspec.Struct, frozen=True, kw_only=True):
     """What stands first in the file of a problem; an action that is a plain name stays one."""
 
@@ -271,7 +245,7 @@ class Problem(
                 f"the number of {which}, got {most!r}"
             )
         panels = as_tuple(self.panels, "panels")
-        _check_panels(panels, observations)
+        check_panels(panels, {o.name: o.given for o in observations})
         reward_value, rewards = self.reward_value, self.rewards
         if rewards is not None:
             rewards = check_range(rewards)
@@ -340,14 +314,30 @@ class Problem(
 
     def supposing(self, prices: Mapping[str, float]) -> Self:
         """The same problem at prices that nobody asked: those that are reckoned with may be larger
-        than any that can be told."""
+        than any that can be told.
+
+        What costs less within a panel has its lowest price set to that, and the others rise or fall
+        with it.
+        """
         other = copy.copy(self)
         supposed = tuple(map(copy.copy, self.observations))
+        more: dict[str, float] = {}
         for observation in supposed:
             if observation.name in prices:
-                msgspec.structs.force_setattr(observation, "cost", float(prices[observation.name]))
+                name, least = observation.name, self.least_price(observation)
+                more[name] = float(prices[name]) - least
+                price = observation.cost + more[name] if observation.cost > least else prices[name]
+                msgspec.structs.force_setattr(observation, "cost", float(price))
         msgspec.structs.force_setattr(other, "observations", supposed)
+        panels = tuple(panel.dearer(more) for panel in self.panels)
+        msgspec.structs.force_setattr(other, "panels", panels)
         return other
+
+    def least_price(self, observation: Observation) -> float:
+        """What it costs at least, if a panel in which it costs less was paid for."""
+        name = observation.name
+        within = [p.prices[name] for p in self.panels if p.prices and name in p.prices]
+        return min([observation.cost, *within])
 
     @property
     def lowest_reward(self) -> float:
@@ -376,21 +366,6 @@ class Problem(
         """The most observations that may be bought in a case."""
         assert self.max_observations is not None
         return self.max_observations
-
-
-def _check_panels(panels: Sequence[object], observations: Sequence[Observation]) -> None:
-    given = {o.name: o.given for o in observations}
-    for panel in panels:
-        if not isinstance(panel, Panel):
-            raise ProblemError(f"panels: expected a Panel, got {panel!r}")
-        for name in panel.observations:
-            if name not in given:
-                known = ", ".join(given)
-                raise ProblemError(
-                    f"panels: unknown observation {name!r}, expected one of: {known}"
-                )
-            if given[name]:
-                raise ProblemError(f"panels: observation {name!r} is given, nobody buys it")
 
 
 _MOST = 2**15 - 1  # choices are kept as 16-bit integers

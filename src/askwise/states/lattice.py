@@ -244,7 +244,8 @@ class Lattice(States):
     def tariff(self) -> Tariff:
         """The prices of what can be bought."""
         names = {self.observations[i].name for i in self.on_file}
-        return tariff_of(self.observations[: self.buyable], self.problem.panels, names)
+        bought = [o.name for o in self.observations[: self.buyable]]
+        return tariff_of(self.problem, bought, names)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -253,20 +254,14 @@ class Lattice(States):
 
     @property
     def costs(self) -> Floats:
-        """c_i of every observation that can be bought, without the fees of panels."""
+        """c_i of every observation that can be bought, without the fees of panels: of what costs
+        less within a panel, its lowest price."""
         return self.tariff.cost
 
     @cached_property
     def subset_costs(self) -> Floats:
         """c(I) for each subset: prices summed in the order of declaration, then fees."""
-        members = self.layout.members
-        costs = np.array([*self.costs, 0.0])  # −1 costs nothing
-        total = np.zeros(self.subsets)
-        for member in members.T:
-            total += costs[member]
-        for k, fee in enumerate(self.tariff.fee.tolist()):
-            total += np.where(self.tariff.belongs(k)[members].any(axis=1), fee, 0.0)
-        return total
+        return self.tariff.totals(self.layout.members)
 
     @cached_property
     def set_prices(self) -> Floats:
@@ -284,12 +279,7 @@ class Lattice(States):
         members, places = self.layout.members[subsets], states - self.layout.offsets[subsets]
         digits = places[:, None] // self.layout.strides[subsets] % self.layout.radices[members]
         charged = np.where(digits == self.tariff.refunded[members], -1, members)
-        prices, total = np.array([*self.costs, 0.0]), np.zeros(len(states))
-        for member in charged.T:
-            total += prices[member]
-        for k, fee in enumerate(self.tariff.fee.tolist()):
-            total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
-        return total
+        return self.tariff.totals(charged)
 
     def spent(self, index: int, subset: int = -1) -> float:
         """What was spent in a state, whose subset may be given.
@@ -308,6 +298,10 @@ class Lattice(States):
 
     def price(self, index: int, looks: tuple[int, ...]) -> float:
         """What these looks cost together in a state."""
+        tariff = self.tariff
+        if len(tariff.priced_fee):
+            paid = self.charged(index)
+            return tariff.cost_of(sorted([*paid, *looks])) - tariff.cost_of(paid)
         total = sum(self.observations[i].cost for i in looks)
         if not self.is_plain:
             due = {k for i in looks for k in self.tariff.panels_of(i)}
@@ -356,6 +350,13 @@ class Lattice(States):
         other.on_file = (*self.on_file, *on_file)
         for name in _OF_PRICES:
             other.__dict__.pop(name, None)
+        return other
+
+    def at_rate(self, rate: float) -> Lattice:
+        """The same states at that many times their prices, fees included: to plan with, not to
+        charge."""
+        other = self._at(self.problem)
+        other.tariff = self.tariff.at_rate(rate)
         return other
 
     def without(self, name: str) -> Lattice:

@@ -101,6 +101,7 @@ def sequential(
             child = layout.offsets[union]
             refunded = tariff.refunded[i]
             in_panels = tariff.first_panel[i + 1] > tariff.first_panel[i]
+            in_panels = in_panels or len(tariff.priced_fee) > 0
             low = 0
             for start in range(0, states, LANES):
                 lanes = min(LANES, states - start)

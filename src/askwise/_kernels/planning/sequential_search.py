@@ -12,7 +12,7 @@ from askwise._kernels.planning.optimism import optimistic_reward
 from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.planning.sequential_updates import Tables, mean_of_look, subset_of
 from askwise._kernels.states.lattices import child, contexts_of, is_open
-from askwise._kernels.states.prices import price
+from askwise._kernels.states.prices import has_panels, price
 from askwise._kernels.states.rows import find, state_of
 from askwise._support.typing import Choices
 from askwise.states.layout import Layout
@@ -67,7 +67,7 @@ def next_look(
                 bound = tables.cache[tables.cache_of[row], i]
             elif inputs.tariff.refunded[i] >= 0:
                 bound = inputs.most
-            elif len(inputs.tariff.fee) > 0:
+            elif has_panels(inputs.tariff):
                 bound = inputs.most - price(layout, inputs.tariff, subset, state, i)
             else:
                 bound = inputs.most - inputs.cost[i]
@@ -139,7 +139,7 @@ def search_from(
             level += 1
             continue
         cost = inputs.cost[i]
-        if len(inputs.tariff.fee) > 0:
+        if has_panels(inputs.tariff):
             cost = price(layout, inputs.tariff, subset, state, i)
         worth = mean_of_look(tables, inputs, i, level, layout.radices[i], cost)
         best = tables.found[row]

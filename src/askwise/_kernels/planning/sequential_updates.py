@@ -21,7 +21,7 @@ from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
 from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.states.lattices import child, is_open, parent, subset_at
-from askwise._kernels.states.prices import price
+from askwise._kernels.states.prices import has_panels, price
 from askwise._kernels.states.rows import find, state_of
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
@@ -125,7 +125,7 @@ def look_value(
         tables.values[0, x] = tables.value[row]
         tables.weights[0, x] = counters.transitions[row, slot]
     cost = inputs.cost[i]
-    if len(inputs.tariff.fee) > 0:
+    if has_panels(inputs.tariff):
         cost = price(layout, inputs.tariff, subset, state, i)
     return mean_of_look(tables, inputs, i, 0, outcomes, cost)
 

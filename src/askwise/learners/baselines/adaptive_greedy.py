@@ -34,7 +34,7 @@ class Myopic(OptimisticInFull):
 
     def _prices(self, lattice: Lattice) -> Floats:
         """What each look costs in each state."""
-        if not len(lattice.tariff.fee):
+        if not lattice.tariff.has_panels:
             return np.broadcast_to(lattice.costs, (lattice.size, lattice.buyable))
         every = range(lattice.buyable)
         return np.array([[lattice.price(s, (i,)) for i in every] for s in range(lattice.size)])

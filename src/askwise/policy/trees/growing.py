@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askwise.estimation.evidence import Distribution, Evidence
-from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop, blended_reason, merge
+from askwise.policy.trees.nodes import (
+    Act,
+    Look,
+    Node,
+    Reason,
+    Stop,
+    blended_reason,
+    merge,
+    scaled,
+)
 
 if TYPE_CHECKING:
     from askwise.policy.policy import Policy
@@ -20,9 +30,26 @@ START = 0
 
 
 def root_of(policy: Policy, evidence: Evidence | None) -> Node:
-    """The whole policy: a level for each given observation that matters, then what it buys."""
+    """The whole policy: a level for each given observation that matters, then what it buys.
+
+    Of two policies that are mixed it begins with one level for chance.
+    """
+    if policy.mixture is not None:
+        return _by_chance(policy, evidence)
     often = None if evidence is None else evidence.contexts()
     return _Growing(policy, evidence).from_given({}, policy.lattice.buyable, often)
+
+
+def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:
+    """One level for chance: which of two policies a case follows."""
+    branches, reasons = [], []
+    for part, one in policy.parts:
+        root = scaled(root_of(one, evidence), part)
+        branches.append(((f"{part:.1%}",), root))
+        if root.reason is not None:
+            reasons.append(root.reason)
+    known = replace(blended_reason(reasons), stop=None) if reasons else None
+    return Look((), 0.0, "chance", tuple(branches), known)
 
 
 def node_of(policy: Policy, state: int, evidence: Evidence | None = None) -> Node:

@@ -97,6 +97,15 @@ def blended(nodes: Sequence[Node]) -> Node:
     return replace(first, branches=branches, reason=reason)
 
 
+def scaled(node: Node, part: float) -> Node:
+    """The same node, if only a part of the cases comes to it."""
+    reason = node.reason and replace(node.reason, share=part * node.reason.share)
+    if isinstance(node, Act):
+        return replace(node, reason=reason)
+    branches = tuple((values, scaled(child, part)) for values, child in node.branches)
+    return replace(node, branches=branches, reason=reason)
+
+
 def raised(node: Node, by: float) -> Node:
     """The same node and all below it, with gains that are so much higher."""
     if by == 0.0 or node.reason is None:

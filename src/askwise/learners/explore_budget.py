@@ -12,7 +12,7 @@ from askwise.problem.amounts import LARGEST_SUM
 from askwise.problem.bins import is_number
 
 
-def check_budget(budget: object) -> float | None:
+def check_explore_budget(budget: object) -> float | None:
     """The budget as a float, None for no limit, or an error that names it."""
     if budget is None:
         return None
