@@ -49,8 +49,10 @@ class CompleteRecords(NamedTuple):
         """An even draw of about that part of them; of equal ones, each earned their average."""
         kept = rng.binomial(self.counts, part)
         some = kept > 0
-        units = self.units[some] * (kept[some] / self.counts[some])[:, None]
-        return CompleteRecords(self.digits[some], kept[some], np.rint(units).astype(np.int64))
+        share = (kept[some] / self.counts[some])[:, None]
+        units = np.rint(self.units[some] * share).astype(np.int64)
+        graded = np.rint(self.graded[some] * share).astype(np.int64)
+        return CompleteRecords(self.digits[some], kept[some], units, graded)
 
     def of(self, observations: Sequence[int]) -> CompleteRecords:
         """What they say of a few observations alone."""

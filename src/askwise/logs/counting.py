@@ -57,8 +57,10 @@ class Decisions(NamedTuple):
         """An even draw of about that part of them; of equal ones, each earned their average."""
         kept = rng.binomial(self.counts, part)
         some = kept > 0
-        units = np.rint(self.units[some] * (kept[some] / self.counts[some])).astype(np.int64)
-        rows = self.digits[some], self.actions[some], kept[some], units, self.orders[some]
+        share = kept[some] / self.counts[some]
+        units = np.rint(self.units[some] * share).astype(np.int64)
+        graded = np.rint(self.graded[some] * share).astype(np.int64)
+        rows = self.digits[some], self.actions[some], kept[some], units, graded, self.orders[some]
         return Decisions(*rows, self.distinct)
 
 
