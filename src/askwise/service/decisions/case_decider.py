@@ -163,10 +163,7 @@ class CaseDecider:
             raise Refusal(422, str(error), pointer) from None
         for i, _ in case.path[looks:]:
             changes.bought[i] += 1
-        spent, served.spent = served.spent, case.cost
-        before = served.update_status()
-        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
-        changes.count_step(at, case.id, before, served.status, spent=more)
+        self._count_spent(served, at)
         return self._answer(served, has_acted=is_open and case.action_index >= 0)
 
     def act(self, served: ServedCase, body: Acting, at: int) -> Step:
@@ -178,8 +175,15 @@ class CaseDecider:
             case.act(body.action, knew_more=body.knew_more)
         except AskwiseError as error:
             raise Refusal(422, str(error), "#/action") from None
-        self.changes.count_step(at, case.id, served.update_status(), served.status)
+        self._count_spent(served, at)
         return self._answer(served)
+
+    def _count_spent(self, served: ServedCase, at: int) -> None:
+        """Count what a step has cost, for looks or for the action."""
+        spent, served.spent = served.spent, served.case.cost
+        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
+        before = served.update_status()
+        self.changes.count_step(at, served.case.id, before, served.status, spent=more)
 
     def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
         """Take in a reward, now or much later."""
