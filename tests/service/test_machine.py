@@ -98,7 +98,11 @@ class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
         key = f"key-{self.keys}"
         if self.keys > 1 and data.draw(st.integers(0, 3), "is the key old?") == 0:
             key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
-            if key in model.events and data.draw(st.booleans(), "is the request the same?"):
+            is_about_case = key in model.events and model.events[key]["asked"][0] in (
+                *PLACES,
+                "open",
+            )
+            if is_about_case and data.draw(st.booleans(), "is the request the same?"):
                 kind, number, body = model.events[key]["asked"]
                 if number and data.draw(st.booleans(), "but of another case?"):
                     number = number % len(model.cases) + 1

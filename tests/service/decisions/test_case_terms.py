@@ -1,5 +1,7 @@
 """Stakes and prices of single cases, and what people did, in the service: one event each."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def writer_of(ledger):
 
 def decider_of(ledger):
     project = ledger.project("clinic")
-    return CaseDecider(project, lambda version: PolicyCache(ledger).version(project.id, version))
+    return CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
 
 
 class Book:
