@@ -15,9 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SETS = (
-    "annealing breast car diabetes flare glass heart hepatitis iris nursery soybean tictactoe wine"
-).split()
+SETS = ["annealing", "breast", "car", "diabetes", "flare", "glass", "heart", "hepatitis", "iris", "nursery", "soybean", "tictactoe", "wine"]
 LEVELS = ("low", "middle", "high")
 
 
@@ -85,7 +83,7 @@ def unpacked(data: Path) -> Path:
     """Where the published sets are; the archive is unpacked beside itself or in /tmp."""
     if (data / "streed").is_dir():
         return data / "streed"
-    target = Path("/tmp/askwise-tables")  # noqa: S108  (a cache that anybody may delete)
+    target = Path("/tmp/askwise-tables")
     if not (target / "streed").is_dir():
         with tarfile.open(data / "streed.tar.xz") as archive:
             archive.extractall(target, filter="data")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tables_data import LEVELS, SETS, Costs, costs_of, split_of, tasks, unpacked
 
 
@@ -47,7 +48,9 @@ def fit_one(root: Path, task: tuple[str, str, int], depth: int, tuned: bool, lim
 
     name, level, number = task
     costs, split = costs_of(root, name, level), split_of(root, name, number)
-    model = STreeDCostSensitiveClassifier(max_depth=depth, hyper_tune=tuned, time_limit=600 if tuned else limit)
+    model = STreeDCostSensitiveClassifier(
+        max_depth=depth, hyper_tune=tuned, time_limit=600 if tuned else limit
+    )
     began = time.perf_counter()
     model.fit(split.x, split.y, CostSpecifier(str(costs.path), len(costs.matrix)))
     seconds = time.perf_counter() - began

@@ -24,32 +24,34 @@ from askwise.states import Lattice
 
 
 def plan_paths_by_advantage(
-    lattice: Lattice, probability: Floats, reward: Floats, *, margin: float
+    lattice: Lattice,
+    probability: Floats,
+    reward: Floats,
+    *,
+    margin: float,
+    cases: Floats | None = None,
+    charge: Floats | None = None,
 ) -> SequentialPlan:
-    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a]."""
-    beta = lattice.problem.reward_value
-    spent = lattice.costs_of(np.arange(lattice.size))
-    stop: Floats = beta * reward.max(axis=1)
-    values, look = stop.copy(), np.full(lattice.size, -1, np.int16)
-    for subset in reversed(range(lattice.subsets)):
-        members, here = lattice.members(subset), lattice.block(subset)
-        if len(members) == lattice.m:
-            continue
-        best = stop[here].copy()
-        best_look = np.full(len(best), -1, np.int16)
-        seen = probability[here] > 0
-        for i in range(lattice.buyable):
-            if i in members:
-                continue
-            below = lattice.children_of_subset(subset, i)[seen]
-            p = probability[below] / probability[here][seen][:, None]
-            cost = spent[below] - spent[here][seen][:, None]
-            blindly = beta * np.einsum("sx,sxa->sa", p, reward[below]).max(axis=1)
-            worth = stop[here][seen] + (p * (values[below] - cost)).sum(axis=1) - blindly
-            better = worth > best[seen] + margin
-            rows = np.flatnonzero(seen)[better]
-            best[rows], best_look[rows] = worth[better], i
-        values[here], look[here] = best, best_look
+    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a].
+
+    A state was seen if it has `cases`, or else if it is likely at all. A look is charged `charge`
+    of its state for each outcome but one that was seen after it.
+    """
+    from askwise._kernels.planning.advantage import paths_by_advantage
+
+    values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
+    paths_by_advantage(
+        lattice.layout,
+        lattice.problem.reward_value,
+        lattice.costs_of(np.arange(lattice.size)),
+        probability if cases is None else cases,
+        probability,
+        np.ascontiguousarray(reward),
+        np.zeros(lattice.size) if charge is None else charge,
+        margin,
+        values,
+        look,
+    )
     return SequentialPlan(values, look)
 
 

@@ -1,4 +1,4 @@
-"""Classes in every state of a lattice: counted, shrunk to the states with one look less, followed."""
+"""Classes in every state: counted, shrunk to states with one look less; looks followed."""
 
 import math
 
@@ -20,7 +20,7 @@ def count_classes(
     weights: Floats,
     out_counts: Floats,
 ) -> None:
-    """Add n_c(ψ): what the rows of each class in each state weigh; `digits` has a row for a case."""
+    """Add n_c(ψ), what rows of each class weigh in each state; `digits` has a row for a case."""
     for subset in range(len(layout.sizes)):
         start = layout.offsets[subset]
         for row in range(len(labels)):
