@@ -99,7 +99,7 @@ def best_shrinkage(
     lattice: Lattice, records: Records, counts: Floats, rewards: Floats, charge: float
 ) -> float:
     """The strength whose plans earn most in rows that they were not made from."""
-    fold = folds_of(records)
+    fold = folds_of(records.labels, records.digits)
     beta, gains = lattice.problem.reward_value, np.zeros(len(STRENGTHS))
     for k in range(int(fold.max()) + 1):
         held = records.part(np.flatnonzero(fold == k))
@@ -116,15 +116,15 @@ def best_shrinkage(
     return STRENGTHS[int((gains >= gains.max() - TIE_TOLERANCE * beta).argmax())]
 
 
-def folds_of(records: Records) -> Integers:
-    """A fold for each record, classes spread evenly; equal records are in one fold.
+def folds_of(labels: Integers, rows: Floats | Integers) -> Integers:
+    """A fold for each row, classes spread evenly; equal rows with equal labels are in one fold.
 
-    Nothing is random, and a record counts as often as it weighs: one that weighs two is two.
+    Nothing is random, and a row counts as often as it weighs: one that weighs two is two.
     """
-    rows = np.column_stack([records.labels, records.digits])
-    _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    whole = np.column_stack([labels, rows])
+    _, first, place = np.unique(whole, axis=0, return_index=True, return_inverse=True)
     shuffled = np.random.default_rng(0).permutation(len(first))
-    order = np.lexsort((shuffled, records.labels[first]))
+    order = np.lexsort((shuffled, labels[first]))
     fold = np.empty(len(first), np.int64)
     fold[order] = np.arange(len(first)) % FOLDS
     return fold[place.ravel()]

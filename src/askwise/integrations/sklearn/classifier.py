@@ -6,7 +6,6 @@ import numbers
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,39 +13,22 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from askwise._support.extras import need
 from askwise._support.numbers import as_price
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Floats
 from askwise.errors import OptionError
-from askwise.integrations.sklearn.charged_plans import (
-    Records,
-    Walks,
-    best_shrinkage,
-    follow,
-    policy_of,
-)
-from askwise.integrations.sklearn.class_estimates import (
-    ClassEstimates,
-    count_classes,
-    estimate_classes,
-)
+from askwise.integrations.sklearn.beliefs import Table
+from askwise.integrations.sklearn.charged_plans import folds_of
 from askwise.integrations.sklearn.columns import read_rows, reread_rows
-from askwise.integrations.sklearn.rewards import check_panels, panels_among, rewards_of
+from askwise.integrations.sklearn.deciding import Decided, Learned
+from askwise.integrations.sklearn.rewards import Prices, check_panels, panels_among, rewards_of
 from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
-from askwise.policy import Policy
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import is_number
-from askwise.states import Lattice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The reward values that are tried if none are given, relative to the classifier's own."""
-
-SPEND_STEPS = 20
-"""How often the interval is halved in which the reward value for `max_spend` is."""
-
-LEAST_VALUE = 1e-9
-"""The least reward value of a problem: nothing is bought that costs something."""
 
 MOST_CELLS = 20_000_000
 """States × classes: what fits into memory whatever `max_states` says."""
@@ -64,7 +46,10 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     misclassification_costs: what predicting each class (columns) costs in each class (rows), in the
     order of `classes_`; then mistakes are paid in the currency of `costs`, and `reward_value` is
     not used. What it costs to act on a prediction is added to its column.
-    max_observations: the most features bought for one case.
+    max_observations: the most features bought for one case by the plan.
+    further_looks: the most features bought beyond it, where a model of what was bought is unsure
+    (`integrations/sklearn/further_looks.py`). 0 is none: then the plan alone decides. "auto" is as
+    many as pay.
     reward_value: what a right prediction is worth; the higher, the more is bought.
     max_spend: the most that is spent on a row on average. Where the reward value would have it buy
     more, a lower one is taken.
@@ -97,18 +82,20 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         panels: Any = (),
         misclassification_costs: Any = None,
         max_observations: int = 4,
+        further_looks: int | str = "auto",
         reward_value: float = 100.0,
         max_spend: float | None = None,
         bins: int = 4,
         shrinkage: float | str = "auto",
-        branch_charge: float = 1.0,
+        branch_charge: float = 0.5,
         categorical_features: Any = "from_dtype",
-        max_states: int = 200_000,
+        max_states: int = 100_000,
     ) -> None:
         self.costs = costs
         self.panels = panels
         self.misclassification_costs = misclassification_costs
         self.max_observations = max_observations
+        self.further_looks = further_looks
         self.reward_value = reward_value
         self.max_spend = max_spend
         self.bins = bins
@@ -123,39 +110,38 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A row counts as often as its `sample_weight` says, once by default.
         """
         self._check_options()
-        self._table_columns, table, labels = read_rows(self, X, y, self.categorical_features)
+        columns, cells, labels = read_rows(self, X, y, self.categorical_features)
         check_classification_targets(labels)
         weights = _check_sample_weight(
-            sample_weight, table, dtype=np.float64, ensure_non_negative=True
+            sample_weight, cells, dtype=np.float64, ensure_non_negative=True
         )
         counted = weights > 0
         if not counted.any():
             raise OptionError("sample_weight: no row has a weight above 0")
-        table, labels, weights = table[counted], labels[counted], weights[counted]
-        self.classes_, places = np.unique(labels, return_inverse=True)
-        beta, self._rewards = rewards_of(
-            self.misclassification_costs, self.reward_value, len(self.classes_)
-        )
-        self._learn(table, places, weights, beta)
-        self.policy_ = self._plan(table, weights, beta)
-        self.cost_ = float(np.average(self._walk(self.policy_, table).spent, weights=weights))
+        self.classes_, labels = np.unique(labels[counted], return_inverse=True)
+        cells, weights = cells[counted], weights[counted]
+        fold = folds_of(labels, cells)
+        table = Table(columns, cells, labels, weights, fold, len(self.classes_))
+        self._columns = columns
+        self._learned = self._learn(table)
+        beta = self._problem.reward_value
+        self._decider = self._learned.decider(beta, self.max_spend)
+        self.policy_ = self._decider.policy
+        self.shrinkage_ = self._learned.shrinkage
+        self.cost_ = float(np.average(self._decided(cells).spent, weights=weights))
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """The class of each row, by the features that are bought for it."""
-        states = self._walk(self.policy_, self._table(X)).states
-        return self.classes_[self.policy_.actions[states]]
+        return self._guesses(self._decided(self._cells(X)).probability)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """How likely each class is, in the order of `classes_`, by what was bought."""
-        table = self._table(X)
-        found: Floats = self._estimates.probability[self._walk(self.policy_, table).states]
-        return found
+        return self._decided(self._cells(X)).probability
 
     def spend(self, X: Any) -> Floats:  # noqa: N803
         """What the features that are bought for each row cost."""
-        table = self._table(X)
-        return self._walk(self.policy_, table).spent
+        return self._decided(self._cells(X)).spent
 
     def accuracy_against_spend(
         self,
@@ -170,22 +156,20 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         have `reward_value`, `accuracy` and `spend`, the mean per case. With a matrix of costs the
         reward value is what the dearest mistake costs, and the others in proportion.
         """
-        table, labels = self._table(X), np.asarray(y)
-        if len(labels) != len(table):
-            raise OptionError(f"{len(table)} rows in X, but {len(labels)} labels in y")
+        cells, labels = self._cells(X), np.asarray(y)
+        if len(labels) != len(cells):
+            raise OptionError(f"{len(cells)} rows in X, but {len(labels)} labels in y")
         if reward_values is None:
             own = self.policy_.problem.reward_value
             reward_values = [multiple * own for multiple in MULTIPLES]
         rows = []
         for value in reward_values:
-            policy = self._policy_at(float(value))
-            walks = self._walk(policy, table)
-            guesses = self.classes_[policy.actions[walks.states]]
+            decided = self._learned.decide(self._learned.decider(float(value)), cells)
             rows.append(
                 {
                     "reward_value": float(value),
-                    "accuracy": float(np.mean(guesses == labels)),
-                    "spend": float(walks.spent.mean()),
+                    "accuracy": float(np.mean(self._guesses(decided.probability) == labels)),
+                    "spend": float(decided.spent.mean()),
                 }
             )
         return rows
@@ -224,21 +208,27 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- how it is done --------------------------------------------------------------------------
 
-    def _learn(self, table: Floats, labels: Integers, weights: Floats, beta: float) -> None:
-        """Choose the features that are planned for, and estimate the classes in every state."""
-        names = self._table_columns.names
-        prices = prices_of(self.costs, names)
+    def _learn(self, table: Table) -> Learned:
+        """Choose the features that are planned for, and learn what they say."""
+        names, labels, weights = table.columns.names, table.labels, table.weights
+        costs = prices_of(self.costs, names)
         panels = check_panels(self.panels, names)
-        made = observations_of(table, labels, weights, self._table_columns, prices, self.bins)
+        beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
+        made = observations_of(table.cells, labels, weights, table.columns, costs, self.bins)
         looks = [(k, look) for k, look in enumerate(made) if look is not None]
-        digits = [digits_of(table[:, k], look) for k, look in looks]
-        most_states = min(self.max_states, MOST_CELLS // len(self.classes_))
-        among = [look for _, look in looks]
-        chosen = choose(digits, labels, weights, among, self.max_observations, most_states)
-        self._looks = [looks[i] for i in chosen]
-        self.observations_ = tuple(look.observation for _, look in self._looks)
+        digits = [digits_of(table.cells[:, k], look) for k, look in looks]
+        chosen = choose(
+            digits,
+            labels,
+            weights,
+            [look for _, look in looks],
+            self.max_observations,
+            min(self.max_states, MOST_CELLS // table.classes),
+        )
+        looks = [looks[i] for i in chosen]
+        self.observations_ = tuple(look.observation for _, look in looks)
         # a problem has at least one observation, even if nothing can be told apart
-        nothing = Observation(names[0], values=["any"], cost=prices[0])
+        nothing = Observation(names[0], values=["any"], cost=costs[0])
         self._problem = Problem(
             observations=self.observations_ or [nothing],
             actions=[str(label) for label in self.classes_],
@@ -246,52 +236,30 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             reward_value=beta,
             panels=panels_among(panels, [o.name for o in self.observations_]),
         )
-        lattice = Lattice(self._problem)
-        taken = np.array([digits[i] for i in chosen], np.int64).reshape(len(chosen), len(table)).T
-        records = Records(np.ascontiguousarray(taken), labels, weights)
-        counts = count_classes(lattice, *records, len(self.classes_))
-        self.shrinkage_ = (
-            best_shrinkage(lattice, records, counts, self._rewards, self.branch_charge)
-            if isinstance(self.shrinkage, str)
-            else float(self.shrinkage)
+        places = {name: k for k, name in enumerate(names)}
+        members = tuple((tuple(places[n] for n in p.observations), p.fee) for p in panels)
+        is_auto = isinstance(self.further_looks, str)
+        return Learned(
+            table,
+            looks,
+            self._problem,
+            Prices(np.array(costs), members),
+            rewards,
+            shrinkage=self.shrinkage,
+            charge=float(self.branch_charge),
+            further_looks=len(names) if is_auto else int(self.further_looks),
         )
-        self._estimates: ClassEstimates = estimate_classes(lattice, counts, self.shrinkage_)
 
-    def _plan(self, table: Floats, weights: Floats, beta: float) -> Policy:
-        """The policy at β, or at the largest reward value that spends no more than may be spent."""
-
-        def spend(policy: Policy) -> float:
-            return float(np.average(self._walk(policy, table).spent, weights=weights))
-
-        policy = self._policy_at(beta)
-        if self.max_spend is None or spend(policy) <= self.max_spend:
-            return policy
-        low, high = 0.0, beta
-        policy = self._policy_at(LEAST_VALUE)
-        for _ in range(SPEND_STEPS):
-            middle = (low + high) / 2
-            tried = self._policy_at(max(middle, LEAST_VALUE))
-            if spend(tried) <= self.max_spend:
-                low, policy = middle, tried
-            else:
-                high = middle
-        return policy
-
-    def _policy_at(self, beta: float) -> Policy:
-        """The best policy if a unit of reward is worth β."""
-        problem = msgspec.structs.replace(self._problem, reward_value=beta)
-        return policy_of(Lattice(problem), self._estimates, self._rewards, self.branch_charge)
-
-    def _table(self, rows: Any) -> Floats:
+    def _cells(self, rows: Any) -> Floats:
         check_is_fitted(self)
-        return reread_rows(self, self._table_columns, rows)
+        return reread_rows(self, self._columns, rows)
 
-    def _walk(self, policy: Policy, table: Floats) -> Walks:
-        """Follow the policy with every row."""
-        digits = np.empty((len(table), len(self._looks)), np.int64)
-        for i, (column, look) in enumerate(self._looks):
-            digits[:, i] = digits_of(table[:, column], look)
-        return follow(policy, digits)
+    def _decided(self, cells: Floats) -> Decided:
+        return self._learned.decide(self._decider, cells)
+
+    def _guesses(self, probability: Floats) -> Any:
+        """The class that is expected to earn most."""
+        return self.classes_[(probability @ self._learned.rewards).argmax(axis=1)]
 
     def _check_options(self) -> None:
         for name, least in (("max_observations", 0), ("bins", 2), ("max_states", 1)):
@@ -301,13 +269,20 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise OptionError(
                     f"{name} must be a whole number of at least {least}, got {value!r}"
                 )
+        further: Any = self.further_looks
+        whole = isinstance(further, numbers.Integral) and not isinstance(further, bool)
+        if further != "auto" and (not whole or further < 0):
+            raise OptionError(
+                f"further_looks must be 'auto' or a whole number of at least 0, got {further!r}"
+            )
         if not is_number(self.reward_value) or self.reward_value <= 0:
             raise OptionError(
                 f"reward_value must be a finite number above 0, got {self.reward_value!r}"
             )
-        if self.shrinkage != "auto" and (not is_number(self.shrinkage) or self.shrinkage <= 0):
+        shrinkage: Any = self.shrinkage
+        if shrinkage != "auto" and (not is_number(shrinkage) or shrinkage <= 0):
             raise OptionError(
-                f"shrinkage must be 'auto' or a finite number above 0, got {self.shrinkage!r}"
+                f"shrinkage must be 'auto' or a finite number above 0, got {shrinkage!r}"
             )
         if not is_number(self.branch_charge) or self.branch_charge < 0:
             raise OptionError(

@@ -8,113 +8,218 @@ numbers, so a model of them decides, and more may be bought where the case is st
    mean of all rows as if `LEAN` rows said that. In each leaf, columns are ordered by that for their
    price: this is the order in which further looks are bought there.
 2. They are bought in steps, after 1, 2, 3, 4, 6, 8, 12, … of them. For each step j there is a model
-   of what rows know by then: P_j(c | what was bought).
-3. A row goes on from step j while what it may still lose, u = β (1 − max_a Σ_c P_j(c) r(c, a)), is
+   of what rows know by then, P_j(c | what was bought).
+3. A row goes on from step j while what it may still lose, u = 1 − max_a Σ_c P_j(c) r(c, a), is
    above θ_j. From the last step down, θ_j is what would have gained most on rows that the models
-   were not fitted on, a row that goes on being worth what it gains later less what that costs.
-
-Nothing is bought beyond the plan where no θ gains more than stopping does.
+   were not fitted on, a row that goes on being worth what it gains later less what that costs. A
+   step is gone only if it gains more than luck would: by `CERTAINTY` standard errors.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from askwise._support.typing import Flags, Floats, Integers
-from askwise.integrations.sklearn.columns import UNSEEN, Columns
+from askwise.integrations.sklearn.beliefs import (
+    CrossFitted,
+    Mean,
+    Model,
+    OfLeaves,
+    Table,
+    cross_fitted,
+)
+from askwise.integrations.sklearn.rewards import Prices
 
 LEAN = 50.0
 """How many rows of all leaves stand behind what a column adds in one of them."""
 STEPS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-BOOSTED_FROM = 1_000
-"""Rows from which on models are boosted trees; fewer are not enough for them."""
-FOLDS = 5
-LEAST = 1e-6
+"""How many further looks a row has bought when it is asked whether to go on."""
+CERTAINTY = 1.0
+SHUFFLED = 200
+"""The most columns that are shuffled one by one."""
 
 
-class Beliefs:
-    """A classifier of rows in which some columns are known, the others are not."""
+class Order(NamedTuple):
+    """The columns that are bought further, the best first."""
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._model: Any = None
+    leaves: dict[int, list[int]]
+    usual: list[int]
+    """The order in leaves that no row came to."""
 
-    def fit(
-        self, table: Floats, known: Flags, labels: Integers, weights: Floats, classes: int
-    ) -> Beliefs:
-        """Learn from rows with the columns that are known in each."""
-        there = known & ~np.isnan(table)
-        self._used = np.flatnonzero(there.any(axis=0))
-        """A column that no row knows has nothing to be learned from."""
-        counts = np.bincount(labels, weights, minlength=classes)
-        self._prior = (counts + 1.0 / classes) / (counts.sum() + 1.0)
-        self._found = np.flatnonzero(counts)
-        if len(self._found) < 2 or not len(self._used):
-            return self
-        seen = np.where(there, table, 0.0)[:, self._used]
-        number = there[:, self._used].sum(axis=0)
-        self._middle = seen.sum(axis=0) / number
-        off = np.where(there[:, self._used], seen - self._middle, 0.0)
-        self._spread = np.sqrt(np.maximum((off**2).sum(axis=0) / number, 1e-24))
-        if len(labels) >= BOOSTED_FROM:
-            is_category = [self._columns.categories[k] is not None for k in self._used]
-            self._model = HistGradientBoostingClassifier(
-                categorical_features=is_category if any(is_category) else None,
-                early_stopping=False,
-                random_state=0,
-            )
-        else:
-            self._model = LogisticRegression(max_iter=300)
-        self._model.fit(self._inputs(table, known), labels, sample_weight=weights)
-        return self
-
-    def probabilities(self, table: Floats, known: Flags) -> Floats:
-        """P(c | what is known) of each row, a column for each class."""
-        if self._model is None:
-            return np.tile(self._prior, (len(table), 1))
-        found = np.full((len(table), len(self._prior)), LEAST)
-        found[:, self._found] += self._model.predict_proba(self._inputs(table, known))
-        return found / found.sum(axis=1, keepdims=True)
-
-    def _inputs(self, table: Floats, known: Flags) -> Floats:
-        """What the model takes: boosting takes holes, a logistic model the mean in their place."""
-        is_there = (known & ~np.isnan(table))[:, self._used]
-        cells = table[:, self._used]
-        if isinstance(self._model, HistGradientBoostingClassifier):
-            return np.where(is_there & (cells != UNSEEN), cells, np.nan)
-        parts: list[Floats] = []
-        for j, k in enumerate(self._used.tolist()):
-            categories = self._columns.categories[k]
-            here, column = is_there[:, [j]], cells[:, [j]]
-            if categories is None:
-                parts.append(np.where(here, (column - self._middle[j]) / self._spread[j], 0.0))
-            else:
-                parts.append(here & (column == np.arange(len(categories))))
-        return np.hstack(parts).astype(np.float64)
+    def known_after(self, known: Flags, leaves: Integers, looks: int) -> Flags:
+        """What rows know after so many further looks."""
+        after = known.copy()
+        for leaf in np.unique(leaves).tolist():
+            rows = np.flatnonzero(leaves == leaf)
+            for column in self.leaves.get(leaf, self.usual):
+                new = rows[~known[rows, column]]
+                new = new[(after[new] & ~known[new]).sum(axis=1) < looks]
+                after[new, column] = True
+        return after
 
 
 class Step(NamedTuple):
-    """A model of what is known after so many further looks, and when a row goes on from it."""
+    """What is known after some further looks, and what it says."""
 
     looks: int
-    beliefs: Beliefs
-    threshold: float
-    """θ: what may still be lost above which more is bought."""
+    model: Model
+    spent: Floats
+    """What each row to fit on has spent by then, on all it knows."""
 
 
 class FurtherLooks(NamedTuple):
     """What is bought where the plan ends, and what decides there."""
 
-    order: dict[int, list[int]]
-    """The columns that are bought further, by leaf."""
+    order: Order
     steps: list[Step]
-    usual: list[int]
-    """The order in leaves that no row came to."""
+    thresholds: list[float]
+    """θ of each step; the last one goes nowhere."""
 
-    def walk(self, table: Floats, known: Flags, leaves: Integers, beta: float, rewards: Floats, price: Any):
-        """The probabilities each row ends with, and what its further looks cost; updates `known`."""
-        raise NotImplementedError
+    def follow(
+        self, cells: Floats, known: Flags, leaves: Integers, rewards: Floats
+    ) -> tuple[Floats, Flags]:
+        """The probabilities that each row is decided by, and what it knows then."""
+        found = np.empty((len(cells), len(rewards)))
+        known, going = known.copy(), np.arange(len(cells))
+        began = known.copy()
+        for step, threshold in zip(self.steps, self.thresholds, strict=True):
+            known[going] = self.order.known_after(began[going], leaves[going], step.looks)
+            found[going] = step.model.probabilities(cells[going], known[going], leaves[going])
+            going = going[at_stake(found[going], rewards) > threshold]
+            if not len(going):
+                break
+        return found, known
+
+
+def fit_further_looks(
+    table: Table, known: Flags, leaves: Integers, whole: Whole, prices: Prices, most: int
+) -> FurtherLooks:
+    """The order of looks and the models of all steps; nothing goes on until thresholds are set."""
+    order = _order_of(table, known, leaves, whole.added, prices, most)
+    longest = max((len(columns) for columns in order.leaves.values()), default=0)
+    steps = []
+    for looks in [0, *(k for k in STEPS[1:] if k < longest), *([longest] if longest else [])]:
+        after = order.known_after(known, leaves, looks)
+        model = cross_fitted(table, after, whole.model)
+        steps.append(Step(looks, model, prices.of(after)))
+    return FurtherLooks(order, steps, [np.inf] * len(steps))
+
+
+def with_thresholds(
+    further: FurtherLooks, table: Table, beta: float, rewards: Floats, dearness: float = 1.0
+) -> tuple[FurtherLooks, float]:
+    """The same with the best θ at these rewards, and what a row spends on average then.
+
+    Prices count `dearness` times, so that less is spent with a larger one.
+    """
+    last = further.steps[-1]
+    gain = beta * _earned(last.model.held, table.labels, rewards) - dearness * last.spent
+    spent, thresholds = last.spent.copy(), [np.inf]
+    for step in reversed(further.steps[:-1]):
+        stop = beta * _earned(step.model.held, table.labels, rewards) - dearness * step.spent
+        stake = at_stake(step.model.held, rewards)
+        threshold = _best_threshold(stake, table.weights * (gain - stop))
+        goes = stake > threshold
+        gain, spent = np.where(goes, gain, stop), np.where(goes, spent, step.spent)
+        thresholds.insert(0, threshold)
+    return further._replace(thresholds=thresholds), float(np.average(spent, weights=table.weights))
+
+
+def with_best_leaves(
+    further: FurtherLooks, of_leaves: OfLeaves, table: Table, rewards: Floats
+) -> FurtherLooks:
+    """The same; where nothing further is bought, rows are decided by what earns most held back.
+
+    That is what the plan estimates, the model of what it bought, or the mean of both.
+    """
+    first = further.steps[0]
+    candidates: list[Model] = [of_leaves, Mean(of_leaves, first.model), first.model]
+    earned = [table.weights @ _earned(c.held, table.labels, rewards) for c in candidates]
+    best = candidates[int(np.argmax(earned))]
+    return further._replace(steps=[first._replace(model=best), *further.steps[1:]])
+
+
+def _best_threshold(stake: Floats, more: Floats) -> float:
+    """The θ above which going on gains most in all, if it is more than luck would give."""
+    order = np.argsort(-stake, kind="stable")
+    total, squares = np.cumsum(more[order]), np.cumsum(more[order] ** 2)
+    ends = np.append(np.flatnonzero(np.diff(stake[order])), len(order) - 1)  # equals go together
+    place = int(ends[np.argmax(total[ends])])
+    if total[place] <= CERTAINTY * np.sqrt(squares[place]):
+        return np.inf
+    following = stake[order][place + 1] if place + 1 < len(order) else 0.0
+    return float((stake[order][place] + following) / 2)
+
+
+def at_stake(probabilities: Floats, rewards: Floats) -> Floats:
+    """u: what may be lost by the action that is expected to earn most, of what can be earned."""
+    stake: Floats = probabilities @ rewards.max(axis=1) - (probabilities @ rewards).max(axis=1)
+    return stake
+
+
+def _earned(probabilities: Floats, labels: Integers, rewards: Floats) -> Floats:
+    """What each row earns by the action that is expected to earn most."""
+    earned: Floats = rewards[labels, (probabilities @ rewards).argmax(axis=1)]
+    return earned
+
+
+class Whole(NamedTuple):
+    """What all columns together say."""
+
+    model: CrossFitted
+    added: Floats
+    """(rows, columns): how much the log loss of a row grows when a column is shuffled."""
+
+
+def model_of_all(table: Table) -> Whole:
+    """A model of all columns, and what each of them adds to it in each row."""
+    rows, columns = table.cells.shape
+    every = np.ones((rows, columns), bool)
+    model = cross_fitted(table, every)
+    shuffled = np.random.default_rng(0).permutation(rows)
+    place = np.arange(rows), table.labels
+    before = np.log(model.held[place])
+    added = np.zeros((rows, columns))
+    tried = range(columns) if columns <= SHUFFLED else _likely_columns(table)
+    for column in tried:
+        cells = table.cells.copy()
+        cells[:, column] = table.cells[shuffled, column]
+        said = np.empty_like(model.held)
+        for k, beliefs in enumerate(model.apart):
+            here = table.fold == k
+            said[here] = beliefs.probabilities(cells[here], every[here])
+        added[:, column] = before - np.log((said**model.power)[place])
+        added[:, column] += np.log((said**model.power).sum(axis=1))
+    return Whole(model, added)
+
+
+def _likely_columns(table: Table) -> list[int]:
+    """Of very many columns, those whose means differ most between classes."""
+    cells = np.nan_to_num(table.cells, nan=0.0)
+    means = [cells[table.labels == c].mean(axis=0) for c in np.unique(table.labels)]
+    between = np.var(means, axis=0) / np.maximum(cells.var(axis=0), 1e-24)
+    best: list[int] = np.argsort(-between, kind="stable")[:SHUFFLED].tolist()
+    return best
+
+
+def _order_of(
+    table: Table, known: Flags, leaves: Integers, added: Floats, prices: Prices, most: int
+) -> Order:
+    """The columns that add something, by what they add in a leaf for their price."""
+    cost = np.maximum(prices.costs, 1e-9 * max(float(prices.costs.max()), 1e-300))
+    mean = np.average(added, axis=0, weights=table.weights)
+
+    def ordered(worth: Floats) -> list[int]:
+        best = np.argsort(-worth / cost, kind="stable")
+        return [int(i) for i in best if worth[i] > 0]
+
+    found = {}
+    for leaf in np.unique(leaves).tolist():
+        rows = np.flatnonzero(leaves == leaf)
+        weight = table.weights[rows]
+        worth = (weight @ added[rows] + LEAN * mean) / (weight.sum() + LEAN)
+        is_new: Flags = ~np.all(known[rows], axis=0)
+        found[leaf] = [i for i in ordered(worth) if is_new[i]][:most]
+    return Order(found, ordered(mean)[:most])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import Floats
+from askwise._support.typing import Flags, Floats
 from askwise.errors import OptionError
 from askwise.problem import Panel
 
@@ -36,6 +36,21 @@ def rewards_of(matrix: Any, reward_value: float, classes: int) -> tuple[float, F
             "misclassification_costs: every mistake is free, so nothing is worth buying"
         )
     return float(costs.max()), 1 - costs / costs.max()
+
+
+class Prices(NamedTuple):
+    """What columns of a table cost together."""
+
+    costs: Floats
+    panels: tuple[tuple[tuple[int, ...], float], ...]
+    """The columns of each panel, and its fee."""
+
+    def of(self, bought: Flags) -> Floats:
+        """What each row has spent that bought these columns."""
+        spent: Floats = bought @ self.costs
+        for members, fee in self.panels:
+            spent = spent + fee * bought[:, members].any(axis=1)
+        return spent
 
 
 def check_panels(panels: Any, names: Collection[str]) -> tuple[Panel, ...]:

@@ -214,8 +214,8 @@ def information(
 ) -> float:
     """I(Y; X | X_j), each degree of freedom charged with the half that noise gives it."""
     place = (beside * radix + digits) * classes + labels
-    table = np.bincount(place, weights, minlength=others * radix * classes)
-    table = table.reshape(others, radix, classes)
+    counts: Any = np.bincount(place, weights, minlength=others * radix * classes)
+    table: Floats = counts.reshape(others, radix, classes)
     by_value, by_label, by_other = table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))
     freedom = ((by_value > 0).sum(axis=1) - 1).clip(0) @ ((by_label > 0).sum(axis=1) - 1).clip(0)
     found = _n_log_n(table) - _n_log_n(by_value) - _n_log_n(by_label) + _n_log_n(by_other)
