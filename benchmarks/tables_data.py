@@ -15,7 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-SETS = ["annealing", "breast", "car", "diabetes", "flare", "glass", "heart", "hepatitis", "iris", "nursery", "soybean", "tictactoe", "wine"]
+SETS = [
+    "annealing",
+    "breast",
+    "car",
+    "diabetes",
+    "flare",
+    "glass",
+    "heart",
+    "hepatitis",
+    "iris",
+    "nursery",
+    "soybean",
+    "tictactoe",
+    "wine",
+]
 LEVELS = ("low", "middle", "high")
 
 

@@ -11,9 +11,22 @@ earns in the same outcomes:
 c being what the look costs with that outcome, c(ψ) what was spent in ψ. With estimates that do
 average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
 case was ever seen, nothing is bought.
+
+A plan picks the best of many looks, and after each the best of several actions, so it picks lucky
+ones too. If a look tells nothing, the action a is δ_a = β (r*(ψ) − r(a, ψ)) behind the best one in
+each of its outcomes; estimated from n records there, and s more like the state before, it seems to
+be ahead by N(−δ_a, τ_a²), τ_a = β σ_a √n / (n + s), σ_a being the deviation of what it earns more
+in one record. So a look that tells nothing seems to be worth
+
+    Σ p(ψ' | ψ, i) max_a E max(0, N(−δ_a, τ_a²)),   E max(0, N(−δ, τ²)) = τ φ(δ/τ) − δ Φ(−δ/τ),
+
+and a multiple of that may be taken off (`Luck`): much where actions are close and records few,
+nothing where what is best is clear.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,31 +36,43 @@ from askwise.planning.simultaneous import SimultaneousPlan
 from askwise.states import Lattice
 
 
+class Luck(NamedTuple):
+    """What a look is charged with: what it would seem to be worth if it told nothing."""
+
+    cases: Floats
+    """n(ψ): the records that estimates rest on."""
+    spread: Floats
+    """At [ψ, a]: the deviation of what a earns more than the best action in one record."""
+    shrinkage: float
+    """How many records the estimate of a state is drawn to its parents by."""
+    charge: float
+    """How many times that is charged."""
+
+
 def plan_paths_by_advantage(
     lattice: Lattice,
     probability: Floats,
     reward: Floats,
     *,
     margin: float,
-    cases: Floats | None = None,
-    charge: Floats | None = None,
+    luck: Luck | None = None,
 ) -> SequentialPlan:
-    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a].
-
-    A state was seen if it has `cases`, or else if it is likely at all. A look is charged `charge`
-    of its state for each outcome but one that was seen after it.
-    """
+    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a]."""
     from askwise._kernels.planning.advantage import paths_by_advantage
 
     values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
+    if luck is None:
+        luck = Luck(probability, np.zeros((0, 0)), 1.0, 0.0)
     paths_by_advantage(
         lattice.layout,
         lattice.problem.reward_value,
         lattice.costs_of(np.arange(lattice.size)),
-        probability if cases is None else cases,
+        luck.cases,
         probability,
         np.ascontiguousarray(reward),
-        np.zeros(lattice.size) if charge is None else charge,
+        luck.spread,
+        luck.shrinkage,
+        luck.charge,
         margin,
         values,
         look,

@@ -1,11 +1,25 @@
 """The sequential plan by advantage: what a look adds, counted against acting blindly."""
 
+import math
+
 import numpy as np
 
-from askwise._kernels.jit import jit
+from askwise._kernels.jit import jit, jit_internal
 from askwise._kernels.states.lattices import union_of
 from askwise._support.typing import Choices, Floats
 from askwise.states.layout import Layout
+
+
+@jit_internal
+def luck(deviation: float, behind: float) -> float:
+    """E max(0, X) of a normal X with that deviation whose mean is `behind` below 0."""
+    if deviation <= 0.0:
+        return 0.0
+    z = behind / deviation
+    if z > 8.0:
+        return 0.0
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return deviation * density - behind * 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 @jit
@@ -16,7 +30,9 @@ def paths_by_advantage(
     cases: Floats,
     weight: Floats,
     reward: Floats,
-    charge: Floats,
+    spread: Floats,
+    shrinkage: float,
+    charge: float,
     margin: float,
     out_value: Floats,
     out_look: Choices,
@@ -24,8 +40,9 @@ def paths_by_advantage(
     """F(ψ) and the best next look of every state, from the largest states down.
 
     `reward` is r(a, ψ) at [ψ, a]. An outcome is as likely as its `weight`; it was seen if it has
-    `cases`, and a look is charged `charge` for each further outcome that was. Where nothing was
-    seen, nothing is bought.
+    `cases`. Where nothing was seen, nothing is bought. With `charge` above 0, a look is charged
+    with so many times what it would seem to be worth if it told nothing, by luck alone: `spread` is
+    the deviation, at [ψ, a], of what a earns more than the best action in one record.
     """
     actions = reward.shape[1]
     m = layout.members.shape[1]
@@ -51,21 +68,46 @@ def paths_by_advantage(
                     continue
                 place = state - here
                 first = above + place + place // stride * stride * (radix - 1)
-                mass, gained, seen = 0.0, 0.0, 0
+                mass, gained, lucky = 0.0, 0.0, 0.0
                 for action in range(actions):
                     blindly[action] = 0.0
                 for x in range(radix):
                     child = first + x * stride
                     mass += weight[child]
                     gained += weight[child] * (out_value[child] - spent[child])
-                    seen += cases[child] > 0.0
+                    if charge > 0.0 and cases[child] > 0.0:
+                        most = 0.0
+                        noise = beta * math.sqrt(cases[child]) / (cases[child] + shrinkage)
+                        for action in range(actions):
+                            behind = stop[state] - beta * reward[state, action]
+                            most = max(most, luck(noise * spread[state, action], behind))
+                        lucky += weight[child] * most
                     for action in range(actions):
                         blindly[action] += weight[child] * reward[child, action]
                 blind = blindly[0]
                 for action in range(1, actions):
                     blind = max(blind, blindly[action])
                 worth = stop[state] + spent[state] + (gained - beta * blind) / mass
-                worth -= charge[state] * (seen - 1)
+                worth -= charge * lucky / mass
                 if worth > out_value[state] + margin:
                     out_value[state] = worth
                     out_look[state] = i
+
+
+@jit
+def spread_of_actions(
+    probability: Floats,
+    rewards: Floats,
+    best: Choices,
+    out_spread: Floats,
+) -> None:
+    """The deviation of r(c, a) − r(c, best) over the classes of each state, at [ψ, a]."""
+    classes, actions = rewards.shape
+    for state in range(len(best)):
+        for action in range(actions):
+            mean, squares = 0.0, 0.0
+            for c in range(classes):
+                more = rewards[c, action] - rewards[c, best[state]]
+                mean += probability[state, c] * more
+                squares += probability[state, c] * more * more
+            out_spread[state, action] = math.sqrt(max(squares - mean * mean, 0.0))

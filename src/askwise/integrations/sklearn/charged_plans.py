@@ -1,17 +1,7 @@
-r"""The best sequential policy by the estimates of classes, each look charged for its branches.
+r"""The best sequential policy by the estimates of classes, each look charged for its luck.
 
-A plan picks the best of many looks, and in each of their outcomes the best of several actions, so
-it picks lucky ones too. With r(a, ψ) = Σ_c p̂(c | ψ) r(c, a) the plan is by advantage
-(`planning/advantage.py`), less what a look that tells nothing seems to be worth:
-
-    Q(ψ, i) = β r*(ψ) + Σ p(ψ' | ψ, i) (F(ψ') − c) − max_a Σ p(ψ' | ψ, i) β r(a, ψ')
-              − τ β σ(ψ) (K − 1) / n(ψ),
-
-K being the outcomes of i that were seen in ψ, and σ(ψ) the standard deviation of what one record
-earns by the best blind action. Why so: if a look tells nothing, what an action earns in an outcome
-of n_x records is off by about σ/√n_x. Weighed with n_x/n, an outcome in which that turns the
-choice adds about σ √n_x / n, and it is turned only where actions are within that of each other,
-which for K outcomes leaves about σ/n for each degree of freedom that the look has.
+With r(a, ψ) = Σ_c p̂(c | ψ) r(c, a) the plan is by advantage, and each look is charged with what
+it would seem to be worth if it told nothing (`planning/advantage.py`).
 
 The strength of shrinkage is what would have earned most: rows are put into folds, each fold is
 decided by a plan from the others, and the strength whose plans gain most is taken.
@@ -29,7 +19,7 @@ from askwise.integrations.sklearn.class_estimates import (
     count_classes,
     estimate_classes,
 )
-from askwise.planning.advantage import plan_paths_by_advantage
+from askwise.planning.advantage import Luck, plan_paths_by_advantage
 from askwise.policy import PathTable, Policy
 from askwise.states import Lattice
 
@@ -54,21 +44,17 @@ class Records(NamedTuple):
 
 
 def policy_of(lattice: Lattice, classes: ClassEstimates, rewards: Floats, charge: float) -> Policy:
-    """The charged policy; `rewards` is r(c, a) at [c, a], `charge` is τ."""
+    """The charged policy; `rewards` is r(c, a) at [c, a]."""
+    from askwise._kernels.planning.advantage import spread_of_actions
+
     beta = lattice.problem.reward_value
     reward: Floats = classes.probability @ rewards
     actions: Choices = reward.argmax(axis=1).astype(np.int16)
-    best = reward[np.arange(len(reward)), actions]
-    squares = np.einsum("sc,cs->s", classes.probability, rewards[:, actions] ** 2)
-    deviation = np.sqrt(np.maximum(squares - best**2, 0.0))
-    plan = plan_paths_by_advantage(
-        lattice,
-        classes.weight,
-        reward,
-        cases=classes.cases,
-        charge=charge * beta * deviation / np.maximum(classes.cases, 1e-300),
-        margin=TIE_TOLERANCE * beta,
-    )
+    spread = np.empty_like(reward)
+    spread_of_actions(classes.probability, rewards, actions, spread)
+    luck = Luck(classes.cases, spread, classes.shrinkage, charge)
+    margin = TIE_TOLERANCE * beta
+    plan = plan_paths_by_advantage(lattice, classes.weight, reward, margin=margin, luck=luck)
     return Policy(PathTable(lattice, plan.look, actions, plan.values))
 
 
@@ -99,7 +85,7 @@ def best_shrinkage(
     lattice: Lattice, records: Records, counts: Floats, rewards: Floats, charge: float
 ) -> float:
     """The strength whose plans earn most in rows that they were not made from."""
-    fold = folds_of(records.labels, records.digits)
+    fold = folds_of(records.labels)
     beta, gains = lattice.problem.reward_value, np.zeros(len(STRENGTHS))
     for k in range(int(fold.max()) + 1):
         held = records.part(np.flatnonzero(fold == k))
@@ -116,15 +102,9 @@ def best_shrinkage(
     return STRENGTHS[int((gains >= gains.max() - TIE_TOLERANCE * beta).argmax())]
 
 
-def folds_of(labels: Integers, rows: Floats | Integers) -> Integers:
-    """A fold for each row, classes spread evenly; equal rows with equal labels are in one fold.
-
-    Nothing is random, and a row counts as often as it weighs: one that weighs two is two.
-    """
-    whole = np.column_stack([labels, rows])
-    _, first, place = np.unique(whole, axis=0, return_index=True, return_inverse=True)
-    shuffled = np.random.default_rng(0).permutation(len(first))
-    order = np.lexsort((shuffled, labels[first]))
-    fold = np.empty(len(first), np.int64)
-    fold[order] = np.arange(len(first)) % FOLDS
-    return fold[place.ravel()]
+def folds_of(labels: Integers) -> Integers:
+    """A fold for each row, the rows of each class spread evenly; always the same for a table."""
+    shuffled = np.random.default_rng(0).permutation(len(labels))
+    fold = np.empty(len(labels), np.int64)
+    fold[np.lexsort((shuffled, labels))] = np.arange(len(labels)) % FOLDS
+    return fold

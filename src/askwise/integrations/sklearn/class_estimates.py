@@ -34,6 +34,8 @@ class ClassEstimates(NamedTuple):
     """(states, classes): p̂(c | ψ)."""
     weight: Floats
     """What the probability of an outcome is proportional to."""
+    shrinkage: float
+    """s."""
 
 
 def count_classes(
@@ -55,7 +57,7 @@ def estimate_classes(lattice: Lattice, counts: Floats, shrinkage: float) -> Clas
     shrink_classes(lattice.layout, counts, shrinkage, probability, logs)
     cases = counts.sum(axis=1)
     weight = cases + shrinkage * independent_weights(lattice, cases)
-    return ClassEstimates(cases, probability, weight)
+    return ClassEstimates(cases, probability, weight, shrinkage)
 
 
 def independent_weights(lattice: Lattice, cases: Floats) -> Floats:

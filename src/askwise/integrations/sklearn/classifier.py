@@ -19,7 +19,13 @@ from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.charged_plans import folds_of
 from askwise.integrations.sklearn.columns import read_rows, reread_rows
 from askwise.integrations.sklearn.deciding import Decided, Learned
-from askwise.integrations.sklearn.rewards import Prices, check_panels, panels_among, rewards_of
+from askwise.integrations.sklearn.rewards import (
+    Prices,
+    check_panels,
+    panels_among,
+    rewards_of,
+    weighed_by_stakes,
+)
 from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import is_number
@@ -57,8 +63,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     shrinkage: how many records of a state it takes to trust them as much as the states with one
     look less (`integrations/sklearn/class_estimates.py`); "auto" takes what earns most in
     cross-validation.
-    branch_charge: how much a look is charged for its branches, so that it does not pick lucky ones
-    (`integrations/sklearn/charged_plans.py`).
+    luck_charge: a look must seem to be worth so many times more than one that tells nothing would
+    seem to be by luck (`planning/advantage.py`).
     categorical_features: "from_dtype" (all columns of a data frame that are not numbers), or a list
     of names, of places, or of whether each column is one.
     max_states: the most states that are planned for. The features that add most, in themselves and
@@ -86,8 +92,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reward_value: float = 100.0,
         max_spend: float | None = None,
         bins: int = 4,
-        shrinkage: float | str = "auto",
-        branch_charge: float = 0.5,
+        shrinkage: float | str = 8.0,
+        luck_charge: float = 1.0,
         categorical_features: Any = "from_dtype",
         max_states: int = 100_000,
     ) -> None:
@@ -100,7 +106,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_spend = max_spend
         self.bins = bins
         self.shrinkage = shrinkage
-        self.branch_charge = branch_charge
+        self.luck_charge = luck_charge
         self.categorical_features = categorical_features
         self.max_states = max_states
 
@@ -116,12 +122,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight, cells, dtype=np.float64, ensure_non_negative=True
         )
         counted = weights > 0
-        if not counted.any():
-            raise OptionError("sample_weight: no row has a weight above 0")
         self.classes_, labels = np.unique(labels[counted], return_inverse=True)
         cells, weights = cells[counted], weights[counted]
-        fold = folds_of(labels, cells)
-        table = Table(columns, cells, labels, weights, fold, len(self.classes_))
+        table = Table(columns, cells, labels, weights, folds_of(labels), len(self.classes_))
         self._columns = columns
         self._learned = self._learn(table)
         beta = self._problem.reward_value
@@ -142,6 +145,13 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def spend(self, X: Any) -> Floats:  # noqa: N803
         """What the features that are bought for each row cost."""
         return self._decided(self._cells(X)).spent
+
+    def looks(self, X: Any) -> list[tuple[str, ...]]:  # noqa: N803
+        """The features that are bought for each row, in the order in which they are."""
+        cells = self._cells(X)
+        names = self._columns.names
+        bought = self._learned.looks(self._decider, cells)
+        return [tuple(names[i] for i in row) for row in bought]
 
     def accuracy_against_spend(
         self,
@@ -214,13 +224,14 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         costs = prices_of(self.costs, names)
         panels = check_panels(self.panels, names)
         beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
-        made = observations_of(table.cells, labels, weights, table.columns, costs, self.bins)
+        stakes = weighed_by_stakes(labels, weights, rewards)
+        made = observations_of(table, stakes, costs, self.bins)
         looks = [(k, look) for k, look in enumerate(made) if look is not None]
         digits = [digits_of(table.cells[:, k], look) for k, look in looks]
         chosen = choose(
             digits,
             labels,
-            weights,
+            stakes,
             [look for _, look in looks],
             self.max_observations,
             min(self.max_states, MOST_CELLS // table.classes),
@@ -246,7 +257,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Prices(np.array(costs), members),
             rewards,
             shrinkage=self.shrinkage,
-            charge=float(self.branch_charge),
+            charge=float(self.luck_charge),
             further_looks=len(names) if is_auto else int(self.further_looks),
         )
 
@@ -284,9 +295,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise OptionError(
                 f"shrinkage must be 'auto' or a finite number above 0, got {shrinkage!r}"
             )
-        if not is_number(self.branch_charge) or self.branch_charge < 0:
+        if not is_number(self.luck_charge) or self.luck_charge < 0:
             raise OptionError(
-                f"branch_charge must be a finite number of at least 0, got {self.branch_charge!r}"
+                f"luck_charge must be a finite number of at least 0, got {self.luck_charge!r}"
             )
         spend = self.max_spend
         if spend is not None and (not is_number(spend) or spend < 0):

@@ -56,6 +56,10 @@ class Decided(NamedTuple):
     probability: Floats
     """(rows, classes): what it was decided by."""
     spent: Floats
+    leaves: Integers
+    """Where in the plan it ended,"""
+    known: Flags
+    """and the columns that were bought for it then."""
 
 
 class Learned:
@@ -102,9 +106,24 @@ class Learned:
         """Buy for each row and decide."""
         known, leaves = self._known_in(decider.policy, cells)
         if decider.further is None:
-            return Decided(self._estimates.probability[leaves], self._prices.of(known))
-        found, known = decider.further.follow(cells, known, leaves, self.rewards)
-        return Decided(found, self._prices.of(known))
+            found = self._estimates.probability[leaves]
+        else:
+            found, known = decider.further.follow(cells, known, leaves, self.rewards)
+        return Decided(found, self._prices.of(known), leaves, known)
+
+    def looks(self, decider: Decider, cells: Floats) -> list[list[int]]:
+        """The columns that are bought for each row, in the order in which they are."""
+        decided = self.decide(decider, cells)
+        orders: dict[int, list[int]] = {}
+        for leaf in np.unique(decided.leaves).tolist():
+            orders[leaf] = self._path(decider.policy, leaf)
+            if decider.further is not None:
+                order = decider.further.order
+                orders[leaf] = [*orders[leaf], *order.leaves.get(leaf, order.usual)]
+        return [
+            [i for i in orders[leaf] if bought[i]]
+            for leaf, bought in zip(decided.leaves.tolist(), decided.known, strict=True)
+        ]
 
     # --- how it is done --------------------------------------------------------------------------
 
@@ -136,15 +155,14 @@ class Learned:
     def _thresholds_within(
         self, further: FurtherLooks, beta: float, max_spend: float | None
     ) -> FurtherLooks:
-        """When rows go on: as at β, or as if prices were so much higher that it is within."""
+        """When rows go on: as at β, or as if so much less were at stake that it is within."""
         found, spent = with_thresholds(further, self._table, beta, self.rewards)
         if max_spend is None or spent <= max_spend:
             return found
-        found, low, high = further, 0.0, 1.0  # 1/dearness; at 0 nothing further is bought
+        found, low, high = further, 0.0, 1.0  # at 0 nothing further is bought
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            dear = self._table, beta, self.rewards, 1 / middle
-            tried, spent = with_thresholds(further, *dear)
+            tried, spent = with_thresholds(further, self._table, beta * middle, self.rewards)
             if spent <= max_spend:
                 low, found = middle, tried
             else:
@@ -173,6 +191,17 @@ class Learned:
             bought += [columns[told_nothing]] if told_nothing >= 0 else []
             known[np.ix_(leaves == leaf, bought)] = True
         return known, leaves
+
+    def _path(self, policy: Policy, leaf: int) -> list[int]:
+        """The columns on the way to a state, and the one that told nothing, if there is one."""
+        digits, state = dict(policy.lattice.digits(leaf)), 0
+        found = []
+        while looks := policy.looks(state):
+            found.append(self._looks[looks[0]][0])
+            if looks[0] not in digits:
+                break
+            state = policy.lattice.children(state, looks[0])[digits[looks[0]]]
+        return found
 
     def _held_back(self, leaves: Integers) -> Floats:
         """p̂(c | ℓ) of each row, estimated without its fold."""

@@ -108,17 +108,14 @@ def fit_further_looks(
 
 
 def with_thresholds(
-    further: FurtherLooks, table: Table, beta: float, rewards: Floats, dearness: float = 1.0
+    further: FurtherLooks, table: Table, beta: float, rewards: Floats
 ) -> tuple[FurtherLooks, float]:
-    """The same with the best θ at these rewards, and what a row spends on average then.
-
-    Prices count `dearness` times, so that less is spent with a larger one.
-    """
+    """The same with the best θ at β, and what a row spends on average then."""
     last = further.steps[-1]
-    gain = beta * _earned(last.model.held, table.labels, rewards) - dearness * last.spent
+    gain = beta * _earned(last.model.held, table.labels, rewards) - last.spent
     spent, thresholds = last.spent.copy(), [np.inf]
     for step in reversed(further.steps[:-1]):
-        stop = beta * _earned(step.model.held, table.labels, rewards) - dearness * step.spent
+        stop = beta * _earned(step.model.held, table.labels, rewards) - step.spent
         stake = at_stake(step.model.held, rewards)
         threshold = _best_threshold(stake, table.weights * (gain - stop))
         goes = stake > threshold
@@ -149,8 +146,9 @@ def _best_threshold(stake: Floats, more: Floats) -> float:
     place = int(ends[np.argmax(total[ends])])
     if total[place] <= CERTAINTY * np.sqrt(squares[place]):
         return np.inf
-    following = stake[order][place + 1] if place + 1 < len(order) else 0.0
-    return float((stake[order][place] + following) / 2)
+    if place + 1 == len(order):
+        return -np.inf
+    return float((stake[order][place] + stake[order][place + 1]) / 2)
 
 
 def at_stake(probabilities: Floats, rewards: Floats) -> Floats:

@@ -26,13 +26,16 @@ import numpy as np
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import merge_alike
-from askwise.integrations.sklearn.columns import Columns
+from askwise.integrations.sklearn.beliefs import Table
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
 
 MOST_COMPARED = 40
 """Columns that all others are compared with; of a thousand, the later ones tell nothing new."""
+
+MOST_REPEATED = 1_000_000
+"""Rows that cuts are looked for in, each as often as it weighs."""
 
 UNKNOWN = -1
 """The digit of a cell that is missing where nothing was missing when the bins were made."""
@@ -81,30 +84,26 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
 
 
 def observations_of(
-    table: Floats,
-    labels: Integers,
-    weights: Floats,
-    columns: Columns,
-    costs: Sequence[float],
-    bins: int,
+    table: Table, stakes: Floats, costs: Sequence[float], bins: int
 ) -> list[Look | None]:
     """What each column is when it is bought; None where there is nothing to tell apart.
 
-    Numbers are cut where they separate the labels best, categories that are alike are one outcome.
-    A column that separates nothing by itself may still do so beside another one (x ≠ y), so it is
-    cut once, in the middle. Missing cells are an outcome of their own.
+    Numbers are cut where they separate the labels best, categories that are alike are one outcome;
+    `stakes` is what each row weighs there. A column that separates nothing by itself may still do
+    so beside another one (x ≠ y), so it is cut once, in the middle. Missing cells are an outcome of
+    their own.
     """
-    often = _times(weights)
-    repeated = [str(label) for label in np.repeat(labels, often)]
-    classes = int(labels.max()) + 1
+    often = _times(table.weights)
+    repeated = [str(label) for label in np.repeat(table.labels, often)]
     made: list[Look | None] = []
-    for k, (column, name) in enumerate(zip(table.T, columns.names, strict=True)):
+    for k, (column, name) in enumerate(zip(table.cells.T, table.columns.names, strict=True)):
         rest: dict[str, Any] = {"cost": costs[k]}
         if np.isnan(column).any():
             rest["fails"] = "charged"
-        categories = columns.categories[k]
+        categories = table.columns.categories[k]
         if categories is not None:
-            made.append(_of_categories(name, categories, column, labels, weights, classes, rest))
+            counts = _counts(column, len(categories), table, stakes)
+            made.append(_of_categories(name, categories, counts, rest))
             continue
         cells = np.repeat(column, often)
         edges = cuts.supervised(cells, repeated, bins) or cuts.quantiles(cells, 2)
@@ -117,26 +116,24 @@ def observations_of(
 
 
 def _times(weights: Floats) -> Integers:
-    """How often each row counts where cuts are looked for: as its weight, in whole numbers."""
+    """How often each row counts where cuts are looked for; weights must be whole for that."""
     whole: Integers = np.rint(weights).astype(np.int64)
-    if not np.array_equal(whole, weights):
-        whole = np.maximum(1, np.rint(10 * weights / weights.mean())).astype(np.int64)
-    return whole
+    is_whole = np.array_equal(whole, weights) and whole.sum() <= MOST_REPEATED
+    return whole if is_whole else np.ones_like(whole)
+
+
+def _counts(column: Floats, values: int, table: Table, stakes: Floats) -> Floats:
+    """(values, classes): what the rows with each value weigh."""
+    there = ~np.isnan(column)
+    counts = np.zeros((values, table.classes))
+    np.add.at(counts, (column[there].astype(np.int64), table.labels[there]), stakes[there])
+    return counts
 
 
 def _of_categories(
-    name: str,
-    categories: tuple[Any, ...],
-    column: Floats,
-    labels: Integers,
-    weights: Floats,
-    classes: int,
-    rest: dict[str, Any],
+    name: str, categories: tuple[Any, ...], counts: Floats, rest: dict[str, Any]
 ) -> Look | None:
     """Categories, those that are alike as one outcome that has the names of all."""
-    there = ~np.isnan(column)
-    counts = np.zeros((len(categories), classes))
-    np.add.at(counts, (column[there].astype(np.int64), labels[there]), weights[there])
     group = merge_alike(counts)
     number = int(group.max()) + 1
     if number + ("fails" in rest) < 2:
