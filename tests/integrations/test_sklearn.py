@@ -109,7 +109,7 @@ def test_nothing_to_tell_apart_buys_nothing():
     assert (classifier.predict(x) == 1).all()
     assert classifier.cost_ == 0
     assert classifier.observations_ == ()
-    blind = CostAwareClassifier(max_observations=0).fit(IRIS.data, IRIS.target)
+    blind = CostAwareClassifier(max_observations=0, further_looks=0).fit(IRIS.data, IRIS.target)
     assert blind.cost_ == 0
 
 
@@ -165,8 +165,8 @@ def test_a_plot_shows_the_rows(wine):
 
 
 def test_it_can_be_tuned():
-    search = GridSearchCV(CostAwareClassifier(), {"bins": [2, 4]}, cv=3)
-    assert search.fit(IRIS.data, IRIS.target).best_params_ == {"bins": 4}
+    search = GridSearchCV(CostAwareClassifier(further_looks=0), {"max_observations": [0, 2]}, cv=3)
+    assert search.fit(IRIS.data, IRIS.target).best_params_ == {"max_observations": 2}
 
 
 # --- errors --------------------------------------------------------------------------------------

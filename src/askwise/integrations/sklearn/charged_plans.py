@@ -39,7 +39,7 @@ class Records(NamedTuple):
     weights: Floats
 
     def part(self, rows: Integers) -> Records:
-        """Some of them."""
+        """The records of some rows."""
         return Records(self.digits[rows], self.labels[rows], self.weights[rows])
 
 

@@ -61,8 +61,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     more, a lower one is taken.
     bins: the most bins of a feature.
     shrinkage: how many records of a state it takes to trust them as much as the states with one
-    look less (`integrations/sklearn/class_estimates.py`); "auto" takes what earns most in
-    cross-validation.
+    look less (`integrations/sklearn/class_estimates.py`); "auto" takes 4, 16 or 64, what earns most
+    in cross-validation.
     luck_charge: a look must seem to be worth so many times more than one that tells nothing would
     seem to be by luck (`planning/advantage.py`).
     categorical_features: "from_dtype" (all columns of a data frame that are not numbers), or a list
@@ -78,7 +78,17 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> cells = load_breast_cancer(as_frame=True)
     >>> classifier = CostAwareClassifier(reward_value=10).fit(cells.data, cells.target)
     >>> print(classifier.policy_.tree())
+    buy worst perimeter (1)
+    ├─ <101.5 → 1
+    ├─ 101.5-117.8 → buy worst texture (1)
+    │  ├─ <23.3 → 1
+    │  ├─ 23.3-29.3 → buy mean concave points (1)
+    │  │  ├─ <0.027 or 0.027-0.05 → 1
+    │  │  └─ 0.05-0.07951 or >=0.07951 → 0
+    │  └─ >=29.3 → 0
+    └─ >=117.8 → 0
     >>> round(classifier.cost_, 2)
+    1.21
     """
 
     def __init__(

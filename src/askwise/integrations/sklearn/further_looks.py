@@ -206,7 +206,8 @@ def _order_of(
     table: Table, known: Flags, leaves: Integers, added: Floats, prices: Prices, most: int
 ) -> Order:
     """The columns that add something, by what they add in a leaf for their price."""
-    cost = np.maximum(prices.costs, 1e-9 * max(float(prices.costs.max()), 1e-300))
+    dearest = float(prices.costs.max())
+    cost = np.maximum(prices.costs, 1e-9 * dearest if dearest > 0 else 1.0)
     mean = np.average(added, axis=0, weights=table.weights)
 
     def ordered(worth: Floats) -> list[int]:
