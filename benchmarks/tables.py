@@ -23,6 +23,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.stats import t as student
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import askwise as aw
@@ -46,8 +47,8 @@ PUBLISHED = {
     "spam": [(3, 0.858), (4, 0.905), (10, 0.922)],  # greedy dynamic selection, Covert et al. 2023
     "cube": [(2.99, 0.49), (4.87, 0.63), (6.39, 0.79), (7.51, 0.86)],  # FCwSFS
 }
-SIGNIFICANT = 2.09
-"""Student's t of 19 degrees of freedom: 95 % of paired differences over 20 splits."""
+NOTHING = 1e-9
+"""Differences of mean costs that are none: they are sums in different orders."""
 
 
 # --- STreeD's sets -------------------------------------------------------------------------------
@@ -140,10 +141,10 @@ def report(sets: Sequence[str], splits: Sequence[int], ours: Any, peers: Any) ->
             which = min(found, key=lambda key: found[key].mean())
             ratios.setdefault("best", []).append(np.log(own.mean() / found[which].mean()))
             off = own - found[which]
-            half = SIGNIFICANT * off.std(ddof=1) / len(off) ** 0.5
-            if off.mean() + half < 0:
+            half = student.ppf(0.975, len(off) - 1) * off.std(ddof=1) / len(off) ** 0.5
+            if off.mean() + half < -NOTHING:
                 wins.append(f"{name} {level}")
-            if off.mean() - half > 0:
+            if off.mean() - half > NOTHING:
                 losses.append(f"{name} {level}")
             seconds = np.mean([row["seconds"] for row in mine.values()])
             cells = f"{100 * own.mean():.2f} | {100 * found[which].mean():.2f} | {which}"
