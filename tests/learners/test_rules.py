@@ -18,6 +18,7 @@ HONOUR = [
     "psrl",
     "rlsvi",
     "adaptive-greedy",
+    "ncc-ucrl2",
     "contextual-ucb",
     "fixed-set",
     "no-information",

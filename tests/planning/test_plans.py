@@ -190,6 +190,11 @@ def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
     # r̂ + √(.04 / n): .5 + .1; untried counts 1 and the first of equals wins; capped at 1
     assert reward.tolist() == pytest.approx([0.6, 1.0, 1.0, 1.0, 0.52])
     assert action.tolist() == [1, 0, 0, 0, 0]
+    # what an action costs comes off after the cap; one that is not allowed is not taken
+    offsets = np.array([0, 2, 5]), np.array([[-0.5, -np.inf], [-0.3, -0.2]])
+    optimistic_rewards(counts, sums, graded, UNIT, 0.04, 0.0, 1.0, *offsets, reward, action)
+    assert reward.tolist() == pytest.approx([-0.15, 0.5, 0.8, 0.8, 0.22])
+    assert action.tolist() == [0, 0, 1, 1, 0]
 
 
 @given(rewards=st.lists(st.floats(0, 1), min_size=1, max_size=30), width=st.floats(0.001, 2))
