@@ -283,6 +283,12 @@ def test_reproduce_says_what_is_wrong(capsys, monkeypatch, arguments, named):
     assert named in refused(capsys, monkeypatch, "reproduce", *arguments)
 
 
+@pytest.mark.usefixtures("folder")
+def test_serving_without_its_extra_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'askwise[service]'" in refused(capsys, monkeypatch, "serve")
+
+
 def test_a_whole_process_says_what_is_wrong_without_a_traceback(folder):
     result = module("simulate", "--problem", "none.yaml", cwd=folder)
     assert result.returncode == 1

@@ -40,7 +40,7 @@ def doctor(
     for extra in EXTRAS:
         say(f"{extra:<9} {extra_installed(extra)}")
     say(f"\nkernels   {kernels_compiled()}")
-    say(f"service   {service_reachable(host, port)}")
+    say(f"port      {service_reachable(host, port)}")
     is_good, said = database_reachable(db)
     say(f"database  {said}")
     if not is_good:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from askwise._support.extras import need
 from askwise.cli.app import Group, app, command, plain_grid, say
 from askwise.errors import LedgerError, OptionError
 
@@ -53,6 +54,7 @@ def serve(
     ] = False,
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
+    need("uvicorn", "service")
     from askwise.service.operations.processes import first_token, listen_all
     from askwise.service.operations.processes import serve as run
     from askwise.service.settings import Settings
