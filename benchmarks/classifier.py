@@ -33,7 +33,7 @@ from askwise.reproduction.drawing import INK, MUTED, PAPER, SERIES, save, style
 from askwise.sklearn import CostAwareClassifier
 
 FOLDS = 5
-REWARD_VALUES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+REWARD_VALUES = (10.0, 30.0, 100.0, 1000.0)
 PRICES = ("each costs 1", "prices 1 to 10")
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, None)
 LARGE = 1000

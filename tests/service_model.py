@@ -16,7 +16,6 @@ PROBLEM = aw.Problem(
     reward_value=100.0,
 )
 LEARNER = {"name": "fixed-set", "options": {"observations": list(OUTCOMES)}}
-PATH = "/v1/projects/clinic"
 PLACES = {"observe": "observations", "act": "acted", "reward": "reward", "cancel": "cancel"}
 STATUSES = ("observing", "acted", "defaulted", "rewarded", "cancelled")
 
@@ -139,11 +138,17 @@ class Model:
     def __init__(self):
         self.cases, self.events, self.version = {}, {}, 1
         """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
+        self.is_archived = self.is_repriced = False
+        self.erased = set()
 
     def expects(self, key, kind, number, body):
         """The status that a request must get; what it changes is changed."""
         if key in self.events:
             return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
+        if self.is_archived or (kind != "open" and number not in self.cases):
+            return 409 if self.is_archived else 404
+        if number in self.erased:
+            return 410
         if kind == "open":
             known, terms = body.get("known", {}), {n: x for n, x in body.items() if n != "known"}
             if not fits(known) or not all(n in PRICES for n in terms.get("prices", {})):
@@ -151,11 +156,28 @@ class Model:
             number = len(self.cases) + 1
             self.cases[number] = Case(number, known, self.version, **terms)
             return 201
-        if number not in self.cases:
-            return 404
         case = self.cases[number]
         steps = {"observe": case.observe, "act": case.act, "reward": case.rewarded}
         return steps.get(kind, case.cancel)(**body)
+
+    def erases(self, number):
+        """The status that erasing a case must get."""
+        if number not in self.cases:
+            return 404
+        if number in self.erased:
+            return 410
+        return 409 if self.cases[number].status in ("observing", "acted") else 200
+
+    def erase(self, number):
+        """Blank the events of a case; how many they are."""
+        self.erased.add(number)
+        before, self.events = self.events, {}
+        for seq, (key, event) in enumerate(before.items(), 1):
+            if event["case"] == number:
+                kind, case, _ = event["asked"]
+                event |= {"asked": (kind, case, "null"), "answer": None}
+            self.events[f"erased {seq}" if event["case"] == number else key] = event
+        return sum(event["case"] == number for event in self.events.values())
 
     def is_same(self, key, *asked):
         return self.events[key]["asked"] == as_asked(*asked)

@@ -264,7 +264,7 @@ def test_the_service_takes_and_shows_money(tmp_path):
                 ask(writer, Rewarding(told), case["case"])
             refused = ask(writer, Rewarding(2e6, replaces=True), case["case"])
             project = ledger.project("clinic")
-            decider = CaseDecider(project, partial(PolicyCache(ledger).version, project.id))
+            decider = CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
             story = case_story(decider, ledger.case(project.id, case["case"]))
             found.append((steps, summary(ledger, decider), story, refused))
     (steps, mine, story, refused), (others, theirs, other, _) = found

@@ -18,7 +18,7 @@ _SKIPPED = ("#", "|", "!", "<")
 _ITEM = re.compile(r"(?:[-*>]|\d+\.)\s+")
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z0-9])")
+_END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*(?:[A-Z0-9]|askwise|pyAgrum))")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|al)\.")
 _WORD = re.compile(r"[^\W_][\w’'.,%-]*")
 

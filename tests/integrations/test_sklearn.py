@@ -6,23 +6,14 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
-from sklearn.metrics import mutual_info_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import askwise as aw
 from askwise._support.numbers import as_price
-from askwise.integrations.sklearn.class_estimates import (
-    LeaveOneOut,
-    count_classes,
-    estimate_classes,
-)
-from askwise.integrations.sklearn.table import _information, choose, observations_of, prices_of
+from askwise.integrations.sklearn.table import prices_of
 from askwise.sklearn import CostAwareClassifier
-from askwise.states import Lattice
 
 WINE = load_wine(as_frame=True)
 IRIS = load_iris(as_frame=True)
@@ -40,105 +31,6 @@ def test_it_is_imported_only_when_asked_for():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "False"]
-
-
-# --- what is counted and estimated ----------------------------------------------------------------
-
-
-@st.composite
-def records(draw):
-    """A lattice of two or three observations and records of two or three classes."""
-    radices = draw(st.lists(st.integers(2, 3), min_size=2, max_size=3))
-    classes, m = draw(st.integers(2, 3)), draw(st.integers(0, len(radices)))
-    problem = aw.Problem(
-        observations=[
-            aw.Observation(f"o{i}", values=list(range(r)), cost=1.0) for i, r in enumerate(radices)
-        ],
-        actions=[str(c) for c in range(classes)],
-        max_observations=m,
-        reward_value=draw(st.sampled_from([1.0, 10.0, 100.0])),
-    )
-    row = st.tuples(*(st.integers(0, r - 1) for r in radices), st.integers(0, classes - 1))
-    rows = np.array(draw(st.lists(row, min_size=1, max_size=12)), np.int64)
-    return Lattice(problem), rows[:, :-1].T, rows[:, -1], classes
-
-
-def contains(lattice, state, digits, case):
-    return all(digits[i][case] == x for i, x in lattice.digits(state))
-
-
-@given(records())
-def test_a_record_is_a_case_in_every_state_it_contains(made):
-    lattice, digits, labels, classes = made
-    counts = count_classes(lattice, digits, labels, classes)
-    for state in range(lattice.size):
-        inside = [y for k, y in enumerate(labels) if contains(lattice, state, digits, k)]
-        assert counts[state].tolist() == np.bincount(inside, minlength=classes).tolist()
-
-
-def plain_estimate(known, rows, classes, shrinkage):
-    """p̂ of what is known, by the equation, from the rows themselves."""
-    labels = [row[-1] for row in rows if all(row[i] == x for i, x in known.items())]
-    prior = np.full(classes, 1 / classes)
-    if known:
-        less = [{i: x for i, x in known.items() if i != j} for j in known]
-        prior = np.exp(
-            np.mean([np.log(plain_estimate(k, rows, classes, shrinkage)) for k in less], axis=0)
-        )
-        prior /= prior.sum()
-    found = np.bincount(np.array(labels, np.int64), minlength=classes)
-    return (found + shrinkage * prior) / (len(labels) + shrinkage)
-
-
-@settings(max_examples=40)
-@given(records(), st.sampled_from([0.5, 8.0]))
-def test_estimates_are_those_of_the_equation(made, shrinkage):
-    lattice, digits, labels, classes = made
-    estimates = estimate_classes(
-        lattice, count_classes(lattice, digits, labels, classes), shrinkage
-    )
-    rows = [(*case, y) for *case, y in zip(*digits, labels, strict=True)]
-    for state in range(lattice.size):
-        plain = plain_estimate(dict(lattice.digits(state)), rows, classes, shrinkage)
-        np.testing.assert_allclose(estimates.probability[state], plain, rtol=1e-9)
-
-
-@settings(max_examples=40)
-@given(records())
-def test_a_case_that_is_left_out_is_one_that_was_never_counted(made):
-    lattice, digits, labels, classes = made
-    left_out = LeaveOneOut(
-        lattice, estimate_classes(lattice, count_classes(lattice, digits, labels, classes), 2.0)
-    )
-    rows = [(*case, y) for *case, y in zip(*digits, labels, strict=True)]
-    for state in range(lattice.size):
-        known, surely, perhaps = dict(lattice.digits(state)), 0, 0
-        for k, y in enumerate(labels):
-            if contains(lattice, state, digits, k):
-                without = plain_estimate(known, rows[:k] + rows[k + 1 :], classes, 2.0)
-                best = np.isclose(without, without.max(), rtol=1e-12)
-                perhaps += best[y]  # of equals, rounding picks one
-                surely += best[y] and best.sum() == 1
-        assert surely <= left_out.right(state) <= perhaps
-
-
-def test_what_a_column_adds_is_the_information_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    x, j, y = rng.integers(3, size=(3, 400))
-    y = np.where(rng.random(400) < 0.5, (x + j) % 3, y)
-    alone = _information(x, 3, np.zeros_like(x), 1, y, 3)
-    assert alone == pytest.approx(mutual_info_score(x, y) - 4 / 800)
-    beside = sum(np.mean(j == k) * mutual_info_score(x[j == k], y[j == k]) for k in range(3))
-    assert _information(x, 3, j, 3, y, 3) == pytest.approx(beside - 12 / 800)
-
-
-def test_a_copy_of_a_column_adds_nothing():
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=500)
-    strong, weak = (np.where(rng.random(500) < p, y, 1 - y) for p in (0.9, 0.7))
-    columns = [aw.Observation(n, values=[0, 1], cost=1) for n in ("strong", "copy", "weak")]
-    assert choose([strong, strong, weak], y, columns, 2, most_states=9) == [0, 2]
-    assert choose([strong, strong, weak], y, columns, 2, most_states=1000) == [0, 1, 2]
 
 
 # --- what it buys --------------------------------------------------------------------------------
@@ -176,7 +68,7 @@ def test_two_columns_that_tell_only_together_are_bought_together():
 @pytest.fixture(scope="module")
 def wine():
     prices = {name: 1.0 + k % 4 for k, name in enumerate(WINE.data.columns)}
-    options = {"costs": prices, "max_observations": 3, "max_states": 20_000}
+    options = {"costs": prices, "max_observations": 3, "max_states": 20_000, "further_looks": 0}
     return CostAwareClassifier(**options).fit(WINE.data[::2], WINE.target[::2])
 
 
@@ -203,35 +95,6 @@ def test_it_reads_nothing_but_what_it_buys(wine):
         assert np.array_equal(wine.predict_proba(hidden), wine.predict_proba(cells))
 
 
-def leaves(policy, state=0):
-    looks = policy.looks(state)
-    if not looks:
-        return [state]
-    return [leaf for c in policy.lattice.children(state, looks[0]) for leaf in leaves(policy, c)]
-
-
-@settings(max_examples=30)
-@given(records())
-def test_the_value_is_what_is_gained_where_it_acts_and_no_look_is_idle(made):
-    from askwise.integrations.sklearn.pruning import policy_of
-
-    lattice, digits, labels, classes = made
-    counts = count_classes(lattice, digits, labels, classes)
-    estimates = estimate_classes(lattice, counts, 2.0)
-    policy, left_out = policy_of(lattice, estimates), LeaveOneOut(lattice, estimates)
-    beta, gain = lattice.problem.reward_value, 0.0
-    for leaf in leaves(policy):
-        n = counts[leaf].sum()
-        gain += beta * (left_out.right(leaf) + n * estimates.probability[leaf].max()) / 2
-        gain -= n * lattice.spent(leaf)
-    assert policy.value * len(labels) == pytest.approx(gain)
-    at_once = beta * (left_out.right(0) + len(labels) * estimates.probability[0].max()) / 2
-    assert policy.value * len(labels) >= at_once - 1e-6
-    if policy.looks(0):
-        done = {policy.act(leaf) for leaf in leaves(policy)}
-        assert done != {policy.act(0)}
-
-
 def test_what_is_dearer_than_a_right_answer_is_not_bought():
     classifier = CostAwareClassifier(costs=[5, 5, 200, 200]).fit(IRIS.data, IRIS.target)
     assert not any("petal" in line for line in classifier.policy_.tree().outline().splitlines())
@@ -246,7 +109,7 @@ def test_nothing_to_tell_apart_buys_nothing():
     assert (classifier.predict(x) == 1).all()
     assert classifier.cost_ == 0
     assert classifier.observations_ == ()
-    blind = CostAwareClassifier(max_observations=0).fit(IRIS.data, IRIS.target)
+    blind = CostAwareClassifier(max_observations=0, further_looks=0).fit(IRIS.data, IRIS.target)
     assert blind.cost_ == 0
 
 
@@ -302,8 +165,8 @@ def test_a_plot_shows_the_rows(wine):
 
 
 def test_it_can_be_tuned():
-    search = GridSearchCV(CostAwareClassifier(), {"bins": [2, 4]}, cv=3)
-    assert search.fit(IRIS.data, IRIS.target).best_params_ == {"bins": 4}
+    search = GridSearchCV(CostAwareClassifier(further_looks=0), {"max_observations": [0, 2]}, cv=3)
+    assert search.fit(IRIS.data, IRIS.target).best_params_ == {"max_observations": 2}
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -323,7 +186,21 @@ def test_it_can_be_tuned():
         ({"bins": 1}, "bins must be a whole number of at least 2, got 1"),
         ({"max_states": 0}, "max_states must be"),
         ({"reward_value": 0}, "reward_value must be a finite number above 0, got 0"),
-        ({"shrinkage": -2.0}, "shrinkage must be a finite number above 0, got -2.0"),
+        ({"shrinkage": -2.0}, "shrinkage must be 'auto' or a finite number above 0, got -2.0"),
+        ({"shrinkage": "much"}, "shrinkage must be 'auto' or"),
+        ({"luck_charge": -1}, "luck_charge must be a finite number of at least 0, got -1"),
+        ({"further_looks": "all"}, "further_looks must be 'auto' or a whole number"),
+        ({"max_spend": -1}, "max_spend must be None or a finite number of at least 0, got -1"),
+        ({"panels": 3}, "panels must be a list of askwise.Panel, got 3"),
+        ({"panels": ["a"]}, "panels: expected an askwise.Panel, got 'a'"),
+        ({"panels": [aw.Panel(observations=["c"], fee=1)]}, "unknown feature 'c'"),
+        ({"misclassification_costs": [[0, 1]]}, "a row and a column for each of the 2 classes"),
+        ({"misclassification_costs": [[0, -1], [1, 0]]}, "finite numbers of at least 0"),
+        ({"misclassification_costs": [[0, 0], [0, 0]]}, "every mistake is free"),
+        ({"misclassification_costs": "dear"}, "misclassification_costs must be numbers"),
+        ({"categorical_features": ["c"]}, "there is no column 'c'"),
+        ({"categorical_features": [True]}, "1 booleans for 2 columns"),
+        ({"categorical_features": "all"}, "categorical_features must be 'from_dtype'"),
     ],
 )
 def test_a_wrong_option_is_named(options, message):
@@ -345,7 +222,91 @@ def test_prices_in_every_form():
     assert prices_of({"b": 1, "a": 2}, ["a", "b"]) == [2, 1]
 
 
-def test_a_column_that_never_varies_cannot_be_cut():
-    table = np.array([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]])
-    made = observations_of(table, np.array([0, 1]), ["a", "b", "c"], [1.0] * 3, 4)
-    assert [o is None for o in made] == [True, False, True]
+# --- what mistakes cost ---------------------------------------------------------------------------
+
+
+def test_a_matrix_of_costs_is_what_is_paid():
+    """By hand: one in five is ill; missing it costs 50, a false alarm 5, the exact test 4."""
+    ill = np.array([True] * 40 + [False] * 160)
+    x = pd.DataFrame({"test": ill.astype(float)})
+    matrix = [[0.0, 5.0], [50.0, 0.0]]  # rows are what is true
+    options = {"misclassification_costs": matrix, "luck_charge": 0.0, "shrinkage": 1e-6}
+    dear = CostAwareClassifier(costs=4.1, **options).fit(x, ill)
+    assert dear.cost_ == 0
+    assert dear.predict(x).all()  # 0.8 × 5 = 4 is less than 0.2 × 50, and than the test
+    cheap = CostAwareClassifier(costs=3.9, **options).fit(x, ill)
+    assert cheap.cost_ == pytest.approx(3.9)
+    assert (cheap.predict(x) == ill).all()
+    assert cheap.policy_.value == pytest.approx(50 - 3.9, abs=0.01)  # what is not lost of 50
+
+
+def test_the_first_of_a_panel_pays_its_fee():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.integers(2, size=(400, 2)).astype(float), columns=["a", "b"])
+    y = x.a.astype(int) * 2 + x.b.astype(int)
+    panel = aw.Panel(observations=["a", "b"], fee=3.0)
+    classifier = CostAwareClassifier(costs={"a": 1, "b": 2}, panels=[panel]).fit(x, y)
+    assert set(classifier.spend(x)) == {6.0}
+    assert {frozenset(row) for row in classifier.looks(x)} == {frozenset(["a", "b"])}
+
+
+def test_no_more_is_spent_than_may_be():
+    free = CostAwareClassifier(further_looks=0).fit(WINE.data, WINE.target)
+    spends = []
+    for most in (0.0, 0.5 * free.cost_, 0.9 * free.cost_, free.cost_ + 1):
+        for further in (0, "auto"):
+            within = CostAwareClassifier(max_spend=most, further_looks=further)
+            spends.append(within.fit(WINE.data, WINE.target).cost_)
+            assert spends[-1] <= most + 0.15 * (further == "auto")  # judged on rows held back
+    assert spends[0] == 0
+    assert spends[-2] == free.cost_
+
+
+# --- categories and weights -----------------------------------------------------------------------
+
+
+def colours(n, rng):
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue", "grey"], n),
+            "size": rng.normal(size=n),
+            "is_new": rng.random(n) < 0.5,
+        }
+    )
+    y = np.where(frame.colour.isin(["red", "blue"]), "warm", "cold")
+    return frame, y
+
+
+def test_categories_need_no_coding_and_alike_ones_are_one():
+    x, y = colours(300, np.random.default_rng(0))
+    classifier = CostAwareClassifier().fit(x, y)
+    assert classifier.score(x, y) == 1
+    assert set(classifier.looks(x)) == {("colour",)}
+    (colour,) = (o for o in classifier.observations_ if o.name == "colour")
+    assert set(colour.values) == {"blue or red", "green or grey"}
+    unseen = x.head(3).assign(colour=["violet", None, "red"])
+    assert classifier.spend(unseen).tolist() == [1, 1, 1]
+    assert classifier.predict(unseen)[2] == "warm"
+    assert classifier.predict_proba(unseen)[0].max() < 0.9
+
+
+def test_categories_of_an_array_are_named_by_their_places():
+    x, y = colours(300, np.random.default_rng(0))
+    codes = np.column_stack([x.colour.map({"red": 0, "green": 1, "blue": 2, "grey": 3}), x["size"]])
+    by_place = CostAwareClassifier(categorical_features=[0]).fit(codes, y)
+    by_flag = CostAwareClassifier(categorical_features=[True, False]).fit(codes, y)
+    assert by_place.score(codes, y) == by_flag.score(codes, y) == 1
+
+
+def test_a_row_counts_as_often_as_it_weighs():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 3))
+    y = (x[:, 0] + 0.5 * rng.normal(size=150) > 0).astype(int)
+    often = rng.integers(0, 4, 150)
+    options = {"further_looks": 0}
+    weighed = CostAwareClassifier(**options).fit(x, y, sample_weight=often)
+    repeated = CostAwareClassifier(**options).fit(np.repeat(x, often, 0), np.repeat(y, often))
+    np.testing.assert_allclose(weighed.predict_proba(x), repeated.predict_proba(x))
+    assert weighed.cost_ == pytest.approx(repeated.cost_)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        CostAwareClassifier().fit(x, y, sample_weight=np.zeros(150))

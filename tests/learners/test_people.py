@@ -107,6 +107,24 @@ def test_advice_that_was_followed_is_counted_where_it_was_given():
     assert (overrides.cases, overrides.by_action(), overrides.looks()) == (0, [], {"scan": 1})
 
 
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.Learner, aw.baselines.RandomChoice])
+def test_looks_after_the_advice_do_not_change_how_likely_it_was(kind):
+    options = {"acquisition": "simultaneous"} if kind is aw.Learner else {}
+    learner, looked = kind(problem(), rng=1, **options), 0
+    for _ in range(30):
+        case = learner.open()
+        while case.wanted:
+            case.observe(dict.fromkeys(case.wanted, "no"))
+        before = case.propensity
+        if len(case.state) < 2:
+            unknown = next(name for name in ("lab", "visit") if name not in case.state)
+            case.observe({unknown: "yes"}, unasked=True)
+            looked += 1
+        assert case.propensity == before
+        case.reward(1.0)
+    assert looked
+
+
 def test_people_who_looked_further_and_knew_no_more_are_counted_where_they_acted():
     learner = aw.SeqOOS(problem())
     case = following(learner, LAB_THEN_SCAN)

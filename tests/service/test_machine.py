@@ -17,10 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
+from service_administration import AdministrationRules
 from service_model import (
     LEARNER,
     OUTCOMES,
-    PATH,
     PLACES,
     PROBLEM,
     Model,
@@ -56,7 +56,7 @@ acts = st.fixed_dictionaries(
 )
 
 
-class ServiceMachine(RuleBasedStateMachine):
+class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
     """Requests, alone and in batches, and restarts."""
 
     @initialize()
@@ -64,6 +64,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(prefix="askwise")
         self.db = str(Path(self.folder.name) / "ledger.db")
         self.model, self.keys, self.restarts = Model(), 0, 0
+        self.name = "clinic"
         self.start()
         body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM), "learner": LEARNER}
         assert self.post("/v1/projects", body, "create").status_code == 201
@@ -76,11 +77,15 @@ class ServiceMachine(RuleBasedStateMachine):
     def stop(self):
         self.serving.__exit__(None, None, None)
 
+    @property
+    def path(self):
+        return f"/v1/projects/{self.name}"
+
     def post(self, path, body, key):
         return self.server.http.post(path, json=body, headers={"idempotency-key": key})
 
     def get(self, path=""):
-        answer = self.server.http.get(PATH + path)
+        answer = self.server.http.get(self.path + path)
         assert answer.status_code == 200, answer.text
         return answer
 
@@ -93,7 +98,11 @@ class ServiceMachine(RuleBasedStateMachine):
         key = f"key-{self.keys}"
         if self.keys > 1 and data.draw(st.integers(0, 3), "is the key old?") == 0:
             key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
-            if key in model.events and data.draw(st.booleans(), "is the request the same?"):
+            is_about_case = key in model.events and model.events[key]["asked"][0] in (
+                *PLACES,
+                "open",
+            )
+            if is_about_case and data.draw(st.booleans(), "is the request the same?"):
                 kind, number, body = model.events[key]["asked"]
                 if number and data.draw(st.booleans(), "but of another case?"):
                     number = number % len(model.cases) + 1
@@ -126,7 +135,7 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def ask(self, data):
         key, kind, number, body = self.some_request(data)
-        path = f"{PATH}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
+        path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
         answer = self.post(path, body, key)
         self.agree(key, kind, number, body, answer.status_code, answer.json())
         self.check_stories({number or len(self.model.cases)})
@@ -141,14 +150,14 @@ class ServiceMachine(RuleBasedStateMachine):
             place = PLACES.get(kind, kind)
             items.append({"key": key, place: body} | ({"case": number} if kind != "open" else {}))
         if items:
-            answers = self.post(f"{PATH}/batch", items, "unused")
+            answers = self.post(f"{self.path}/batch", items, "unused")
             assert answers.status_code == 200, answers.text
             for request, got in zip(asked, answers.json(), strict=True):
                 self.agree(*request, got["status"], got.get("answer") or got["problem"])
             self.check_stories({number for _, _, number, _ in asked})
 
     def check_stories(self, numbers):
-        for number in numbers & set(self.model.cases):
+        for number in numbers & set(self.model.cases) - self.model.erased:
             expected = self.model.cases[number].story()
             story = self.get(f"/cases/{number}").json()
             assert {name: story[name] for name in expected} == expected
@@ -199,7 +208,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def ask_badly(self, asked):
         path, content = asked
         answer = self.server.http.post(
-            PATH + path, content=content, headers={"idempotency-key": "bad"}
+            self.path + path, content=content, headers={"idempotency-key": "bad"}
         )
         assert 400 <= answer.status_code < 500, answer.text
 
@@ -207,6 +216,7 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(replans=st.booleans())
     def restart(self, replans):
         """Cases go on under the policy that they were opened under; new ones follow a new one."""
+        replans = replans and not self.model.is_repriced  # the model knows no other prices
         self.restarts += 1
         self.stop()
         if replans:
@@ -244,9 +254,9 @@ class ServiceMachine(RuleBasedStateMachine):
         assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
         written = {
             line["key"]: {
-                "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"]),
+                "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"] or 0),
                 "body": line["body"],
-                "rest": (line["case"], line["status"], line["answer"]),
+                "rest": (line["case"] or 0, line["status"], line["answer"]),
             }
             for line in lines
         }
@@ -260,10 +270,11 @@ class ServiceMachine(RuleBasedStateMachine):
         }
         assert list(written.items()) == list(expected.items())
         newest = [story["case"] for story in self.get("/cases?limit=500").json()["cases"]]
-        assert newest == sorted(self.model.cases, reverse=True)
+        assert newest == sorted(set(self.model.cases) - self.model.erased, reverse=True)
         self.check_stories(set(newest))
         ledger = open_ledger(self.db)
-        assert verify(ledger, "clinic").differences == []
+        for project in ledger.projects():
+            assert verify(ledger, project.name).differences == []
         ledger.close()
 
 

@@ -69,6 +69,13 @@ def lines(shown: str) -> str:
     return f'<pre style="{style}">{escape(chr(10).join(kept))}</pre>'
 
 
+def _of_action(action: Any) -> str:
+    """Its name, with what it costs and requires."""
+    said = [f"costs {text(action.cost)}"] if action.cost else []
+    said += [f"requires {' and '.join(action.requires)}"] if action.requires else []
+    return f"{action.name} ({', '.join(said)})" if said else str(action.name)
+
+
 def of_problem(problem: Any) -> str:
     """A `Problem`: what can be bought, for how much, what can be decided."""
     observations = problem.observations
@@ -92,7 +99,7 @@ def of_problem(problem: Any) -> str:
             ),
             table(headers, rows),
             table(["panel", "fee"], panels) if panels else "",
-            line(f"actions: {', '.join(problem.action_names)}"),
+            line(f"actions: {', '.join(map(_of_action, problem.actions))}"),
         ]
     )
 

@@ -17,10 +17,10 @@ class Bar(Protocol):
     """What shows how far the work is."""
 
     def update(self, done: int) -> None:
-        """So many are done."""
+        """Show that so many are done."""
 
     def close(self) -> None:
-        """Take it away."""
+        """Take the bar away: the work is done."""
 
 
 class Progress:
@@ -86,11 +86,11 @@ class TerminalBar:
         self._rich.start()
 
     def update(self, done: int) -> None:
-        """So many are done."""
+        """Show that so many are done."""
         self._rich.update(self._task, completed=done)
 
     def close(self) -> None:
-        """Take it away."""
+        """Take the bar away: the work is done."""
         self._rich.stop()
 
 
@@ -104,14 +104,14 @@ class NotebookBar:
         self._handle: Any = display(_in_html(what, done, total), raw=True, display_id=True)
 
     def update(self, done: int) -> None:
-        """So many are done."""
+        """Show that so many are done."""
         now = time.monotonic()
         if now - self._shown_at >= OFTEN:
             self._shown_at = now
             self._handle.update(_in_html(self._what, done, self._total), raw=True)
 
     def close(self) -> None:
-        """Take it away."""
+        """Take the bar away: the work is done."""
         self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
 
 

@@ -28,7 +28,7 @@ def kernels_on_disk() -> KernelsOnDisk:
 
 
 def _kernels() -> list[Any]:
-    """Every kernel, once."""
+    """Every kernel of the package, once."""
     found: dict[int, Any] = {}
     package = askwise._kernels
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

@@ -6,6 +6,7 @@
     N(ψ, i, ψ') steps from ψ by looking at i into ψ'                (sequential cases)
     N(a, ψ)     rewards of action a, taken when just ψ was known
     Σr(a, ψ)    their sum
+    Σr²(a, ψ)   the sum of their squares
 
 A simultaneous case counts at every substate of what it saw: its set was chosen blindly, so each
 part of it is a fair sample. A sequential case chose what to look at from what it had seen, so it
@@ -28,7 +29,7 @@ import numpy as np
 from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting.overrides import Overrides
 from askwise.counting.row_counters import BY_ROW, RowCounters
-from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
+from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward, units_of
 from askwise.errors import StatisticsError
 from askwise.problem import Seen
 from askwise.states import Lattice
@@ -104,11 +105,16 @@ class Statistics(RowCounters):
         if self.action_counts.item(row, action) >= MOST_CASES:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
         self.action_counts[row, action] += 1
-        self.reward_sums[row, action] += round(reward / UNIT)
+        units, graded = units_of(reward)
+        self.reward_sums[row, action] += units
+        if graded:
+            self.graded_sums[row, action] += graded
 
     def replace_reward(self, state: int, action: int, before: float, reward: float) -> None:
         """A reward that was counted as `before` was `reward` in truth."""
-        self.reward_sums[self.row(state), action] += round(reward / UNIT) - round(before / UNIT)
+        row, was, now = self.row(state), units_of(before), units_of(reward)
+        self.reward_sums[row, action] += now[0] - was[0]
+        self.graded_sums[row, action] += now[1] - was[1]
 
     def count_paid(self, observation: int, amount: float) -> None:
         """An observation cost so much in a case."""
@@ -280,7 +286,7 @@ class Statistics(RowCounters):
             self.records -= other.records
             mine -= subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
-            if not only_rewards or name in ("action_counts", "reward_sums"):
+            if not only_rewards or name in ("action_counts", "reward_sums", "graded_sums"):
                 getattr(self, name)[rows] -= theirs
 
     def __eq__(self, other: object) -> bool:

@@ -196,7 +196,8 @@ class AdditiveModel:
         decode(self.lattice.layout, states, seen, value)
         counts = statistics.action_counts[rows].astype(np.float64)
         sums: Floats = np.asarray(statistics.reward_sums[rows] * UNIT, np.float64)
-        return Data(seen, value, counts, sums)
+        graded: Floats = np.asarray(statistics.graded_sums[rows] * UNIT, np.float64)
+        return Data(seen, value, counts, sums, graded)
 
     def count_log(self, statistics: Statistics) -> None:
         """Tally what a log shows of each observation by itself.
@@ -316,13 +317,17 @@ class AdditiveModel:
         marginals /= marginals.sum(axis=1, keepdims=True)
         centre = np.einsum("ix,ixk->ik", marginals, self._basis)
         features = (self._basis - centre[:, None, :]) * self._possible[:, :, None]
-        mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
+        n = data.counts.sum(axis=0) + 2.0
+        mean = (data.sums.sum(axis=0) + 1.0) / n
+        coin = mean * (1.0 - mean)
+        part = 1.0 - data.graded.sum(axis=0) / n / coin
+        """Of a coin's variance, that rewards really have; just 1 if they are 0 or 1."""
         share = min(0.5, EXPECTED / size)
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
         return EffectPrior(
             features,
             self.lattice.outcomes - 1,
-            np.maximum(0.01, mean * (1.0 - mean)),
+            np.maximum(0.01, coin) * part,
             SOUGHT_MAIN**2,
             SOUGHT_PAIR**2,
             float(np.log(share / (1 - share))),

@@ -14,9 +14,10 @@ problem, and are far too wide to learn from in the 200,000 cases of the paper's 
 tight radii hold as well, and are narrower (`estimation/tight.py`). The practical radii hold
 nowhere for certain: they are, for k outcomes and a `width` of 1,
 
-    conf₁(n, t) = min(1, width/4 · √(log t / n))
+    conf₁(n, t) = min(1, width/4 · √(ρ log t / n))
     conf₂(n, t) = min(2, width/4 · √(k log t / n))
 
+where ρ is the part of a coin's variance that the rewards there really had: 1 if they are 0 or 1.
 The quarter is measured, not derived: docs/radii.md has the figures, benchmarks/radii.py the code.
 """
 
@@ -53,7 +54,13 @@ def theorem_radii(lattice: Lattice, acquisition: AcquisitionName, *, delta: floa
 def practical_radii(*, width: float) -> Schedule:
     """Radii narrow enough to learn from; `width` scales both of them."""
     spread = (width / 4) ** 2
-    return Schedule(earliest=2.0, reward=0.0, reward_slope=spread, per_outcome_slope=spread)
+    return Schedule(
+        earliest=2.0,
+        reward=0.0,
+        reward_slope=spread,
+        per_outcome_slope=spread,
+        measured=1.0,
+    )
 
 
 def optimistic_estimates(
@@ -71,9 +78,11 @@ def optimistic_estimates(
     optimistic_rewards(
         statistics.action_counts,
         statistics.reward_sums,
+        statistics.graded_sums,
         UNIT,
         radii.reward,
         radii.by_variance,
+        radii.measured,
         lattice.layout.offsets,
         lattice.offsets_or_none,
         reward,

@@ -103,11 +103,8 @@ class Case:
         case.id, case.start, case.path, case.tag = snapshot[:4]
         case.state_index = case.path[-1][1] if case.path else case.start
         case.subset = lattice.subset_of(case.state_index)  # raises if there is no such state
-        case.action_index, case.share, case.block = (
-            snapshot.action,
-            snapshot.share,
-            snapshot.block,
-        )
+        case.action_index, case.share = snapshot.action, snapshot.share
+        case.block = snapshot.block
         case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
         if policy is not None:
             for _, state in case.path:
@@ -232,6 +229,7 @@ class Case:
                 self.people = self.people._replace(unasked=self.people.unasked | added)
                 if self.action_index >= 0 and self.people.advised_in < 0:
                     self.people = self.people._replace(advised_in=self.state_index)
+                    self.path = [*self.path]  # how likely its steps were is told by those before
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
             for i, digit in seen:
                 subset, _, stride, radix, start, above = steps[subset, i]

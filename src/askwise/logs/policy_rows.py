@@ -197,5 +197,6 @@ def _looked_up(values: Values, states: Integers) -> Floats:
 
 
 def _rows(decisions: Decisions, rows: Integers) -> Decisions:
-    digits, actions, counts, units, orders, distinct = decisions
-    return Decisions(digits[rows], actions[rows], counts[rows], units[rows], orders[rows], distinct)
+    digits, actions, counts, units, graded, orders, distinct = decisions
+    sums = units[rows], graded[rows]
+    return Decisions(digits[rows], actions[rows], counts[rows], *sums, orders[rows], distinct)

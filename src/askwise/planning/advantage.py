@@ -12,9 +12,22 @@ c being what the look costs with that outcome, c(ψ) what was spent in ψ. The c
 off what it earns, and those that act blindly do what is allowed in ψ, or in ∅. With estimates that
 do average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
 case was ever seen, nothing is bought.
+
+A plan picks the best of many looks, and after each the best of several actions, so it picks lucky
+ones too. If a look tells nothing, the action a is δ_a = β (r*(ψ) − r(a, ψ)) behind the best one in
+each of its outcomes; estimated from n records there, and s more like the state before, it seems to
+be ahead by N(−δ_a, τ_a²), τ_a = β σ_a √n / (n + s), σ_a being the deviation of what it earns more
+in one record. So a look that tells nothing seems to be worth
+
+    Σ p(ψ' | ψ, i) max_a E max(0, N(−δ_a, τ_a²)),   E max(0, N(−δ, τ²)) = τ φ(δ/τ) − δ Φ(−δ/τ),
+
+and a multiple of that may be taken off (`Luck`): much where actions are close and records few,
+nothing where what is best is clear.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,35 +37,48 @@ from askwise.planning.simultaneous import SimultaneousPlan
 from askwise.states import Lattice
 
 
+class Luck(NamedTuple):
+    """What a look is charged with: what it would seem to be worth if it told nothing."""
+
+    cases: Floats
+    """n(ψ): the records that estimates rest on."""
+    spread: Floats
+    """At [ψ, a]: the deviation of what a earns more than the best action in one record."""
+    shrinkage: float
+    """How many records the estimate of a state is drawn to its parents by."""
+    charge: float
+    """How many times that is charged."""
+
+
 def plan_paths_by_advantage(
-    lattice: Lattice, probability: Floats, reward: Floats, *, margin: float
+    lattice: Lattice,
+    probability: Floats,
+    reward: Floats,
+    *,
+    margin: float,
+    luck: Luck | None = None,
 ) -> SequentialPlan:
     """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a]."""
-    beta = lattice.problem.reward_value
-    spent = lattice.costs_of(np.arange(lattice.size))
-    stop: Floats = beta * lattice.net(reward).max(axis=1)
-    values, look = stop.copy(), np.full(lattice.size, -1, np.int16)
-    offsets = lattice.action_offsets
-    for subset in reversed(range(lattice.subsets)):
-        members, here = lattice.members(subset), lattice.block(subset)
-        if len(members) == lattice.m:
-            continue
-        best = stop[here].copy()
-        best_look = np.full(len(best), -1, np.int16)
-        seen = probability[here] > 0
-        for i in range(lattice.buyable):
-            if i in members or not lattice.is_open(subset, i):
-                continue
-            below = lattice.children_of_subset(subset, i)[seen]
-            p = probability[below] / probability[here][seen][:, None]
-            cost = spent[below] - spent[here][seen][:, None]
-            earned = np.einsum("sx,sxa->sa", p, reward[below])
-            blindly = beta * (earned if offsets is None else earned + offsets[subset]).max(axis=1)
-            worth = stop[here][seen] + (p * (values[below] - cost)).sum(axis=1) - blindly
-            better = worth > best[seen] + margin
-            rows = np.flatnonzero(seen)[better]
-            best[rows], best_look[rows] = worth[better], i
-        values[here], look[here] = best, best_look
+    from askwise._kernels.planning.advantage import paths_by_advantage
+
+    values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
+    if luck is None:
+        luck = Luck(probability, np.zeros((0, 0)), 1.0, 0.0)
+    paths_by_advantage(
+        lattice.layout,
+        lattice.problem.reward_value,
+        lattice.costs_of(np.arange(lattice.size)),
+        luck.cases,
+        probability,
+        np.ascontiguousarray(reward),
+        luck.spread,
+        luck.shrinkage,
+        luck.charge,
+        margin,
+        lattice.offsets_or_none,
+        values,
+        look,
+    )
     return SequentialPlan(values, look)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from askwise._support.typing import RandomSource
-from askwise.errors import AskwiseError, CaseError, OptionError
+from askwise.errors import AskwiseError, CaseError, OptionError, TooLargeError
 from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
 from askwise.learners.cases import Case
@@ -83,6 +83,8 @@ def takes_rules(make: MakesLearner, problem: Problem) -> bool:
     """Whether such learners reckon with what actions cost and require; else they say that."""
     try:
         make(problem, rng=0)
+    except TooLargeError:
+        return False
     except OptionError as error:
         assert "cannot reckon with what actions cost" in str(error), str(error)
         return False

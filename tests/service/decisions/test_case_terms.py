@@ -1,8 +1,11 @@
 """Stakes and prices of single cases, and what people did, in the service: one event each."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+import askwise as aw
 from askwise.service.api.messages import Acting, Cancelling, Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.dashboard.summaries import case_story, summary
@@ -12,6 +15,7 @@ from askwise.service.decisions.writer import Writer
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
 from serving import (  # noqa: F401 (fixtures)
+    PROBLEM,
     ask,
     create,
     database_fixture,
@@ -30,7 +34,7 @@ def writer_of(ledger):
 
 def decider_of(ledger):
     project = ledger.project("clinic")
-    return CaseDecider(project, lambda version: PolicyCache(ledger).version(project.id, version))
+    return CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
 
 
 class Book:
@@ -135,6 +139,23 @@ def test_what_happened_is_what_is_told_and_follows_from_the_events(ledger, learn
     verdict = verify(ledger, "clinic")
     assert verdict.differences == []
     assert min(len(book.rewards), len(found.overruled), sum(book.unasked.values())) >= 2
+
+
+def test_what_people_did_costs_what_it_costs(ledger):
+    problem = aw.Problem(
+        observations=PROBLEM.observations,
+        actions=["wait", aw.Action("treat", cost=4.0), aw.Action("operate", requires=["mri"])],
+        reward_value=100.0,
+    )
+    writer = writer_of(ledger)
+    create(writer, problem=problem, learner="no-information")
+    case = decoded(ask(writer, Opening()))["case"]
+    refusal = ask(writer, Acting("operate"), case)
+    assert (refusal.status, refusal.pointer) == (422, "#/action")
+    for action, cost in (("treat", 4.0), ("wait", 0.0), ("treat", 4.0)):
+        assert decoded(ask(writer, Acting(action), case))["cost"] == cost
+        assert summary(ledger, decider_of(ledger)).spend == cost
+    assert verify(ledger, "clinic").differences == []
 
 
 def test_rewards_of_those_who_knew_more_are_not_learned_from(ledger):

@@ -57,6 +57,7 @@ class PlanInputs(NamedTuple):
     width_per_outcome: float
     cap: float
     by_variance: float
+    measured: float
     slack: float
     """By how much every mean is raised, up to `most`: 0, unless they are bounds."""
 
@@ -80,6 +81,7 @@ def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
         schedule.per_outcome + schedule.per_outcome_slope * log,
         schedule.cap,
         schedule.by_variance,
+        schedule.measured,
         SLACK * setting.beta * max(1.0, 2.0 - setting.top) if are_bounds else 0.0,
     )
 

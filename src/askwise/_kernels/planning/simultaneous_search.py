@@ -28,10 +28,12 @@ def exact_value(
         reward, action = optimistic_reward(
             counters.action_counts,
             counters.reward_sums,
+            counters.graded_sums,
             row,
             inputs.unit,
             inputs.reward_width,
             inputs.by_variance,
+            inputs.measured,
             subset,
             inputs.action_offsets,
         )

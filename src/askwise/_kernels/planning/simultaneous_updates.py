@@ -74,10 +74,12 @@ def refresh_reward(
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
         subset,
         inputs.action_offsets,
     )

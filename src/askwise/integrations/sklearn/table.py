@@ -19,18 +19,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, ProblemError
+from askwise.integrations.sklearn.alike import merge_alike
+from askwise.integrations.sklearn.beliefs import Table
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
 
+MOST_COMPARED = 40
+"""Columns that all others are compared with; of a thousand, the later ones tell nothing new."""
+
+MOST_REPEATED = 1_000_000
+"""Rows that cuts are looked for in, each as often as it weighs."""
+
 UNKNOWN = -1
 """The digit of a cell that is missing where nothing was missing when the bins were made."""
+
+
+class Look(NamedTuple):
+    """A column as something that can be bought."""
+
+    observation: Observation
+    group: Integers | None
+    """Of a column of categories: the outcome that each of them is."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many there are."""
+        return len(self.observation.outcomes)
 
 
 def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
@@ -63,31 +84,77 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
 
 
 def observations_of(
-    table: Floats, labels: Integers, names: Sequence[str], prices: Sequence[float], bins: int
-) -> list[Observation | None]:
-    """Each column cut where it separates the labels best; None where there is nothing to cut.
+    table: Table, stakes: Floats, costs: Sequence[float], bins: int
+) -> list[Look | None]:
+    """What each column is when it is bought; None where there is nothing to tell apart.
 
-    A column that separates nothing by itself may still do so beside another one (x ≠ y), so it is
-    cut once, in the middle. Missing cells are an outcome of their own.
+    Numbers are cut where they separate the labels best, categories that are alike are one outcome;
+    `stakes` is what each row weighs there. A column that separates nothing by itself may still do
+    so beside another one (x ≠ y), so it is cut once, in the middle. Missing cells are an outcome of
+    their own.
     """
-    texts = [str(label) for label in labels]
-    made: list[Observation | None] = []
-    for column, name, price in zip(table.T, names, prices, strict=True):
-        edges = cuts.supervised(column, texts, bins) or cuts.quantiles(column, 2)
-        rest: dict[str, Any] = {"fails": "charged"} if np.isnan(column).any() else {}
+    often = _times(table.weights)
+    repeated = [str(label) for label in np.repeat(table.labels, often)]
+    made: list[Look | None] = []
+    for k, (column, name) in enumerate(zip(table.cells.T, table.columns.names, strict=True)):
+        rest: dict[str, Any] = {"cost": costs[k]}
+        if np.isnan(column).any():
+            rest["fails"] = "charged"
+        categories = table.columns.categories[k]
+        if categories is not None:
+            counts = _counts(column, len(categories), table, stakes)
+            made.append(_of_categories(name, categories, counts, rest))
+            continue
+        cells = np.repeat(column, often)
+        edges = cuts.supervised(cells, repeated, bins) or cuts.quantiles(cells, 2)
         try:
-            made.append(
-                Observation.binned(name, edges=edges, cost=price, **rest) if edges else None
-            )
+            observation = Observation.binned(name, edges=edges, **rest) if edges else None
         except ProblemError as error:
             raise ProblemError(f"feature {name!r} cannot be cut into bins: {error}") from None
+        made.append(None if observation is None else Look(observation, None))
     return made
 
 
-def digits_of(column: Floats, observation: Observation) -> Integers:
+def _times(weights: Floats) -> Integers:
+    """How often each row counts where cuts are looked for; weights must be whole for that."""
+    whole: Integers = np.rint(weights).astype(np.int64)
+    is_whole = np.array_equal(whole, weights) and whole.sum() <= MOST_REPEATED
+    return whole if is_whole else np.ones_like(whole)
+
+
+def _counts(column: Floats, values: int, table: Table, stakes: Floats) -> Floats:
+    """(values, classes): what the rows with each value weigh."""
+    there = ~np.isnan(column)
+    counts = np.zeros((values, table.classes))
+    np.add.at(counts, (column[there].astype(np.int64), table.labels[there]), stakes[there])
+    return counts
+
+
+def _of_categories(
+    name: str, categories: tuple[Any, ...], counts: Floats, rest: dict[str, Any]
+) -> Look | None:
+    """Categories, those that are alike as one outcome that has the names of all."""
+    group = merge_alike(counts)
+    number = int(group.max()) + 1
+    if number + ("fails" in rest) < 2:
+        return None
+    values = [
+        " or ".join(str(c) for c, g in zip(categories, group, strict=True) if g == k)
+        for k in range(number)
+    ]
+    return Look(Observation(name, values=values, **rest), group)
+
+
+def digits_of(column: Floats, look: Look) -> Integers:
     """The outcome that each cell of a column is, as its place; a missing one may be `UNKNOWN`."""
-    assert observation.edges is not None
-    digits = np.searchsorted(np.array(observation.edges, np.float64), column, side="right")
+    observation, group = look.observation, look.group
+    if group is None:
+        assert observation.edges is not None
+        edges = np.array(observation.edges, np.float64)
+        digits = np.searchsorted(edges, column, side="right")
+    else:
+        known = column >= 0
+        digits = np.where(known, group[np.where(known, column, 0.0).astype(np.int64)], UNKNOWN)
     missing = len(observation.values) if observation.fails else UNKNOWN
     return np.where(np.isnan(column), missing, digits).astype(np.int64)
 
@@ -95,30 +162,35 @@ def digits_of(column: Floats, observation: Observation) -> Integers:
 def choose(
     digits: Sequence[Integers],
     labels: Integers,
-    observations: Sequence[Observation],
+    weights: Floats,
+    looks: Sequence[Look],
     m: int,
     most_states: int,
 ) -> list[int]:
     """The columns that add most, each beside those before it, as many as a lattice has room for."""
-    radices = [len(o.outcomes) for o in observations]
+    radices = [look.outcomes for look in looks]
     classes = int(labels.max()) + 1
     nothing = np.zeros_like(labels)
     adds = {
-        i: _information(digits[i], radices[i], nothing, 1, labels, classes)
+        i: information(digits[i], radices[i], nothing, 1, labels, classes, weights)
         for i in range(len(digits))
     }
     chosen: list[int] = []
     while adds:
         by_price = len(chosen) % 2 == 1
-        best = max(adds, key=lambda i: _per(adds[i], observations[i].cost) if by_price else adds[i])
+        costs = {i: looks[i].observation.cost for i in adds}
+        best = max(adds, key=lambda i: _per(adds[i], costs[i]) if by_price else adds[i])
         within = [radices[i] for i in (*chosen, best)]
         if chosen and count_states(within, min(m, len(within))) > most_states:
             break
         chosen.append(best)
         del adds[best]
+        if len(chosen) > MOST_COMPARED:
+            continue  # beside so many, what is left is ranked by what it adds to those
         for i, before in adds.items():
             beside = (digits[best], radices[best])
-            adds[i] = min(before, _information(digits[i], radices[i], *beside, labels, classes))
+            more = information(digits[i], radices[i], *beside, labels, classes, weights)
+            adds[i] = min(before, more)
     return sorted(chosen)
 
 
@@ -128,18 +200,24 @@ def _per(added: float, price: float) -> float:
     return max(added, 0.0) / price
 
 
-def _information(
-    digits: Integers, radix: int, beside: Integers, others: int, labels: Integers, classes: int
+def information(
+    digits: Integers,
+    radix: int,
+    beside: Integers,
+    others: int,
+    labels: Integers,
+    classes: int,
+    weights: Floats,
 ) -> float:
     """I(Y; X | X_j), each degree of freedom charged with the half that noise gives it."""
     place = (beside * radix + digits) * classes + labels
-    table = np.bincount(place, minlength=others * radix * classes)
-    table = table.reshape(others, radix, classes)
+    counts: Any = np.bincount(place, weights, minlength=others * radix * classes)
+    table: Floats = counts.reshape(others, radix, classes)
     by_value, by_label, by_other = table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))
     freedom = ((by_value > 0).sum(axis=1) - 1).clip(0) @ ((by_label > 0).sum(axis=1) - 1).clip(0)
     found = _n_log_n(table) - _n_log_n(by_value) - _n_log_n(by_label) + _n_log_n(by_other)
-    return float(found - freedom / 2) / len(labels)
+    return float(found - freedom / 2) / float(weights.sum())
 
 
-def _n_log_n(counts: Integers) -> float:
-    return float((counts * np.log(np.maximum(counts, 1))).sum())
+def _n_log_n(counts: Floats) -> float:
+    return float((counts * np.log(np.maximum(counts, 1e-300))).sum())

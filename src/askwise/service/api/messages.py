@@ -36,26 +36,28 @@ Seen = Text | Whole | float | bool | None
 failed."""
 
 
-class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    pass
+class Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is sent: no other fields than these."""
 
 
-class ChosenLearner(_Body, omit_defaults=False):
+class ChosenLearner(Body, omit_defaults=False):
     """A learner of the registry, by its name, and its options."""
 
     name: Annotated[str, Meta(examples=served())] = "learner"
     options: dict[str, Any] = {}
 
 
-class NewProject(_Body):
-    """A problem, and who learns it."""
+class NewProject(Body):
+    """A problem, and who learns it; or a saved learner, to begin with what it knows."""
 
     name: Name
-    problem: Problem
+    problem: Problem | None = None
     learner: ChosenLearner = msgspec.field(default_factory=ChosenLearner)
+    saved: bytes | None = None
+    """A learner as the library saves it, in Base64, in place of problem and learner."""
 
 
-class Opening(_Body):
+class Opening(Body):
     """A new case: what is given and on file, its own prices, how many times its reward counts."""
 
     known: dict[str, Seen] | None = None
@@ -63,7 +65,7 @@ class Opening(_Body):
     stake: Annotated[float, Meta(gt=0.0, le=1e9)] = 1.0
 
 
-class Observing(_Body):
+class Observing(Body):
     """What was bought showed these values; `paid` is what it cost, if that was not known.
 
     With `unasked` people looked at some of it without being asked; they knew more of the case than
@@ -76,14 +78,14 @@ class Observing(_Body):
     knew_more: bool = True
 
 
-class Acting(_Body):
+class Acting(Body):
     """What people did, whatever was advised; they knew more of the case, unless that is denied."""
 
     action: Text
     knew_more: bool = True
 
 
-class Rewarding(_Body):
+class Rewarding(Body):
     """How well it went; by default, because nothing came; or a correction.
 
     From 0 to 1, or in the currency if the problem has `rewards`, within these.
@@ -94,11 +96,22 @@ class Rewarding(_Body):
     replaces: bool = False
 
 
-class Cancelling(_Body):
+class Cancelling(Body):
     """The case is abandoned."""
 
 
-class BatchItem(_Body):
+class BlockEnd(Body, omit_defaults=False):
+    """A block of cases is over: what the project remembers from now on. The replanner writes it."""
+
+    block: Annotated[int, Meta(ge=1)]
+    """How many blocks are over."""
+    first: Annotated[int, Meta(ge=0)]
+    """The oldest block that is remembered."""
+    drift: bool = False
+    """Whether all before it is forgotten because it contradicts what came since."""
+
+
+class BatchItem(Body):
     """One request of a batch, with its own key.
 
     Just one of open, observations, acted, reward, cancel.
@@ -159,6 +172,8 @@ class ProjectAnswer(msgspec.Struct):
     """How many events the current policy was planned with."""
     planned: str
     plan_failure: str | None
+    archived: str | None = None
+    """Since when it takes no requests; null if it does."""
     token: str | None = None
     """Only when it was just created."""
 
@@ -316,6 +331,19 @@ class WorthAnswer(msgspec.Struct):
     """If everything were bought, or as much as may be."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case; null if it cannot be said."""
+
+
+class Alarm(msgspec.Struct):
+    """What an operator should look at."""
+
+    name: str
+    detail: str
+
+
+class Alarms(msgspec.Struct):
+    """The alarms of a project; none, if all is well."""
+
+    alarms: list[Alarm]
 
 
 class TokenAnswer(msgspec.Struct):

@@ -17,7 +17,7 @@ import msgspec
 
 from askwise.problem import Problem
 from askwise.service.api import calls
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import (
     Acting,
     BatchAnswer,
@@ -32,6 +32,7 @@ from askwise.service.api.messages import (
     TokenAnswer,
     WorthAnswer,
 )
+from askwise.service.client.administration import Administration, AsyncAdministration
 from askwise.service.client.bodies import new_project, observing, opening, rewarding
 from askwise.service.client.requests import RETRIED, ClientRequest, wait_before
 
@@ -43,7 +44,7 @@ def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
 
-class Client:
+class Client(Administration):
     """Asks a service and waits for its answers.
 
     retries: how often a request is sent again before that is an error.
@@ -190,11 +191,14 @@ class Client:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:
@@ -212,7 +216,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
 
-class AsyncClient:
+class AsyncClient(AsyncAdministration):
     """The same as `Client`, to be awaited."""
 
     def __init__(
@@ -360,11 +364,14 @@ class AsyncClient:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:

@@ -135,6 +135,13 @@ def _day(day: int, amounts: dict[str, int], problem: Problem) -> DaySummary:
     )
 
 
+def ledger_totals(ledger: Ledger, project: Project) -> tuple[float, float]:
+    """What all cases of a project gained, and what they spent."""
+    problem = msgspec.json.decode(project.problem, type=Problem)
+    days = [_day(*row, problem) for row in _rows(ledger, project.id, "day", DAILY)]
+    return sum(day.gain for day in days), sum(day.spend for day in days)
+
+
 def bought(ledger: Ledger, decider: CaseDecider) -> dict[str, int]:
     """How often each observation was bought."""
     counts = ledger.counter_values(decider.project.id, "bought")
@@ -151,8 +158,8 @@ def event_line(event: Event) -> bytes:
         case=event.case or None,
         at=timestamp(event.at),
         status=event.status,
-        body=msgspec.Raw(event.body),
-        answer=msgspec.Raw(event.answer),
+        body=msgspec.Raw(event.body or b"null"),
+        answer=msgspec.Raw(event.answer or b"null"),
     )
     return msgspec.json.encode(line) + b"\n"
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
-from askwise.errors import AskwiseError, CaseError, ProblemError
+from askwise.errors import AskwiseError, CaseError, LedgerError, ProblemError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Strategy
+from askwise.policy import Policy
 from askwise.problem.amounts import check_stake
 from askwise.service.api.messages import (
     Acting,
@@ -32,7 +34,9 @@ from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
 from askwise.service.ledger.rows import Project, Status, StoredCase
-from askwise.service.replanning.policy_versions import PolicyVersion, learner_of
+from askwise.service.replanning.policy_versions import AnyVersion, PolicyVersion, learner_of
+from askwise.service.replanning.thinning import AnsweredPolicy, ThinVersion
+from askwise.states import Lattice
 
 Request = Opening | Observing | Acting | Rewarding | Cancelling
 
@@ -58,10 +62,12 @@ Step = tuple[StoredCase, int, bytes]
 class CaseDecider:
     """Decides what happens to the cases of one project.
 
-    find_version: the policy of a version, by its number.
+    find_version: the policy of a version in the states of the project, by its number.
     """
 
-    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+    def __init__(
+        self, project: Project, find_version: Callable[[Lattice, int], AnyVersion]
+    ) -> None:
         self.project = project
         self._find_version = find_version
         learner = learner_of(project)
@@ -75,8 +81,14 @@ class CaseDecider:
         """Whether a case that begins with something on file may need a policy of its own."""
         self._cached: dict[int, tuple[StoredCase, ServedCase]] = {}
         """Cases by number, each with how it was stored."""
+        self.forgets = self.changes.blocks is not None
+        """Whether what a step counts depends on how many cases were opened before it."""
         self._cached_version = 0
         """Of the policy that those follow."""
+
+    def find_version(self, version: int) -> AnyVersion:
+        """The policy of this version, or what is left of it."""
+        return self._find_version(self.lattice, version)
 
     def needs_own_policy(self, body: Opening) -> bool:
         """Whether a case that is opened like this may need a policy of its own."""
@@ -88,11 +100,27 @@ class CaseDecider:
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
+        policy = policy_for(planned, *self._start(body), self._terms(body))
+        return self._open(number, planned, policy, body, at)
+
+    def open_as_answered(
+        self, number: int, thin: ThinVersion, body: Opening, at: int, answer: CaseAnswer
+    ) -> Step:
+        """Open a case again whose policy was thinned: it does what was answered."""
+        (_, subset), terms = self._start(body), self._terms(body)
+        filed = [i for i in thin.lattice.members(subset) if thin.lattice.tariff.panels_of(i)]
+        lattice = (
+            thin.lattice.priced(terms.prices, filed) if filed or terms.prices else thin.lattice
+        )
+        policy: Any = AnsweredPolicy(lattice, answer)
+        return self._open(number, thin, policy, body, at)
+
+    def _open(
+        self, number: int, planned: AnyVersion, policy: Policy, body: Opening, at: int
+    ) -> Step:
         (start, subset), terms = self._start(body), self._terms(body)
-        policy = policy_for(planned, start, subset, terms)
         case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
-        usual = planned.learner.statistics.lattice
-        served = ServedCase(case, planned.version, usual, at, prices=terms.prices)
+        served = ServedCase(case, planned.version, planned.lattice, at, prices=terms.prices)
         served.spent = case.cost  # of an action that is taken at once
         spent = round(served.spent / PAID_UNIT)
         self.changes.count_step(at, number, None, served.status, spent=spent)
@@ -135,10 +163,7 @@ class CaseDecider:
             raise Refusal(422, str(error), pointer) from None
         for i, _ in case.path[looks:]:
             changes.bought[i] += 1
-        spent, served.spent = served.spent, case.cost
-        before = served.update_status()
-        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
-        changes.count_step(at, case.id, before, served.status, spent=more)
+        self._count_spent(served, at)
         return self._answer(served, has_acted=is_open and case.action_index >= 0)
 
     def act(self, served: ServedCase, body: Acting, at: int) -> Step:
@@ -150,8 +175,15 @@ class CaseDecider:
             case.act(body.action, knew_more=body.knew_more)
         except AskwiseError as error:
             raise Refusal(422, str(error), "#/action") from None
-        self.changes.count_step(at, case.id, served.update_status(), served.status)
+        self._count_spent(served, at)
         return self._answer(served)
+
+    def _count_spent(self, served: ServedCase, at: int) -> None:
+        """Count what a step has cost, for looks or for the action."""
+        spent, served.spent = served.spent, served.case.cost
+        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
+        before = served.update_status()
+        self.changes.count_step(at, served.case.id, before, served.status, spent=more)
 
     def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
         """Take in a reward, now or much later."""
@@ -198,20 +230,32 @@ class CaseDecider:
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
-    def resume(self, stored: StoredCase) -> ServedCase:
-        """The case that was stored like this, to go on with; the caller may change it."""
+    def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
+        """The case that was stored like this, to go on with; the caller may change it.
+
+        Where the policy was thinned, a case that looks does what was answered.
+        """
+        if not stored.data:
+            raise Refusal(410, f"case {stored.id} was erased", "path:case")
         cached = self._cached.pop(stored.id, None)
         if cached is not None and cached[0] == stored:
-            return cached[1]
+            served = cached[1]
+            before: Any = served.case.policy
+            if isinstance(before, AnsweredPolicy) and answer is not None:
+                now: Any = AnsweredPolicy(before.lattice, answer)
+                served.case.follow(now)
+            return served
         record = decode_case(stored)
-        planned, start = self._find_version(record.version), record.start
-        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        policy = None
-        if record.looks:
+        planned, start = self._find_version(self.lattice, record.version), record.start
+        policy: Any = None
+        if record.looks and isinstance(planned, ThinVersion):
+            if answer is None:
+                raise LedgerError(f"the policy of case {stored.id} was thinned")
+            policy = AnsweredPolicy(planned.lattice, answer)
+        elif record.looks and isinstance(planned, PolicyVersion):
+            subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
             policy = policy_for(planned, start, subset, Terms(record.own_prices, record.stake))
-        return resume_case(
-            stored.id, record, planned.learner.statistics.lattice, policy, self.changes
-        )
+        return resume_case(stored.id, record, planned.lattice, policy, self.changes)
 
     def tag(self, number: int) -> int:
         """The random number that decides what a case explores: always the same for its number."""

@@ -38,6 +38,8 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     """Those that it was opened with."""
     stake: float = 1.0
     people: PeopleDid = NOTHING
+    block: int = 0
+    """In which block its reward was counted, where the learner forgets."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -100,6 +102,7 @@ class ServedCase:
             own_prices=self.prices,
             stake=case.stake,
             people=case.people,
+            block=case.block,
         )
         return StoredCase(case.id, int(self.status), _encode(record))
 
@@ -123,6 +126,7 @@ def resume_case(
         record.reward,
         record.by_default,
         record.cancelled,
+        block=record.block,
         stake=record.stake,
         people=record.people,
     )

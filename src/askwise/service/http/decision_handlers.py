@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from askwise.errors import LedgerError
 from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
 from askwise.service.api.messages import BatchItem, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.case_decider import Request as CaseRequest
-from askwise.service.decisions.commit_groups import Operation, Result
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.jobs import Result
 from askwise.service.http.bodies import read_body
 from askwise.service.http.requests import Answering, Request, Response, Target, refused
 from askwise.service.http.threads import ReaderThreads, Submissions
@@ -50,6 +53,7 @@ class DecisionHandlers:
         most = self._backend.settings.most_items
         if not 1 <= len(items) <= most:
             raise Refusal(422, f"a batch has 1 to {most:,} items, got {len(items):,}", "#")
+        self._backend.limits.owe(target.token, len(items) - 1)
         jobs = [operation_of(target.project, k, item) for k, item in enumerate(items)]
         return self._decide(jobs, batch_response)
 
@@ -65,18 +69,23 @@ class DecisionHandlers:
         openings = [job.body for job in jobs if isinstance(job.body, Opening)]
         if decider is not None:
             openings = [body for body in openings if decider.needs_own_policy(body)]
-        if decider is None or not openings:
+        if decider is not None and not openings:
             return self._submissions.submit(jobs, render)
         return self._plan_and_decide(decider, openings, jobs, render)
 
     async def _plan_and_decide(
         self,
-        decider: CaseDecider,
+        decider: CaseDecider | None,
         openings: list[Opening],
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Response:
-        await self._readers.run(self._backend.plan_openings, decider, openings)
+        if decider is None:  # nobody asked for this project yet
+            with suppress(LedgerError):  # the writer finds that out, too
+                decider = await self._readers.run(self._backend.load, jobs[0].project)
+        if decider is not None:
+            openings = [body for body in openings if decider.needs_own_policy(body)]
+            await self._readers.run(self._backend.plan_openings, decider, openings)
         return await self._submissions.submit(jobs, render)
 
 

@@ -8,8 +8,14 @@
 | `bought` | an observation | 0 |
 | `day` | days since 1970, UTC | a place in `DAILY` |
 | `block` | a block of cases (`case_blocks.py`) | a place in `BY_BLOCK` |
+| `memory` | 0: blocks that were examined, 1: the oldest that is remembered | 0 |
+| `repriced` | an observation: how often it got a new price | 0 |
+| `erased ` and any of those kinds: what erased cases added to it | | |
+| `drift` | days since 1970, UTC: how often a change was found | 0 |
 
-Learners learn from the first two kinds; the dashboard and the summary show the others.
+Learners learn from the first two kinds; where they forget, each of those is kept by block, as
+`name@block` (`replanning/memory.py`), and `paid_sums` is all that was ever paid beside it. The
+dashboard and the summary show the others.
 """
 
 from __future__ import annotations
@@ -18,6 +24,15 @@ from collections.abc import Mapping
 
 TALLY = "tally."
 """Goes before the name of what a model counts beside the statistics."""
+
+MEMORY, DRIFT = "memory", "drift"
+"""What a project that forgets counts beside."""
+
+ERASED = "erased"
+"""Goes before the kind of a counter, with a space: what erased cases have added to it."""
+
+REPRICED = "repriced"
+"""How often an observation got a new price."""
 
 DAY = 86_400_000_000
 """Microseconds."""

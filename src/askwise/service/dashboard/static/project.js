@@ -112,11 +112,12 @@ class Page {
   /** Fetch and show; with what follows from a new policy, if there is one. */
   async refresh(signal, isReplanned) {
     const read = (...parts) => get(path("projects", this.name, ...parts), signal);
-    const [project, summary, cases, awaited, policy, worth] = await Promise.all([
+    const [project, summary, cases, awaited, alarms, policy, worth] = await Promise.all([
       read(),
       read("summary"),
       get(`${path("projects", this.name, "cases")}?limit=${CASES}`, signal),
       get(`${path("projects", this.name, "awaited")}?limit=${AWAITED}`, signal),
+      read("alarms"),
       isReplanned ? read("policy") : null,
       isReplanned ? read("worth") : null,
     ]);
@@ -129,6 +130,7 @@ class Page {
     this.cases.show(cases.cases);
     this.awaited.show(awaited.cases, summary.statuses.acted);
     this.health.show(project);
+    this.health.showAlarms(alarms.alarms);
   }
 
   wrong(error) {

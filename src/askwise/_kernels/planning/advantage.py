@@ -1,0 +1,124 @@
+"""The sequential plan by advantage: what a look adds, counted against acting blindly."""
+
+import math
+
+import numpy as np
+
+from askwise._kernels.jit import jit, jit_internal
+from askwise._kernels.states.lattices import is_open, union_of
+from askwise._support.typing import Choices, Floats
+from askwise.states.layout import Layout
+
+
+@jit_internal
+def luck(deviation: float, behind: float) -> float:
+    """E max(0, X) of a normal X with that deviation whose mean is `behind` below 0."""
+    if deviation <= 0.0:
+        return 0.0
+    z = behind / deviation
+    if z > 8.0:
+        return 0.0
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return deviation * density - behind * 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+@jit
+def paths_by_advantage(
+    layout: Layout,
+    beta: float,
+    spent: Floats,
+    cases: Floats,
+    weight: Floats,
+    reward: Floats,
+    spread: Floats,
+    shrinkage: float,
+    charge: float,
+    margin: float,
+    action_offsets: Floats,
+    out_value: Floats,
+    out_look: Choices,
+) -> None:
+    """F(ψ) and the best next look of every state, from the largest states down.
+
+    `reward` is r(a, ψ) at [ψ, a]. An outcome is as likely as its `weight`; it was seen if it has
+    `cases`. Where nothing was seen, nothing is bought. With `charge` above 0, a look is charged
+    with so many times what it would seem to be worth if it told nothing, by luck alone: `spread` is
+    the deviation, at [ψ, a], of what a earns more than the best action in one record.
+    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed; it is empty if no action
+    costs or requires anything.
+    """
+    actions = reward.shape[1]
+    m = layout.members.shape[1]
+    blindly = np.empty(actions)
+    offset = np.zeros(actions)
+    for subset in range(len(layout.offsets) - 1):
+        if len(action_offsets) > 0:
+            for action in range(actions):
+                offset[action] = action_offsets[subset, action]
+        for state in range(layout.offsets[subset], layout.offsets[subset + 1]):
+            best = -math.inf
+            for action in range(actions):
+                best = max(best, reward[state, action] + offset[action])
+            out_value[state] = beta * best
+            out_look[state] = -1
+    stop = out_value.copy()
+    for subset in range(layout.levels[m] - 1, -1, -1):
+        here = layout.offsets[subset]
+        if len(action_offsets) > 0:
+            for action in range(actions):
+                offset[action] = action_offsets[subset, action]
+        for i in range(len(layout.radices)):
+            union, slot = union_of(layout, subset, i)
+            if slot < 0 or not is_open(layout, subset, i):
+                continue
+            stride = layout.strides[union, slot]
+            radix = layout.radices[i]
+            above = layout.offsets[union]
+            for state in range(here, layout.offsets[subset + 1]):
+                if cases[state] <= 0.0:
+                    continue
+                place = state - here
+                first = above + place + place // stride * stride * (radix - 1)
+                mass, gained, lucky = 0.0, 0.0, 0.0
+                for action in range(actions):
+                    blindly[action] = 0.0
+                for x in range(radix):
+                    child = first + x * stride
+                    mass += weight[child]
+                    gained += weight[child] * (out_value[child] - spent[child])
+                    if charge > 0.0 and cases[child] > 0.0:
+                        most = 0.0
+                        noise = beta * math.sqrt(cases[child]) / (cases[child] + shrinkage)
+                        for action in range(actions):
+                            behind = stop[state] - beta * (reward[state, action] + offset[action])
+                            most = max(most, luck(noise * spread[state, action], behind))
+                        lucky += weight[child] * most
+                    for action in range(actions):
+                        blindly[action] += weight[child] * reward[child, action]
+                blind = -math.inf
+                for action in range(actions):
+                    blind = max(blind, blindly[action] + mass * offset[action])
+                worth = stop[state] + spent[state] + (gained - beta * blind) / mass
+                worth -= charge * lucky / mass
+                if worth > out_value[state] + margin:
+                    out_value[state] = worth
+                    out_look[state] = i
+
+
+@jit
+def spread_of_actions(
+    probability: Floats,
+    rewards: Floats,
+    best: Choices,
+    out_spread: Floats,
+) -> None:
+    """The deviation of r(c, a) − r(c, best) over the classes of each state, at [ψ, a]."""
+    classes, actions = rewards.shape
+    for state in range(len(best)):
+        for action in range(actions):
+            mean, squares = 0.0, 0.0
+            for c in range(classes):
+                more = rewards[c, action] - rewards[c, best[state]]
+                mean += probability[state, c] * more
+                squares += probability[state, c] * more * more
+            out_spread[state, action] = math.sqrt(max(squares - mean * mean, 0.0))
