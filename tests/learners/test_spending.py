@@ -95,6 +95,29 @@ def test_what_was_spent_is_that_of_all_cases_whatever_became_of_them():
     assert tally[0] / UNITS * 8.0 == pytest.approx(spent)
 
 
+def test_what_actions_cost_is_not_spent_on_observations():
+    problem = aw.Problem(
+        observations=[aw.Observation("device", values=["known", "new"], cost=0.5)],
+        actions=["approve", aw.Action("review", cost=4.0)],
+        rewards=(-100.0, 30.0),
+    )
+    population = aw.Model(problem, [0.9, 0.1], [[25.0, 28.0], [-50.0, 20.0]])
+    learner = aw.Learner(problem, budget=budget(0.25), rng=1)
+    run = aw.simulate(learner, Population(population), steps=3_000, rng=2)
+    looked = run.cost - 4.0 * (run.action == 1)
+    spent, cases = spending_of(learner).tally.tolist()
+    assert spent / UNITS * 0.25 == pytest.approx(looked.sum())
+    assert looked.mean() < 0.27
+    one = aw.Learner(problem, budget=budget(0.25), rng=1)
+    for _ in range(30):
+        case = one.open()
+        while case.wanted:
+            case.observe({"device": "known"})
+        case.reward(20.0)
+    assert spending_of(one).tally[0] / UNITS * 0.25 <= 30 * 0.5
+    assert cases == 3_000
+
+
 def test_merged_learners_add_what_they_spent():
     problem = breast_cancer(cost=5.0).problem
     one, other = (aw.Learner(problem, budget=budget(8.0), rng=k) for k in range(2))

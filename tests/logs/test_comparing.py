@@ -175,6 +175,28 @@ def test_sets_beside_one_after_the_other():
     assert sets.result().is_settled
 
 
+def test_gains_are_told_in_money():
+    problem = aw.Problem(
+        observations=[aw.Observation("device", values=["known", "new"], cost=0.5)],
+        actions=["approve", aw.Action("review", cost=4.0)],
+        rewards=(-100.0, 30.0),
+    )
+    model = aw.Model(problem, [0.9, 0.1], [[25.0, 28.0], [-50.0, 20.0]])
+    best = aw.oracle.sequential(model)
+    review = aw.Policy.from_rule(problem, lambda known: "review")
+    trial, rng = aw.compare(best, review, rng=1), np.random.default_rng(2)
+    for place in model.sample(rng, 1_000)[:, 0].tolist():
+        case = trial.open()
+        while case.wanted:
+            case.observe({"device": ["known", "new"][place]})
+        share = model.reward[place][problem.action_names.index(case.action)]
+        case.reward(problem.as_money(float(share)))
+    found = trial.result()
+    assert found.a.value == pytest.approx(best.evaluate(model), abs=0.6)
+    assert found.b.value == pytest.approx(review.evaluate(model), abs=0.6)
+    assert found.difference.value == pytest.approx(found.a.value - found.b.value)
+
+
 def test_what_cannot_be_compared():
     model, other = clinic(), breast_cancer()
     best = aw.oracle.sequential(model)

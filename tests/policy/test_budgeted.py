@@ -203,6 +203,24 @@ def test_a_mixture_shows_both_trees_and_their_shares():
     assert "one more to spend would add 1.22" in str(policy.tree())
 
 
+def test_rewards_in_money_and_costs_of_actions():
+    """A desk worked by hand: approve earns 30 or loses 100, a review costs 4."""
+    problem = aw.Problem(
+        observations=[aw.Observation("device", values=["known", "new"], cost=0.5)],
+        actions=["approve", aw.Action("review", cost=4.0)],
+        rewards=(-100.0, 30.0),
+    )
+    model = aw.Model(problem, [0.9, 0.1], [[25.0, 28.0], [-50.0, 20.0]])
+    # blind: approve 17.5, review 23.2; by the device: 0.9 · 25 + 0.1 · 16 − 0.5 = 23.6
+    frontier = aw.oracle.frontier(model)
+    assert [point.gain for point in frontier] == pytest.approx([23.2, 23.6])
+    assert [point.policy.value for point in frontier] == pytest.approx([23.2, 23.6])
+    policy = aw.oracle.sequential(model, budget=aw.Budget(spend_per_case=0.25))
+    assert policy.value == pytest.approx(23.4)
+    assert policy.evaluate(model) == pytest.approx(23.4)
+    assert policy.shadow_price == pytest.approx(0.8)
+
+
 def test_budgets_that_cannot_be():
     model, _ = next(random_cases(1, 5))
     for bad in (

@@ -20,7 +20,7 @@ from askwise.errors import OptionError
 from askwise.estimation.complete_records import Log
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
-from askwise.learners.spending import Spending
+from askwise.learners.spending import Spending, spent_on_looks
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition
@@ -121,12 +121,12 @@ class ModelStrategy(Strategy):
 
     def count(self, now: Progress, case: Case) -> Pairs:
         """Count what a case saw that acts now, and what it spent."""
-        self.count_spent(case.cost)
+        self.count_spent(spent_on_looks(case))
         return super().count(now, case)
 
     def count_part(self, now: Progress, case: Case) -> Pairs:
         """Of a case that was abandoned what it spent: the model learns from cases that acted."""
-        self.count_spent(case.cost)
+        self.count_spent(spent_on_looks(case))
         return []
 
     def count_spent(self, costs: Floats | float) -> None:

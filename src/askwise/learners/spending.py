@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
+from askwise.learners.cases import Case
 from askwise.policy import Policy
 from askwise.policy.budgeted import Plan, best_within
 from askwise.problem import Budget
@@ -68,3 +69,10 @@ class Spending:
     def rate(self) -> float:
         """1 + λ: so many times as high are the prices that the round is planned with."""
         return 1.0 + self.shadow_price.item(0)
+
+
+def spent_on_looks(case: Case) -> float:
+    """What a case spent on observations so far, without what its action costs."""
+    action = case.action_index
+    acting = 0.0 if action < 0 else case.lattice.problem.actions[action].cost
+    return case.cost - acting

@@ -43,7 +43,7 @@ TOLERANCE = 1e-11
 
 
 class Line(NamedTuple):
-    """A policy, what it gains and what it spends on average."""
+    """A policy, what it gains above the lowest reward and what it spends on average."""
 
     policy: Policy
     gain: float
@@ -67,11 +67,6 @@ class Within(NamedTuple):
     """Of the cases that follow the dear one; 1 if it spends no more than the budget."""
     shadow_price: float
     budget: float
-
-    @property
-    def gain(self) -> float:
-        """Of a case, on average."""
-        return self.share * self.dear.gain + (1.0 - self.share) * self.cheap.gain
 
     @property
     def spend(self) -> float:

@@ -122,8 +122,8 @@ def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
     if acquisition not in ("sequential", "simultaneous"):
         raise ModelError(f"acquisition must be 'sequential' or 'simultaneous', got {acquisition!r}")
     plan = _plan(truth, best_path if acquisition == "sequential" else best_set)
-    lines = frontier_of(plan, model.problem.reward_value)
-    return Frontier(tuple(Point(x.spend, x.gain, _priced(truth, x.policy)) for x in lines))
+    lines, lowest = frontier_of(plan, model.problem.reward_value), model.problem.lowest_reward
+    return Frontier(tuple(Point(x.spend, lowest + x.gain, _priced(truth, x.policy)) for x in lines))
 
 
 def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[str | None, float]:

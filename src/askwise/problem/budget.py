@@ -24,8 +24,8 @@ class Budget(
     spend_per_day, cases_per_day: what a day may cost, and how many cases a day is: a day is that
     number of cases, whenever they come, so that cases may be replayed, or come in batches.
 
-    Counted is what cases pay for observations, fees included and refunds taken off, as `case.cost`
-    is. What an action costs is not.
+    Counted is what cases pay for observations, fees included and refunds taken off. What an action
+    costs is not.
 
     >>> Budget(spend_per_day=400.0, cases_per_day=200).per_case
     2.0
