@@ -9,7 +9,7 @@ import askwise as aw
 from askwise.cli import app
 from askwise.errors import LedgerDataError, LedgerError
 from askwise.service.api.administration import Repricing
-from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
+from askwise.service.api.messages import Acting, Cancelling, Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.administration import repricing
 from askwise.service.decisions.erasing import erasure
@@ -56,7 +56,8 @@ class Clinic:
     def run(self, rounds, finishes=lambda k: True):
         for k in range(rounds):
             known = {"mri": "pos"} if k % 3 == 0 else None
-            case = decoded(ask(self.writer, Opening(known)))
+            terms = {"prices": {"mri": 2.0}, "stake": 2.5} if k % 6 == 2 else {}
+            case = decoded(ask(self.writer, Opening(known, **terms)))
             number = case["case"]
             if not finishes(k):
                 self.open.append(number)
@@ -68,6 +69,8 @@ class Clinic:
 
     def finish(self, case, k):
         number = case["case"]
+        if k % 7 == 3:  # people do not wait for what is wanted
+            case = decoded(ask(self.writer, Acting("treat"), number))
         while case["wanted"]:
             values = {name: SEES[name] for name in case["wanted"]}
             paid = dict.fromkeys(values, 0.75) if k % 4 == 0 else None
