@@ -3,10 +3,11 @@
     python benchmarks/calibration.py --quick      # few populations and cases
     python benchmarks/calibration.py --check      # 200 and up to 100,000 cases; fails if one misses
 
-Populations are drawn by seed, from 2,000 on (those below chose what is in docs/learning.md): random
-models, the families of `families_small.py`, shapes with something given, with panels and refunds,
-and 20 or more observations (`families_many.py`). Each is learned online, and from logs of as many
-complete records, and of decisions of a random policy. The truth is `aw.worth` of the model.
+Populations are drawn by seed, from 2,000 on; the others chose what docs/decisions-learning.md says.
+They are random models, the families of `families_small.py`, shapes with something given, with
+panels and refunds, and 20 or more observations (`families_many.py`). Each is learned online, and
+from logs of as many complete records, and of decisions of a random policy. The truth is `aw.worth`
+of the model.
 
 An interval says 95 %. It is asked to cover the truth in 93 to 98 % of what it is said of.
 """

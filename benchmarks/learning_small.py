@@ -10,7 +10,8 @@ Every entry belongs to one half. Constants of a learner are chosen on the "chose
 "kept-aside" half has an entry of the same character for each and is only reported on. The halves
 were assigned before anything was measured. Reports were looked at more than once while the learner
 grew, so there is a third part, "untouched", to be measured only when a learner is done:
-docs/learning.md says how often it was. One entry was replaced: nothing was to be gained there.
+docs/decisions-learning.md says how often it was. One entry was replaced: nothing was to be gained
+there.
 
 Everything here is drawn with fixed seeds.
 """

@@ -9,6 +9,7 @@ import re
 import shlex
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -40,14 +41,20 @@ def printed(*arguments: str) -> str:
 
 def reference() -> str:
     """The help of askwise and of each of its commands."""
-    titles = {
-        "## Every command": [],
-        **{f"### askwise {n}": [n] for n in get_command(app).commands},
-    }
+    titles = {"## Every command": ()} | {f"### askwise {' '.join(n)}": n for n in commands()}
     return "".join(
         f"\n{title}\n\n```text\n{printed(*command, '--help')}```\n"
         for title, command in titles.items()
     )
+
+
+def commands() -> dict[tuple[str, ...], Any]:
+    """Every command by its words, those of a group after it."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, command in get_command(app).commands.items():
+        found[name,] = command
+        found |= {(name, inner): c for inner, c in getattr(command, "commands", {}).items()}
+    return found
 
 
 def examples(page: str) -> str:

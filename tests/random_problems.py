@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import numpy as np
 
 import askwise as aw
@@ -71,6 +72,18 @@ def random_model(rng, problem):
     return aw.Model(problem, probability, reward)
 
 
+def with_priced_panels(rng, problem):
+    """The same problem with up to three panels of prices of their own, which may overlap."""
+    names = [o.name for o in problem.observations if not o.given]
+    beta, panels = problem.reward_value, list(problem.panels)[: int(rng.integers(2))]
+    for _ in range(int(rng.integers(1, 4))):
+        members = rng.permutation(names)[: int(rng.integers(1, len(names) + 1))].tolist()
+        prices = {name: round(float(rng.random() * 0.1 * beta), 3) for name in members}
+        panels.append(aw.Panel(prices, fee=round(float(rng.random() * 0.1 * beta), 3)))
+    dear = {name: round(float(rng.random() * 0.15 * beta), 3) for name in names}
+    return msgspec.structs.replace(problem, panels=panels).priced(dear)
+
+
 def features_of(problem):
     """The features that make a difference in a problem."""
     buyable = {o.name: o for o in problem.observations if not o.given}
@@ -101,6 +114,43 @@ def busy_models(seed, number, *, most=120):
         if len(features_of(problem)) >= 3 and problem.m >= 2:
             models.append(random_model(rng, problem))
     return models
+
+
+def with_rules(model, rng):
+    """The same population, in which actions cost, and actions and looks require something.
+
+    The first of the cheapest actions requires nothing.
+    """
+    problem = model.problem
+    beta, names = problem.reward_value, [o.name for o in problem.observations]
+    costs = rng.choice([0.0, 0.05, 0.3, 3.0], len(problem.actions)) * beta * rng.random()
+    cheapest = int(np.argmin(costs))
+    actions = [
+        aw.Action(
+            name,
+            cost=costs[a],
+            requires=[n for n in names if a > cheapest and rng.random() < 0.4],
+        )
+        for a, name in enumerate(problem.action_names)
+    ]
+    order = rng.permutation(len(names)).tolist()
+    observations = [
+        o
+        if o.given
+        else msgspec.structs.replace(
+            o,
+            requires=[names[j] for j in order[: order.index(i)] if rng.random() < 0.4],
+        )
+        for i, o in enumerate(problem.observations)
+    ]
+    ruled = msgspec.structs.replace(problem, actions=actions, observations=observations)
+    return aw.Model(ruled, model.probability, model.reward)
+
+
+def ruled_models(seed, number):
+    """Busy models with rules."""
+    rng = np.random.default_rng(seed)
+    return [with_rules(model, rng) for model in busy_models(seed, number)]
 
 
 def is_drawn_right(model):

@@ -194,8 +194,23 @@ def spent(problem, known, on_file=()):
         and o.name not in on_file
         and not (known[o.name] is None and o.fails == "refunded")
     }
-    prices = sum(o.cost for o in problem.observations if o.name in charged)
-    return prices + sum(p.fee for p in problem.panels if charged.intersection(p.observations))
+    plain = [p for p in problem.panels if p.prices is None]
+    fees = sum(p.fee for p in plain if charged.intersection(p.observations))
+    return fees + cheapest_bill(problem, charged)
+
+
+def cheapest_bill(problem, charged):
+    """What these cost without fees: every way to pay for panels with prices of their own."""
+    priced = [p for p in problem.panels if p.prices is not None]
+    bills = []
+    for size in range(len(priced) + 1):
+        for paid in itertools.combinations(priced, size):
+            bill = sum(p.fee for p in paid)
+            for o in problem.observations:
+                if o.name in charged:
+                    bill += min([o.cost, *(p.prices[o.name] for p in paid if o.name in p.prices)])
+            bills.append(bill)
+    return min(bills)
 
 
 def full_cases(model):

@@ -16,29 +16,40 @@ PROBLEM = aw.Problem(
     reward_value=100.0,
 )
 LEARNER = {"name": "fixed-set", "options": {"observations": list(OUTCOMES)}}
-PATH = "/v1/projects/clinic"
-PLACES = {"observe": "observations", "reward": "reward", "cancel": "cancel"}
+PLACES = {"observe": "observations", "act": "acted", "reward": "reward", "cancel": "cancel"}
 STATUSES = ("observing", "acted", "defaulted", "rewarded", "cancelled")
 
 
 class Case:
     """What must be true of one case."""
 
-    def __init__(self, number, known, version):
+    def __init__(self, number, known, version, prices=None, stake=1.0):
         self.number, self.version = number, version
+        self.prices, self.stake = PRICES | (prices or {}), stake
         self.known = {name: known[name] for name in OUTCOMES if name in known}
         self.paid = {}
         """Of what was bought, in order, what it cost."""
         self.action = self.reward = None
+        self.advised = None
+        """What was to be done, before people did something else."""
+        self.is_stopped = False
+        """Whether people acted while something was wanted."""
+        self.unasked = []
         self.is_default = self.is_cancelled = False
 
     @property
     def wanted(self):
-        return [] if self.is_cancelled else [name for name in OUTCOMES if name not in self.known]
+        if self.is_cancelled or self.is_stopped:
+            return []
+        return [name for name in OUTCOMES if name not in self.known]
 
     @property
     def has_acted(self):
-        return len(self.known) == len(OUTCOMES)
+        return self.is_stopped or len(self.known) == len(OUTCOMES)
+
+    @property
+    def is_overruled(self):
+        return self.action != self.advised
 
     @property
     def status(self):
@@ -64,27 +75,41 @@ class Case:
             "path": list(self.paid),
             "reward": self.reward,
             "by_default": self.is_default,
+            "stake": self.stake,
+            "overruled": self.is_overruled,
         }
 
     # each of these says why it refuses, or changes the case
 
-    def observe(self, values, paid=None):
-        if self.status != "observing":
+    def observe(self, values, paid=None, unasked=False, knew_more=True):
+        if self.status != "observing" and not (unasked and self.status == "acted"):
             return 409
         paid = paid or {}
-        if not values or not all(name in self.wanted for name in values) or not fits(values):
+        takes = [name for name in OUTCOMES if name not in self.known] if unasked else self.wanted
+        if not values or not all(name in takes for name in values) or not fits(values):
             return 422
         if not all(name in values and amount >= 0 for name, amount in paid.items()):
             return 422
         for name, value in values.items():
             is_free = name == "mri" and value is None
-            self.paid[name] = 0.0 if is_free else paid.get(name, PRICES[name])
+            self.paid[name] = 0.0 if is_free else paid.get(name, self.prices[name])
+            if name not in self.wanted:
+                self.unasked.append(name)
         known = self.known | values
         self.known = {name: known[name] for name in OUTCOMES if name in known}
         return 200
 
+    def act(self, action, knew_more=True):
+        if self.status not in ("observing", "acted"):
+            return 409
+        if action not in PROBLEM.action_names:
+            return 422
+        self.is_stopped |= self.status == "observing"
+        self.action = action
+        return 200
+
     def rewarded(self, reward, default=False, replaces=False):
-        if default and replaces:
+        if (default and replaces) or not 0 <= reward <= 1:
             return 422
         if self.status in ("observing", "cancelled"):
             return 409
@@ -113,32 +138,53 @@ class Model:
     def __init__(self):
         self.cases, self.events, self.version = {}, {}, 1
         """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
+        self.is_archived = self.is_repriced = False
+        self.erased = set()
 
     def expects(self, key, kind, number, body):
         """The status that a request must get; what it changes is changed."""
-        if kind == "reward" and not 0 <= body["reward"] <= 1:
-            return 422  # the body is read before the key or the case is looked for
         if key in self.events:
             return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
+        if self.is_archived or (kind != "open" and number not in self.cases):
+            return 409 if self.is_archived else 404
+        if number in self.erased:
+            return 410
         if kind == "open":
-            known = body.get("known", {})
-            if not fits(known):
+            known, terms = body.get("known", {}), {n: x for n, x in body.items() if n != "known"}
+            if not fits(known) or not all(n in PRICES for n in terms.get("prices", {})):
                 return 422
             number = len(self.cases) + 1
-            self.cases[number] = Case(number, known, self.version)
+            self.cases[number] = Case(number, known, self.version, **terms)
             return 201
+        case = self.cases[number]
+        steps = {"observe": case.observe, "act": case.act, "reward": case.rewarded}
+        return steps.get(kind, case.cancel)(**body)
+
+    def erases(self, number):
+        """The status that erasing a case must get."""
         if number not in self.cases:
             return 404
-        case = self.cases[number]
-        step = {"observe": case.observe, "reward": case.rewarded, "cancel": case.cancel}[kind]
-        return step(**body)
+        if number in self.erased:
+            return 410
+        return 409 if self.cases[number].status in ("observing", "acted") else 200
+
+    def erase(self, number):
+        """Blank the events of a case; how many they are."""
+        self.erased.add(number)
+        before, self.events = self.events, {}
+        for seq, (key, event) in enumerate(before.items(), 1):
+            if event["case"] == number:
+                kind, case, _ = event["asked"]
+                event |= {"asked": (kind, case, "null"), "answer": None}
+            self.events[f"erased {seq}" if event["case"] == number else key] = event
+        return sum(event["case"] == number for event in self.events.values())
 
     def is_same(self, key, *asked):
         return self.events[key]["asked"] == as_asked(*asked)
 
     def summary(self):
         cases = self.cases.values()
-        reward = sum(case.reward or 0.0 for case in cases)
+        reward = sum(case.stake * (case.reward or 0.0) for case in cases)
         spend = sum(sum(case.paid.values()) for case in cases)
         return {
             "cases": len(cases),
@@ -147,7 +193,22 @@ class Model:
             "spend": spend,
             "gain": 100.0 * reward - spend,
             "bought": {name: sum(name in case.paid for case in cases) for name in OUTCOMES},
+            "overruled": self.overruled(),
+            "unasked": {
+                name: n for name in OUTCOMES if (n := sum(name in c.unasked for c in cases))
+            },
         }
+
+    def overruled(self):
+        rows = []
+        for action in PROBLEM.action_names:
+            cases = [c for c in self.cases.values() if c.is_overruled and c.action == action]
+            got = [c.reward for c in cases if c.reward is not None]
+            mean = sum(got) / len(got) if got else None
+            if cases:
+                row = {"cases": len(cases), "rewarded": len(got), "reward": mean}
+                rows.append({"action": action} | row)
+        return rows
 
     def totals(self):
         """What days and blocks add up to."""

@@ -8,10 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 import cli_reference
 from askwise.learners import LEARNERS
@@ -141,6 +143,16 @@ def test_an_example_runs(example, tmp_path):
     assert result.stdout
 
 
+def test_the_readme_is_the_quickstart_with_its_picture():
+    source = (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
+    assert source.partition('"""\n\n')[2] in (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, "quickstart.py", "exec"), names)
+    drawn = (ROOT / "docs" / "quickstart.svg").read_text(encoding="utf-8")
+    assert drawn == names["learner"].recommend().tree().svg()
+
+
 def resolve(dotted):
     """The module, class, function or attribute of that name; raises if there is none."""
     first, *rest = dotted.split(".")
@@ -174,6 +186,56 @@ def test_what_a_page_names_exists(page):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE):
         assert f"\n{target}:" in makefile, f"the Makefile has no {target}"
+
+
+def headings_of(page):
+    """The anchors of a page, as the site makes them of its headings."""
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = [
+        unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode() for title in titles
+    ]
+    return {
+        re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in plain
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_anchors_a_page_links_to_exist(page):
+    for file, anchor in re.findall(
+        r"\]\(([^)#:\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")
+    ):
+        there = page.parent / file if file else page
+        assert anchor in headings_of(there), f"{file}#{anchor}"
+
+
+def test_an_anchor_is_made_of_a_heading(tmp_path):
+    (tmp_path / "page.md").write_text("# A `name`, and β!\n```sh\n# none\n```\n", encoding="utf-8")
+    assert headings_of(tmp_path / "page.md") == {"a-name-and"}
+
+
+def test_the_site_has_every_page_and_fetches_nothing():
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    parts = [part for entry in site["nav"] for part in entry.values()]
+    listed = [part for part in parts if isinstance(part, str)]
+    for part in parts:
+        if not isinstance(part, str):
+            listed += [page for entry in part for page in entry.values()]
+    assert sorted(listed) == sorted(path.name for path in ROOT.glob("docs/*.md"))
+    assert [next(iter(entry)) for entry in site["nav"]][1:] == [
+        "Tutorial",
+        "How to",
+        "Explanation",
+        "Reference",
+    ]
+    assert site["theme"]["font"] is False
+    assert "search" in site["plugins"]
+    for sheet in site["extra_css"]:
+        assert "http" not in (ROOT / "docs" / sheet).read_text(encoding="utf-8")
+    for page in ROOT.glob("docs/*.md"):
+        assert not re.search(r"!\[[^\]]*\]\(https?:", page.read_text(encoding="utf-8")), page.name
 
 
 def test_names_that_do_not_exist_are_found_out():

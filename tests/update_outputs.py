@@ -1,6 +1,7 @@
 """Put what the blocks of a page print now below them: `python tests/update_outputs.py [PAGE …]`.
 
-Without a page, all of them. Read the difference before you commit it: the pages are a check.
+Without a page, all of them and the notebooks. A notebook, such as examples/tour.ipynb, is run. Read
+the difference before you commit it: the pages are a check.
 """
 
 import contextlib
@@ -10,7 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
+
 from test_docs import PAGES, blocks_of, command_of
+from test_notebooks import NOTEBOOKS, executed
 
 
 def updated(text, name):
@@ -39,8 +43,11 @@ def updated(text, name):
 
 
 if __name__ == "__main__":
-    pages = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
+    pages = [Path(name).resolve() for name in sys.argv[1:]] or [*PAGES, *NOTEBOOKS]
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
+            if page.suffix == ".ipynb":
+                nbformat.write(executed(page, folder), page)
+                continue
             page.write_text(updated(page.read_text(encoding="utf-8"), str(page)), encoding="utf-8")

@@ -7,9 +7,9 @@ from askwise.estimation.models import Model
 from askwise.explain import explain, still_to_learn, worth
 from askwise.learners import Learner, SeqOOS, SimOOS, baselines, load
 from askwise.learners.cases import Case
-from askwise.logs import fit, off_policy
+from askwise.logs import compare, fit, off_policy
 from askwise.policy import Policy, oracle
-from askwise.problem import Action, Observation, Panel, Problem, cuts
+from askwise.problem import Action, Budget, Observation, Panel, Problem, cuts
 from askwise.simulation import environments, simulate
 
 __version__ = "0.1.0"
@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "AskwiseError",
+    "Budget",
     "Case",
     "Learner",
     "Model",
@@ -28,6 +29,7 @@ __all__ = [
     "SimOOS",
     "Statistics",
     "baselines",
+    "compare",
     "cuts",
     "environments",
     "explain",

@@ -1,4 +1,6 @@
 import json
+import os
+import shlex
 import subprocess
 import sys
 
@@ -90,7 +92,7 @@ def test_learners_are_listed():
 def test_a_random_population_is_the_librarys(folder, problem):
     text = simulate("--model-seed", "3", "--seed", "4", "--save", "clinic.askwise")
     population = Population(model_at_random(np.random.default_rng(3), problem))
-    learner = aw.SeqOOS(problem, rng=4)
+    learner = aw.Learner(problem, rng=4)
     run = aw.simulate(learner, population, steps=500, rng=4)
     rows = [line.split() for line in text.splitlines()]
     for title, column in (("gain", run.gain), ("reward", run.reward), ("spend", run.cost)):
@@ -102,7 +104,7 @@ def test_a_random_population_is_the_librarys(folder, problem):
     assert str(learner.recommend().tree()) in text
     assert text.endswith("saved as clinic.askwise\n")
     loaded = aw.load(folder / "clinic.askwise")
-    assert type(loaded) is aw.SeqOOS
+    assert type(loaded) is aw.Learner
     assert loaded.statistics == learner.statistics
 
 
@@ -123,7 +125,7 @@ def test_a_saved_learner_goes_on(folder, problem):
 def test_a_table_is_the_librarys(folder, problem, encoding):
     (folder / "patients.csv").write_text(csv_of(ROWS), encoding=encoding)
     simulate("--table", "patients.csv", "--reward", "wait=well", "--save", "clinic.askwise")
-    learner = aw.SeqOOS(problem, rng=0)
+    learner = aw.Learner(problem, rng=0)
     table = Table(problem, ROWS, rewards={"wait": "well", "treat": "treat"})
     aw.simulate(learner, table, steps=500, rng=0)
     assert aw.load(folder / "clinic.askwise").statistics == learner.statistics
@@ -260,6 +262,8 @@ def test_what_is_wrong_is_one_line(folder, capsys, monkeypatch, arguments, named
         "latin.csv": head + "nég,1,1,0\n",
     }.items():
         (folder / name).write_text(text, encoding="latin-1")
+    if any("width" in word or "witdh" in word for word in arguments):
+        arguments = ["--learner", "seq-oos", *arguments]
     if "--problem" not in arguments:
         arguments = ["--problem", "clinic.yaml", *arguments]
     message = refused(capsys, monkeypatch, "simulate", *arguments)
@@ -283,7 +287,7 @@ def test_a_whole_process_says_what_is_wrong_without_a_traceback(folder):
     result = module("simulate", "--problem", "none.yaml", cwd=folder)
     assert result.returncode == 1
     assert result.stdout == ""
-    assert result.stderr == "askwise: [Errno 2] No such file or directory: 'none.yaml'\n"
+    assert result.stderr == "askwise: none.yaml: No such file or directory\n"
 
 
 def test_an_option_that_does_not_exist_is_explained(folder):
@@ -295,6 +299,42 @@ def test_an_option_that_does_not_exist_is_explained(folder):
         assert result.returncode == 2
         assert named in result.stderr
         assert "Traceback" not in result.stderr
+
+
+# --- help, and what is installed ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", cli_reference.commands(), ids=" ".join)
+def test_every_help_has_examples_that_can_be_parsed(words):
+    known = cli_reference.commands()
+    command = known[words]
+    if hasattr(command, "commands"):
+        return  # a group: its commands have them
+    heading, *examples = (command.epilog or "").split("\n\n")
+    assert heading == "Examples:"
+    assert examples
+    for example in examples:
+        name, *given = shlex.split(example)
+        assert (name, *given[: len(words)]) == ("askwise", *words)
+        command.make_context(" ".join(words), given[len(words) :])
+
+
+def test_a_flag_prints_as_a_flag():
+    assert "<bool>" not in cli_reference.reference()
+    assert "--quick" in cli_reference.printed("reproduce", "--help")
+
+
+def test_completion_is_offered():
+    env = os.environ | {"_ASKWISE_COMPLETE": "complete_bash", "COMP_WORDS": "askwise lea"}
+    code = "from askwise.cli import app; app(prog_name='askwise')"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env | {"COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout.split() == ["learners"], result.stderr
 
 
 # --- the page ------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ def test_counts_are_the_sizes_of_the_papers_sets(history):
             assert statistics.action_counts[s, action] == len(times)
             total = sum(round(sets.rewards[t] * 2**30) for t in times)
             assert statistics.reward_sums[s, action] == total
+            squares = sum(round(sets.rewards[t] ** 2 * 2**30) for t in times)
+            assert statistics.reward_squares[s, action] == squares
             if times:
                 mean = sum(sets.rewards[t] for t in times) / len(times)
                 assert abs(statistics.mean_rewards()[s, action] - mean) <= UNIT

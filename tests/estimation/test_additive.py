@@ -129,6 +129,7 @@ def test_residuals_take_away_what_is_known():
         np.array([[0, 0], [1, 1], [1, 0]]),
         np.array([[4.0, 0.0], [10.0, 1.0], [1.0, 2.0]]),
         np.array([[3.0, 0.0], [7.0, 1.0], [0.0, 1.0]]),
+        np.zeros((3, 2)),
     )
     out = np.empty((3, 2))
     residuals(data, effects, out)
@@ -187,13 +188,15 @@ def test_rows_are_projected_on_what_they_know_of_the_few():
         np.array([[1, 1], [0, 2], [0, 0], [2, 0]]),
         np.eye(4)[:, :2] + 1.0,
         np.ones((4, 2)),
+        np.full((4, 2), 0.5),
     )
-    counts, sums = np.empty((few.lattice.size, 2)), np.empty((few.lattice.size, 2))
-    project(few.lattice.layout, place, data, counts, sums)
+    counts, sums, graded = np.empty((3, few.lattice.size, 2))
+    project(few.lattice.layout, place, data, counts, sums, graded)
     for row, digits in enumerate([{0: 1}, {0: 0, 1: 2}, {}, {1: 2}]):
         np.testing.assert_array_equal(counts[few.lattice.index_of(digits)], data.counts[row])
     assert counts.sum() == data.counts.sum()
     assert sums.sum() == data.sums.sum()
+    assert graded.sum() == data.graded.sum()
 
 
 def test_the_features_of_cells_are_products():

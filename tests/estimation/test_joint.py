@@ -124,7 +124,13 @@ def plain_posterior(model, statistics, action, covariance):
     lattice, rows, seen, weights = model.lattice, [], [], []
     taken = statistics.action_counts.sum(axis=0)
     earned = statistics.reward_sums.sum(axis=0) * UNIT
-    usual = (earned[action] + 1) / (taken[action] + 2)
+    graded = statistics.graded_sums.sum(axis=0)[action] * UNIT
+    own, n_a = statistics.reward_sums[:, action] * UNIT, statistics.action_counts[:, action]
+    coins = sum(s - s * s / n for s, n in zip(own, n_a, strict=True) if n)
+    rho = 1 - graded / (coins + 0.25)
+    usual = (earned[action] + rho) / (taken[action] + 2 * rho)
+    usually_graded = graded / (taken[action] + 2 * rho)
+    least = min(0.0475 * rho, usual * (1 - usual) - usually_graded)
     centre = (((earned + 0.5) / (taken + 1)).sum() + 0.5) / (len(taken) + 1)
     for state in range(lattice.size):
         n = int(statistics.action_counts[state, action])
@@ -134,7 +140,9 @@ def plain_posterior(model, statistics, action, covariance):
             inside = cells_of(lattice, state) * model.population
             rows.append(inside / inside.sum())
             seen.append(total / n - centre)
-            weights.append(n / max(mean * (1 - mean), 0.0475))
+            squares = total - statistics.graded_sums[state, action] * UNIT
+            second = (squares + 10 * (usual - usually_graded)) / (n + 10)
+            weights.append(n / max(second - mean**2, least))
     rows, seen, noise = np.array(rows), np.array(seen), np.diag(1 / np.array(weights))
     spread = rows @ covariance @ rows.T + noise
     gain = covariance @ rows.T @ np.linalg.inv(spread)

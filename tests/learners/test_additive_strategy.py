@@ -72,7 +72,17 @@ def a_tree(explore, *, m=3, blind=False):
     action = np.arange(len(look), dtype=np.int16) % 2
     child = children_of(look, np.full(8, 2))
     sets, acts = np.array([[3, 5, 0], [1, 2, 6]])[:, :m], np.array([0.2, 0.8])
-    return Tree(look, action, child, sets, acts, 0.4 * explore, 0.6 * explore, blind)
+    return Tree(
+        look,
+        action,
+        child,
+        sets,
+        acts,
+        0.4 * explore,
+        0.6 * explore,
+        blind,
+        np.empty((2, 0), np.int64),
+    )
 
 
 def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
@@ -84,14 +94,14 @@ def test_what_a_case_tries_is_a_function_of_its_tag(kernels):
         behaviour_of,
     )
 
-    tree = a_tree(0.5)
+    layout, tree = Lattice(problem([2] * 8, m=3)).layout, a_tree(0.5)
     tags = np.random.default_rng(8).integers(1 << 62, size=4_000).tolist()
     behaviours = np.array([behaviour_of(tree, tag) for tag in tags])
     for kind, share in ((FOLLOW, 0.5), (3, 0.2), (0, 0.1), (1, 0.1), (2, 0.1)):
         assert (behaviours == kind).mean() == pytest.approx(share, abs=0.03)
     said = int(tree.action[3])  # 1, which is likely anyway where a case acts otherwise
     for behaviour, other in ((FOLLOW, 0.0), (0, ACTING_BESIDE), (3, ACTING_REPLACING)):
-        acted = np.array([action_of(tree, tag, behaviour, 3) for tag in tags])
+        acted = np.array([action_of(layout, tree, tag, behaviour, 3, 0) for tag in tags])
         assert (acted != said).mean() == pytest.approx(other * tree.acts[1 - said], abs=0.02)
 
 

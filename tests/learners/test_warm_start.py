@@ -276,7 +276,8 @@ def test_a_learner_that_has_cases_cannot_begin_with_a_log():
 
 def test_of_very_many_records_a_fair_sample_is_kept():
     digits = np.arange(1000, dtype=np.int16)[:, None]
-    records = CompleteRecords(digits, np.ones(1000, np.int64), np.zeros((1000, 2), np.int64))
+    nothing = np.zeros((1000, 2), np.int64)
+    records = CompleteRecords(digits, np.ones(1000, np.int64), nothing, nothing)
     some = records.sample(100)
     assert len(np.unique(some.digits)) == len(some.counts) == 100
     assert 350 < some.digits.mean() < 650

@@ -1,5 +1,7 @@
 """What can be learned from a log, and how learners go on from it."""
 
+from html import escape
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,16 @@ def test_different_looks_without_a_word_on_how_they_were_chosen_are_refused():
     assert aw.fit(log, CLINIC, acquisition="simultaneous").acquisition == "simultaneous"
     one = {name: cells[:1] for name, cells in log.items()}
     assert aw.fit(one, CLINIC).acquisition == "simultaneous"  # all rows looked at the same
+
+
+def test_a_notebook_shows_a_fit_with_its_notes_and_what_it_recommends():
+    for log, words in ((ROWS, "complete records"), (DECIDED, "sequential acquisition")):
+        fit = aw.fit(log, CLINIC, rng=0)
+        html = fit._repr_html_()
+        assert words in html
+        assert "<strong>Fit</strong>" in html
+        assert all(escape(note) in html for note in fit.notes)
+        assert escape(str(fit.recommend().tree()).splitlines()[1]) in html
 
 
 def test_notes_say_what_can_be_learned():

@@ -93,6 +93,24 @@ def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clo
     assert compared >= (60 if radii["confidence"] == "practical" else 20)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_plan_equals_the_full_plan_with_graded_rewards(kind, clock, storage):
+    rng, model = shaped(1, SHAPES[1])
+    learner = kind(model.problem, clock=clock, storage=storage)
+    compared = 0
+    for full_state in model.sample(rng, 400).tolist():
+        if rounds_of(learner).is_over and now_of(learner).round:
+            assert_same(learner.replan(), full_plan(learner))
+            compared += 1
+        case = see(learner.open(), model.problem, full_state)
+        mean = model.reward[tuple(full_state)][case.action_index]
+        case.reward(float(mean * rng.choice([0.0, 0.5, 0.9, 1.0])))
+    assert compared >= 20
+    assert learner.statistics.graded_sums.any()
+
+
 class SimInFull(aw.SimOOS):
     """Sim-OOS that plans every round in full."""
 

@@ -1,4 +1,4 @@
-"""Given observations, panels and failures: plans that cost what changed equal plans in full."""
+"""Given observations, panels, failures, rules: plans that cost what changed equal plans in full."""
 
 from collections import Counter
 
@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from inside import full_plan, now_of, rounds_of
-from random_problems import busy_models, features_of
+from askwise.learners.optimistic import OptimisticInFull
+from askwise.planning.incremental import cheapest_action
+from askwise.states import Lattice
+from inside import full_plan, now_of, rounds_of, strategy_of
+from random_problems import busy_models, features_of, ruled_models
 
 KINDS = [aw.SimOOS, aw.SeqOOS]
 
 
 def assert_same_plan(policy, full, starts):
     """The same choices and values wherever cases from these starts can come."""
-    lattice, beta = full.lattice, full.problem.reward_value
+    lattice = full.lattice
     at_once = policy.acquisition == "simultaneous"
     if at_once:
         assert policy.table.sets.tolist() == full.table.sets.tolist()
@@ -29,7 +32,7 @@ def assert_same_plan(policy, full, starts):
             assert policy.act(state) == full.act(state)
         if not at_once:
             never_came = policy.table.row_of is not None and policy.table.row(state) == 0
-            worth = beta if never_came else policy.values[policy.table.row(state)]
+            worth = lattice.most_earned if never_came else policy.values[policy.table.row(state)]
             assert worth == full.values[state]
         reached = [state]
         for i in looks:
@@ -175,3 +178,32 @@ def test_every_plan_of_sets_in_sparse_rows_without_refunds(clock, few_rows):
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_every_plan_of_sets_equals_the_full_plan_with_all_on_file(clock, storage, few_rows):
     assert rounds_compared(aw.SimOOS, clock, storage, on_file=lambda lattice: True) >= 250
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", [aw.SimOOS, aw.SeqOOS])
+def test_every_plan_equals_the_full_plan_with_rules(kind, storage, clock, few_rows):
+    def on_file(lattice):
+        return kind is aw.SeqOOS or lattice.contexts == 1
+
+    models = ruled_models(3, 6)
+    assert any(Lattice(m.problem).has_requirements for m in models)
+    assert any(Lattice(m.problem).action_offsets is not None for m in models)
+    assert all(cheapest_action(Lattice(m.problem)) is not None for m in models)
+    assert rounds_compared(kind, clock, storage, on_file=on_file, models=models) >= 250
+
+
+def test_where_a_look_may_pay_by_what_it_allows_plans_are_made_in_full():
+    look = aw.Observation("o", values=["a", "b"], cost=0.01)
+    actions = [aw.Action("review", cost=0.5), aw.Action("approve", requires=["o"])]
+    problem = aw.Problem(observations=[look], actions=actions)
+    for kind in (aw.SimOOS, aw.SeqOOS):
+        learner = kind(problem)
+        assert isinstance(strategy_of(learner), OptimisticInFull)
+        case = learner.open()
+        assert case.wanted == ("o",)
+        case.observe({"o": "a"})
+        assert case.action == "approve"
+        with pytest.raises(aw.AskwiseError, match="storage must be"):
+            kind(problem, storage="sparse")

@@ -173,6 +173,10 @@ def test_ties_go_to_fewer_observations_then_to_the_first(kernels):
     assert plan_sequential(lattice, Estimates(reward, action, steps, radii)).look[0] == 0
 
 
+NO_OFFSETS = np.zeros(2, np.int64), np.empty((0, 0))
+"""Of actions that cost nothing and require nothing."""
+
+
 def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
     from askwise._kernels.planning.optimism import optimistic_rewards
     from askwise.counting import UNIT
@@ -181,10 +185,37 @@ def test_optimistic_rewards_are_capped_and_untried_ones_count_one(kernels):
     means = np.array([[0.25, 0.5], [0.0, 1.0], [1.0, 0.0], [0.9, 0.9], [0.5, 0.0]])
     sums = (means * counts / UNIT).astype(np.int64)
     reward, action = np.empty(5), np.empty(5, np.int16)
-    optimistic_rewards(counts, sums, UNIT, 0.04, 0.0, reward, action)
+    graded = np.zeros_like(sums)
+    optimistic_rewards(counts, sums, graded, UNIT, 0.04, 0.0, 1.0, *NO_OFFSETS, reward, action)
     # r̂ + √(.04 / n): .5 + .1; untried counts 1 and the first of equals wins; capped at 1
     assert reward.tolist() == pytest.approx([0.6, 1.0, 1.0, 1.0, 0.52])
     assert action.tolist() == [1, 0, 0, 0, 0]
+
+
+@given(rewards=st.lists(st.floats(0, 1), min_size=1, max_size=30), width=st.floats(0.001, 2))
+def test_measured_radii_are_those_of_how_much_rewards_varied(rewards, width):
+    """By the rewards one by one; those of 0 or 1 have the radius of a coin."""
+    from askwise._kernels.planning.optimism import optimistic_rewards
+    from askwise.counting import UNIT, units_of
+
+    units = np.array([units_of(r) for r in rewards])
+    r = units[:, 0] * UNIT
+    graded = units[:, 1].sum() * UNIT
+    coin = r.sum() - r.sum() ** 2 / len(r)
+    part = 1 - graded / (coin + 1)
+    sums = units.sum(axis=0)
+    given = np.array([[len(r)]]), np.array([[sums[0]]]), np.array([[sums[1]]])
+    reward, action = np.empty(1), np.empty(1, np.int16)
+    optimistic_rewards(*given, UNIT, width, 0.0, 1.0, *NO_OFFSETS, reward, action)
+    assert reward[0] == pytest.approx(min(1, r.mean() + math.sqrt(width * part / len(r))))
+    assert 0 < part <= 1
+    # all that rewards varied by is what a coin would, less what was graded
+    assert coin - graded == pytest.approx(((r - r.mean()) ** 2).sum(), abs=1e-6)
+    ignored = np.empty(1)
+    optimistic_rewards(*given, UNIT, width, 0.0, 0.0, *NO_OFFSETS, ignored, action)
+    assert ignored[0] >= reward[0]
+    if set(rewards) <= {0.0, 1.0}:
+        assert ignored[0] == reward[0]
 
 
 @given(
@@ -200,7 +231,8 @@ def test_rewards_by_variance_hold_all_means_that_chernoff_allows(n, share, width
     sums = np.array([[round(share * n / UNIT)]])
     mean = sums.item() * UNIT / n
     reward, action = np.empty(1), np.empty(1, np.int16)
-    optimistic_rewards(np.array([[n]]), sums, UNIT, width, 1.0, reward, action)
+    counted = np.array([[n]]), sums, np.zeros_like(sums)
+    optimistic_rewards(*counted, UNIT, width, 1.0, 0.0, *NO_OFFSETS, reward, action)
 
     def kl(p, q):
         inside = 0.0 if p == 0 else p * math.log(p / q)

@@ -16,6 +16,7 @@ from askwise.testing.playing import begin, models, play, see
 from inside import path_policy, set_policy, strategy_of, tree_policy
 
 KINDS = ["trying sequential", "trying simultaneous", "tree", "blind tree", "random"]
+MIXED = [f"mixed {kind}" for kind in KINDS[:4]] + ["mixed certain", "mixed certain set"]
 
 
 def problem_of(values, m, *, given=(), actions=2):
@@ -33,6 +34,12 @@ def problem_of(values, m, *, given=(), actions=2):
 
 def policy_of(kind, lattice, rng):
     """A policy of that kind with random tables, all of its chances far from 0 and 1."""
+    if kind.startswith("mixed "):
+        one, other = (policy_of(kind.removeprefix("mixed "), lattice, rng) for _ in range(2))
+        return one.mixed(other, 0.3)
+    if kind.startswith("certain"):
+        trying = {"certain": "trying sequential", "certain set": "trying simultaneous"}[kind]
+        return policy_of(trying, lattice, rng).exploring(None)
     actions = rng.integers(len(lattice.problem.actions), size=lattice.size).astype(np.int16)
     if kind == "random":
         return random_policy(lattice, rng)
@@ -53,7 +60,7 @@ def policy_of(kind, lattice, rng):
         sets = np.array([rng.permutation(lattice.buyable)[: lattice.m] for _ in range(3)])
         acts = rng.dirichlet(np.full(len(lattice.problem.actions), 2.0))
         tried = (sets, acts, 0.4, 0.3, kind == "blind tree")
-        tree = Tree(plan.look, plan.action, plan.child, *tried)
+        tree = Tree(plan.look, plan.action, plan.child, *tried, lattice.action_needs)
         return tree_policy(lattice, tree, plan.value)
     one_by_one = kind == "trying sequential"
     places = lattice.size if one_by_one else lattice.contexts
@@ -144,10 +151,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS[:4])
+@pytest.mark.parametrize("kind", [*KINDS[:4], *MIXED])
 @pytest.mark.parametrize(("values", "m", "given", "on_file"), CASES)
 def test_steps_are_as_likely_as_they_are_frequent(kind, values, m, given, on_file):
-    rng = np.random.default_rng([len(values), m, KINDS.index(kind)])
+    rng = np.random.default_rng([len(values), m, [*KINDS, *MIXED].index(kind)])
     lattice = aw.states.Lattice(problem_of(values, m, given=given, actions=3))
     policy = policy_of(kind, lattice, rng)
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
@@ -203,7 +210,7 @@ def courses(policy, start, full):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from([*KINDS, *MIXED]),
     shape=st.lists(st.integers(2, 3), min_size=2, max_size=5),
     m=st.integers(0, 3),
     givens=st.integers(0, 1),

@@ -17,10 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
+from service_administration import AdministrationRules
 from service_model import (
     LEARNER,
     OUTCOMES,
-    PATH,
     PLACES,
     PROBLEM,
     Model,
@@ -43,8 +43,20 @@ rewards = st.fixed_dictionaries(
     optional={"default": st.just(True), "replaces": st.just(True)},
 )
 
+terms = st.fixed_dictionaries(
+    {},
+    optional={
+        "stake": st.sampled_from([0.125, 8.0, 4096.0]),
+        "prices": st.sampled_from([{"mri": 0.5}, {"ecg": 0.0, "scan": 64.0}, {"colour": 1.0}]),
+    },
+)
+acts = st.fixed_dictionaries(
+    {"action": st.sampled_from(["wait", "treat", "treat", "operate"])},
+    optional={"knew_more": st.just(False)},
+)
 
-class ServiceMachine(RuleBasedStateMachine):
+
+class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
     """Requests, alone and in batches, and restarts."""
 
     @initialize()
@@ -52,6 +64,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(prefix="askwise")
         self.db = str(Path(self.folder.name) / "ledger.db")
         self.model, self.keys, self.restarts = Model(), 0, 0
+        self.name = "clinic"
         self.start()
         body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM), "learner": LEARNER}
         assert self.post("/v1/projects", body, "create").status_code == 201
@@ -64,11 +77,15 @@ class ServiceMachine(RuleBasedStateMachine):
     def stop(self):
         self.serving.__exit__(None, None, None)
 
+    @property
+    def path(self):
+        return f"/v1/projects/{self.name}"
+
     def post(self, path, body, key):
         return self.server.http.post(path, json=body, headers={"idempotency-key": key})
 
     def get(self, path=""):
-        answer = self.server.http.get(PATH + path)
+        answer = self.server.http.get(self.path + path)
         assert answer.status_code == 200, answer.text
         return answer
 
@@ -81,19 +98,24 @@ class ServiceMachine(RuleBasedStateMachine):
         key = f"key-{self.keys}"
         if self.keys > 1 and data.draw(st.integers(0, 3), "is the key old?") == 0:
             key = f"key-{data.draw(st.integers(1, self.keys - 1), 'old key')}"
-            if key in model.events and data.draw(st.booleans(), "is the request the same?"):
+            is_about_case = key in model.events and model.events[key]["asked"][0] in (
+                *PLACES,
+                "open",
+            )
+            if is_about_case and data.draw(st.booleans(), "is the request the same?"):
                 kind, number, body = model.events[key]["asked"]
                 if number and data.draw(st.booleans(), "but of another case?"):
                     number = number % len(model.cases) + 1
                 return key, kind, number, json.loads(body)
-        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "cancel"]))
+        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "act", "cancel"]))
         if kind == "open":
             known = data.draw(st.one_of(st.none(), values_of, all_values, wrong))
-            return key, kind, 0, {} if known is None else {"known": known}
+            return key, kind, 0, ({} if known is None else {"known": known}) | data.draw(terms)
         number = data.draw(st.integers(1, len(model.cases) + 1), "case")
         if kind == "observe":
             return key, kind, number, self.some_look(data, number)
-        return key, kind, number, data.draw(rewards) if kind == "reward" else {}
+        body = {"reward": rewards, "act": acts}.get(kind)
+        return key, kind, number, {} if body is None else data.draw(body)
 
     def some_look(self, data, number):
         case = self.model.cases.get(number)
@@ -106,12 +128,14 @@ class ServiceMachine(RuleBasedStateMachine):
         if data.draw(st.integers(0, 3), "is the price said?") == 0:
             name = data.draw(st.sampled_from([*(values or ["mri"]), "ecg"]))
             body["paid"] = {name: data.draw(st.sampled_from([0.0, 0.25, 4.5, -1.0]))}
-        return body
+        if data.draw(st.integers(0, 3), "was it not asked for?") == 0:
+            body["unasked"] = True
+        return body | ({"knew_more": False} if data.draw(st.booleans(), "knew no more?") else {})
 
     @rule(data=st.data())
     def ask(self, data):
         key, kind, number, body = self.some_request(data)
-        path = f"{PATH}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
+        path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
         answer = self.post(path, body, key)
         self.agree(key, kind, number, body, answer.status_code, answer.json())
         self.check_stories({number or len(self.model.cases)})
@@ -122,20 +146,18 @@ class ServiceMachine(RuleBasedStateMachine):
         asked, items = [], []
         for _ in range(size):
             key, kind, number, body = request = self.some_request(data)
-            if kind == "reward" and not 0 <= body["reward"] <= 1:
-                continue  # such a batch is refused as a whole, and `ask_badly` asks that
             asked.append(request)
             place = PLACES.get(kind, kind)
             items.append({"key": key, place: body} | ({"case": number} if kind != "open" else {}))
         if items:
-            answers = self.post(f"{PATH}/batch", items, "unused")
+            answers = self.post(f"{self.path}/batch", items, "unused")
             assert answers.status_code == 200, answers.text
             for request, got in zip(asked, answers.json(), strict=True):
                 self.agree(*request, got["status"], got.get("answer") or got["problem"])
             self.check_stories({number for _, _, number, _ in asked})
 
     def check_stories(self, numbers):
-        for number in numbers & set(self.model.cases):
+        for number in numbers & set(self.model.cases) - self.model.erased:
             expected = self.model.cases[number].story()
             story = self.get(f"/cases/{number}").json()
             assert {name: story[name] for name in expected} == expected
@@ -155,7 +177,7 @@ class ServiceMachine(RuleBasedStateMachine):
         case, likely = model.cases[number], answer.pop("propensity", None)
         says_action = case.action is None and case.has_acted
         if says_action:
-            case.action = answer["action"]
+            case.action = case.advised = answer["action"]
             assert case.action in PROBLEM.action_names
         assert answer == case.view()
         assert (likely is not None) == says_action
@@ -171,6 +193,10 @@ class ServiceMachine(RuleBasedStateMachine):
                 ("/cases", b'{"known": {}, "extra": 1}'),
                 ("/cases/1/reward", b'{"reward": true}'),
                 ("/cases/1/cancel", b"[]"),
+                ("/cases/1/acted", b'{"action": 1}'),
+                ("/cases", b'{"stake": 0}'),
+                ("/cases", b'{"stake": 1e10}'),
+                ("/cases", b'{"prices": {"mri": "dear"}}'),
                 ("/cases/1/observations", b"{}"),
                 ("/cases/0/cancel", b"{}"),
                 ("/batch", b"[]"),
@@ -182,7 +208,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def ask_badly(self, asked):
         path, content = asked
         answer = self.server.http.post(
-            PATH + path, content=content, headers={"idempotency-key": "bad"}
+            self.path + path, content=content, headers={"idempotency-key": "bad"}
         )
         assert 400 <= answer.status_code < 500, answer.text
 
@@ -190,6 +216,7 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(replans=st.booleans())
     def restart(self, replans):
         """Cases go on under the policy that they were opened under; new ones follow a new one."""
+        replans = replans and not self.model.is_repriced  # the model knows no other prices
         self.restarts += 1
         self.stop()
         if replans:
@@ -227,9 +254,9 @@ class ServiceMachine(RuleBasedStateMachine):
         assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
         written = {
             line["key"]: {
-                "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"]),
+                "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"] or 0),
                 "body": line["body"],
-                "rest": (line["case"], line["status"], line["answer"]),
+                "rest": (line["case"] or 0, line["status"], line["answer"]),
             }
             for line in lines
         }
@@ -243,10 +270,11 @@ class ServiceMachine(RuleBasedStateMachine):
         }
         assert list(written.items()) == list(expected.items())
         newest = [story["case"] for story in self.get("/cases?limit=500").json()["cases"]]
-        assert newest == sorted(self.model.cases, reverse=True)
+        assert newest == sorted(set(self.model.cases) - self.model.erased, reverse=True)
         self.check_stories(set(newest))
         ledger = open_ledger(self.db)
-        assert verify(ledger, "clinic").differences == []
+        for project in ledger.projects():
+            assert verify(ledger, project.name).differences == []
         ledger.close()
 
 

@@ -1,6 +1,7 @@
 """Runs: their columns, their seeds, their progress, and what is recommended after them."""
 
 import io
+import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,6 +169,26 @@ def test_the_bar_waits_for_two_seconds(monkeypatch):
         clock.now += 0.1
         progress.advance(4)
         assert " 7/10" in screen.getvalue()
+
+
+def test_a_notebook_has_a_bar_that_goes_away(monkeypatch):
+    shown = []
+    handle = types.SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
+
+    def display(data, raw, display_id):
+        shown.append(data["text/plain"])
+        assert "<progress" in data["text/html"]
+        return handle
+
+    shell = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=None))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(_progress, "OFTEN", -1.0)
+    with _progress.Progress("cases", 1_000) as progress:
+        progress.advance(300)
+        progress.advance(700)
+    assert shown == ["cases 300/1,000", "cases 1,000/1,000", ""]
 
 
 # --- what is recommended -------------------------------------------------------------------------

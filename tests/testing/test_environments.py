@@ -160,8 +160,8 @@ FOUND_BY = {
     OneCaseTooMany: ["check_draws_as_many_cases_as_asked"],
     UndeclaredValues: ["check_values_are_declared"],
     ValuesInAnotherOrder: ["check_values_are_declared"],
-    RewardsAboveOne: ["check_rewards_lie_between_0_and_1"],
-    RewardsThatAreMissing: ["check_rewards_lie_between_0_and_1"],
+    RewardsAboveOne: ["check_rewards_lie_within_range"],
+    RewardsThatAreMissing: ["check_rewards_lie_within_range"],
     RemembersHowManyWereDrawn: [
         "check_same_seed_same_draws",
         "check_one_seed_is_one_stream",

@@ -295,7 +295,7 @@ class BeginsWithAProject(Broken):
         with self.write_session() as session:
             session.insert(
                 "projects",
-                [(1, "demo", b"", "", b"", 0, 0, 0, 0, 1, 0, 0, "")],
+                [(1, "demo", b"", "", b"", 0, 0, 0, 0, 1, 0, 0, "", 0)],
                 " ON CONFLICT (id) DO NOTHING",
             )
 

@@ -12,6 +12,9 @@ class Radii(NamedTuple):
 
     `by_variance` is 0 or 1. With 1 a mean reward r̂ near 0 or 1 is off by less: with b = width ·
     max(0, 1 − 2 r̂) / n, conf(n) = b + √(b² + 2 width r̂(1 − r̂) / n), see `estimation/tight.py`.
+
+    `measured` is 0 or 1. With 1 the width of a mean reward is as many times narrower as its rewards
+    vary less than a coin's of the same mean (`_kernels/planning/optimism.py`).
     """
 
     reward: float = 0.0
@@ -19,6 +22,7 @@ class Radii(NamedTuple):
     per_outcome: float = 0.0
     cap: float = 2.0
     by_variance: float = 0.0
+    measured: float = 0.0
 
 
 EPOCH = math.log(1.1)
@@ -43,6 +47,7 @@ class Schedule(NamedTuple):
     outcomes_epochs: float = 0.0
     cap: float = 2.0
     by_variance: float = 0.0
+    measured: float = 0.0
 
     def at(self, t: int) -> Radii:
         """The radii at time t."""
@@ -54,4 +59,5 @@ class Schedule(NamedTuple):
             self.per_outcome + self.per_outcome_slope * log,
             self.cap,
             self.by_variance,
+            self.measured,
         )

@@ -69,6 +69,13 @@ def lines(shown: str) -> str:
     return f'<pre style="{style}">{escape(chr(10).join(kept))}</pre>'
 
 
+def _of_action(action: Any) -> str:
+    """Its name, with what it costs and requires."""
+    said = [f"costs {text(action.cost)}"] if action.cost else []
+    said += [f"requires {' and '.join(action.requires)}"] if action.requires else []
+    return f"{action.name} ({', '.join(said)})" if said else str(action.name)
+
+
 def of_problem(problem: Any) -> str:
     """A `Problem`: what can be bought, for how much, what can be decided."""
     observations = problem.observations
@@ -79,17 +86,26 @@ def of_problem(problem: Any) -> str:
     headers = ["observation", "values", "price", "if it fails"]
     if not any(o.fails for o in observations):
         headers, rows = headers[:3], [row[:3] for row in rows]  # type: ignore[misc]
-    panels = [(", ".join(p.observations), p.fee) for p in problem.panels]
+    panels = [(_members(panel), panel.fee) for panel in problem.panels]
     looks = sum(not o.given for o in observations)
     return "".join(
         [
             title(
                 "Problem",
                 f"at most {problem.m} of {looks} observations",
-                f"a reward of 1 is worth {text(problem.reward_value)}",
+                f"a reward of 1 is worth {text(problem.reward_value)}"
+                if problem.rewards is None
+                else f"rewards {' to '.join(map(text, problem.rewards))}",
             ),
             table(headers, rows),
             table(["panel", "fee"], panels) if panels else "",
-            line(f"actions: {', '.join(problem.action_names)}"),
+            line(f"actions: {', '.join(map(_of_action, problem.actions))}"),
         ]
     )
+
+
+def _members(panel: Any) -> str:
+    """The observations of a panel, with what they cost within it, if it says so."""
+    if panel.prices is None:
+        return ", ".join(panel.observations)
+    return ", ".join(f"{name} at {text(price)}" for name, price in panel.prices.items())

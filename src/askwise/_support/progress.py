@@ -1,13 +1,26 @@
-"""A progress bar for whatever takes longer than two seconds, on a terminal only."""
+"""A progress bar for work that takes longer than two seconds, on a terminal or in a notebook."""
 
 from __future__ import annotations
 
 import sys
 import time
+from importlib import import_module
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 PATIENCE = 2.0
+OFTEN = 0.2
+"""How many seconds a notebook's bar stays as it is: each change is a message to a browser."""
+
+
+class Bar(Protocol):
+    """What shows how far the work is."""
+
+    def update(self, done: int) -> None:
+        """Show that so many are done."""
+
+    def close(self) -> None:
+        """Take the bar away: the work is done."""
 
 
 class Progress:
@@ -16,8 +29,7 @@ class Progress:
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
         self._began = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -25,10 +37,10 @@ class Progress:
     def advance(self, steps: int) -> None:
         """So many more are done."""
         self._done += steps
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif time.monotonic() - self._began > PATIENCE and sys.stderr.isatty():
-            self._show()
+        if self._bar is None and time.monotonic() - self._began > PATIENCE:
+            self._bar = _bar(self._what, self._done, self._total)
+        elif self._bar is not None:
+            self._bar.update(self._done)
 
     def __exit__(
         self,
@@ -37,20 +49,73 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
 
-    def _show(self) -> None:
+
+def _bar(what: str, done: int, total: int) -> Bar | None:
+    """A bar for where this runs; None if nobody would see one."""
+    if in_notebook():
+        return NotebookBar(what, done, total)
+    return TerminalBar(what, done, total) if sys.stderr.isatty() else None
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this; IPython is not imported to find out."""
+    shell = sys.modules.get("IPython")
+    running = shell.get_ipython() if shell is not None else None
+    return hasattr(running, "kernel")
+
+
+class TerminalBar:
+    """A line on the terminal that goes away at the end."""
+
+    def __init__(self, what: str, done: int, total: int) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
+        from rich.progress import Progress as Rich
 
-        self._bar = Bar(
-            TextColumn(self._what),
+        self._rich = Rich(
+            TextColumn(what),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task(self._what, total=self._total, completed=self._done)
-        self._bar.start()
+        self._task = self._rich.add_task(what, completed=done, total=total)
+        self._rich.start()
+
+    def update(self, done: int) -> None:
+        """Show that so many are done."""
+        self._rich.update(self._task, completed=done)
+
+    def close(self) -> None:
+        """Take the bar away: the work is done."""
+        self._rich.stop()
+
+
+class NotebookBar:
+    """A bar below the cell that goes away at the end; needs no widgets."""
+
+    def __init__(self, what: str, done: int, total: int) -> None:
+        display = import_module("IPython.display").display
+        self._what, self._total = what, total
+        self._shown_at = time.monotonic()
+        self._handle: Any = display(_in_html(what, done, total), raw=True, display_id=True)
+
+    def update(self, done: int) -> None:
+        """Show that so many are done."""
+        now = time.monotonic()
+        if now - self._shown_at >= OFTEN:
+            self._shown_at = now
+            self._handle.update(_in_html(self._what, done, self._total), raw=True)
+
+    def close(self) -> None:
+        """Take the bar away: the work is done."""
+        self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
+
+def _in_html(what: str, done: int, total: int) -> dict[str, str]:
+    said = f"{what} {done:,}/{total:,}"
+    bar = f'<progress value="{done}" max="{total}" style="vertical-align:middle"></progress>'
+    return {"text/plain": said, "text/html": f"<div>{bar} {said}</div>"}

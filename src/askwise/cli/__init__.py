@@ -5,6 +5,7 @@ import sys
 import typer
 
 from askwise.cli import (  # noqa: F401 (each adds its commands)
+    doctor,
     explaining,
     fitting,
     reproducing,
@@ -23,5 +24,12 @@ def main() -> None:
     try:
         app()
     except (AskwiseError, OSError) as error:
-        typer.echo(f"askwise: {in_words_of_the_command_line(str(error))}", err=True)
+        typer.echo(f"askwise: {_said(error)}", err=True)
         sys.exit(1)
+
+
+def _said(error: Exception) -> str:
+    """What went wrong, without the number that the operating system has for it."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return in_words_of_the_command_line(str(error))

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.table import Table as Grid
+from typer.core import TyperCommand, TyperGroup
 
 from askwise import __version__
 from askwise.errors import OptionError
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Command(TyperCommand):
+    """A command whose help shows a flag as a flag, without a value behind it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments, --help among them."""
+        return _flags_bare(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands with the same help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, --help among them."""
+        return _flags_bare(super().get_params(ctx))
+
+
+def _flags_bare(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    epilog="askwise COMMAND --help has examples of a command.",
     help="Learn which information is worth its price, and what to do with the answer.",
 )
 
@@ -30,6 +59,12 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
     ] = False,
 ) -> None: ...
+
+
+def command(name: str, *examples: str, on: typer.Typer = app) -> Callable[[F], F]:
+    """A function as a command; its help ends with the examples, a line each."""
+    said = "\n\n".join(["Examples:", *examples]).replace("[", "\\[")
+    return on.command(name, cls=Command, epilog=said)
 
 
 def say(text: str) -> None:

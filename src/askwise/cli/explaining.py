@@ -7,20 +7,25 @@ from typing import Annotated
 
 import typer
 
-from askwise.cli.app import app, say
+from askwise.cli.app import command, say
 from askwise.explain import explain, worth
 from askwise.learners import load
 
 Saved = Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")]
 
 
-@app.command(name="worth")
+@command("worth", "askwise worth clinic.askwise")
 def worth_command(saved: Saved) -> None:
     """How often each observation is bought, what it adds, and what one may pay for it."""
     say(str(worth(load(saved))))
 
 
-@app.command(name="explain")
+@command(
+    "explain",
+    "askwise explain clinic.askwise",
+    "askwise explain clinic.askwise --html tests.html --title 'Which tests to order'",
+    "askwise explain clinic.askwise --max-depth 2 --min-share 0.01",
+)
 def explain_command(
     saved: Saved,
     html: Annotated[

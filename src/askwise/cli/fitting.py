@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from askwise._support.documents import replace_file
-from askwise.cli.app import app, name_value_pairs, say
+from askwise.cli.app import command, name_value_pairs, say
 from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import OptionError
 from askwise.explain import explain
@@ -32,7 +32,14 @@ Acquired = Annotated[
 Ordered = Annotated[str | None, typer.Option(help="The column of the looks in their order.")]
 
 
-@app.command(name="fit")
+@command(
+    "fit",
+    "askwise fit cases.csv --guess-problem --label best --output problem.yaml",
+    "askwise fit cases.csv --problem problem.yaml --label best --html page.html",
+    "askwise fit cases.csv --problem problem.yaml --reward wait=well --reward treat=cured",
+    "askwise fit 'logs/*.parquet' --problem problem.yaml --action done --reward earned "
+    "--acquisition sequential --order looks --save start.askwise",
+)
 def fit_command(
     log: Files,
     problem: Annotated[Path | None, typer.Option(help="The problem, as .yaml or .json.")] = None,
@@ -118,7 +125,13 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
         say(f"left out: {name} {why}")
 
 
-@app.command()
+@command(
+    "evaluate",
+    "askwise evaluate log.csv --policy start.askwise --action done --reward earned "
+    "--propensity chance",
+    "askwise evaluate 'logs/*.parquet' --policy start.askwise --acquisition sequential "
+    "--order looks --confidence 0.9",
+)
 def evaluate(
     log: Files,
     policy: Annotated[Path, typer.Option(help="A saved learner: what it recommends is evaluated.")],

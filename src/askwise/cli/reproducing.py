@@ -9,13 +9,18 @@ import typer
 from rich.console import Console
 
 from askwise._support.numbers import as_price, together
-from askwise.cli.app import app, plain_grid, say
+from askwise.cli.app import command, plain_grid, say
 from askwise.reproduction.experiment import SEEDS, STEPS
 from askwise.reproduction.experiment import reproduce as run_experiment
 from askwise.simulation.experiments import Reproduction
 
 
-@app.command()
+@command(
+    "reproduce",
+    "askwise reproduce",
+    "askwise reproduce --quick --output demo",
+    "askwise reproduce --backend dask --address tcp://scheduler:8786",
+)
 def reproduce(
     output: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="50,000 cases, 3 seeds.")] = False,

@@ -9,21 +9,29 @@ from typing import Annotated
 
 import typer
 
-from askwise.cli.app import app, plain_grid, say
-from askwise.errors import LedgerError
+from askwise.cli.app import Group, app, command, plain_grid, say
+from askwise.errors import LedgerError, OptionError
 
 Db = Annotated[
     str, typer.Option(help="A SQLite file, or postgresql://user@host/database.", metavar="DB")
 ]
 DEFAULT_DB = "askwise.db"
 
-ledger_app = typer.Typer(no_args_is_help=True, help="Check, export and import what is recorded.")
-token_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens.")
+ledger_app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Check, export and import what is recorded."
+)
+token_app = typer.Typer(cls=Group, no_args_is_help=True, help="Create, list and revoke tokens.")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(token_app, name="token")
 
 
-@app.command()
+@command(
+    "serve",
+    "askwise serve",
+    "askwise serve --demo --db askwise-demo.db",
+    "askwise serve --db postgresql://clinic@db/askwise --workers 4 --host 0.0.0.0 "
+    "--allow-host clinic.example",
+)
 def serve(
     db: Db = DEFAULT_DB,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -36,6 +44,10 @@ def serve(
     warm_up: Annotated[
         bool, typer.Option(help="Compile ahead what is not compiled yet, in a process of its own.")
     ] = True,
+    tls_cert: Annotated[
+        str, typer.Option(help="A certificate with its chain (PEM): the server speaks TLS.")
+    ] = "",
+    tls_key: Annotated[str, typer.Option(help="The key of the certificate (PEM).")] = "",
     demo: Annotated[
         bool, typer.Option("--demo", help="Fill the project demo with simulated patients.")
     ] = False,
@@ -53,13 +65,14 @@ def serve(
         hosts=tuple(allow_host or ()),
         authenticates=tokens,
         warms_up=warm_up,
+        tls=(tls_cert, tls_key),
     )
     sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
     def started(port: int) -> None:
         bare = f"[{host}]" if ":" in host else host
-        say(f"askwise serves on http://{bare}:{port}")
+        say(f"askwise serves on http{'s' if tls_cert else ''}://{bare}:{port}")
         if token is not None:
             say(f"admin token, shown this once: {token}")
         sys.stdout.flush()
@@ -67,7 +80,12 @@ def serve(
     run(settings, sockets, demo=demo, started=started)
 
 
-@ledger_app.command()
+@command(
+    "verify",
+    "askwise ledger verify",
+    "askwise ledger verify tumours --db askwise.db",
+    on=ledger_app,
+)
 def verify(
     project: Annotated[str | None, typer.Argument(help="All of them, if none is named.")] = None,
     db: Db = DEFAULT_DB,
@@ -100,7 +118,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@ledger_app.command("create")
+@command("create", "askwise ledger create tumours tumours.askwise", on=ledger_app)
 def create_project(
     project: Annotated[str, typer.Argument(help="Its name.")],
     learner: Annotated[Path, typer.Argument(help="A saved learner, such as `askwise fit` saves.")],
@@ -124,17 +142,36 @@ def create_project(
     say(f"{project}: {token}")
 
 
-@ledger_app.command("export")
+@command(
+    "export",
+    "askwise ledger export tumours --output tumours.jsonl",
+    "askwise ledger export tumours --format parquet --output tumours.parquet",
+    on=ledger_app,
+)
 def export_(
     project: Annotated[str, typer.Argument(help="Its name.")],
     output: Annotated[Path, typer.Option(help="The file to write.")],
+    format: Annotated[
+        str, typer.Option(help="lines: all of it; parquet: rewarded cases, a row each.")
+    ] = "lines",
     db: Db = DEFAULT_DB,
 ) -> None:
-    """Write a project, its policies and its events to a file of lines."""
+    """Write a project, its policies and its events to a file of lines; or its cases to a table."""
     from askwise.service.ledger import open_ledger
     from askwise.service.operations.export import export_project
 
+    if format not in ("lines", "parquet"):
+        raise OptionError(f"format must be lines or parquet, got {format!r}")
     ledger = open_ledger(_existing(db))
+    if format == "parquet":
+        from askwise.service.operations.case_tables import write_parquet
+
+        try:
+            rows, left_out = write_parquet(ledger, project, output)
+        finally:
+            ledger.close()
+        say(f"{project} → {output}: {rows:,} cases, {left_out:,} left out")
+        return
     partial = output.with_name(f".{output.name}.part")
     try:
         with partial.open("wb") as file:
@@ -146,7 +183,7 @@ def export_(
     say(f"{project} → {output}")
 
 
-@ledger_app.command("import")
+@command("import", "askwise ledger import tumours.jsonl --db other.db", on=ledger_app)
 def import_(
     file: Annotated[Path, typer.Argument(help="What `askwise ledger export` wrote.")],
     db: Db = DEFAULT_DB,
@@ -158,10 +195,66 @@ def import_(
     say(f"{name}: {events:,} events")
 
 
-@token_app.command("create")
+@command("compact", "askwise ledger compact", on=ledger_app)
+def compact_ledger(db: Db = DEFAULT_DB) -> None:
+    """Thin old policies, remove what deleted projects left, and give back the space."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.operations.compacting import compact
+
+    ledger = open_ledger(_existing(db))
+    try:
+        for project, sizes in compact(ledger):
+            say(
+                f"{project.name}: {project.seq:,} events, {project.opened:,} cases, "
+                f"{sizes.policies:,} policies in {megabytes(sizes.bytes)}; "
+                f"{sizes.thinned:,} thinned, {megabytes(sizes.saved)} less"
+            )
+        say(f"all of it: {megabytes(ledger.size())}")
+    finally:
+        ledger.close()
+
+
+@command("backup", "askwise ledger backup monday.db", on=ledger_app)
+def backup_ledger(
+    file: Annotated[Path, typer.Argument(help="The file to write: a SQLite ledger of all of it.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Copy a whole ledger to a file, as it is at one moment; servers may run meanwhile."""
+    from askwise.service.operations.backup import backup
+
+    rows = backup(_existing(db), file)
+    say(f"{rows:,} rows → {file}")
+
+
+@command("restore", "askwise ledger restore monday.db --db elsewhere.db", on=ledger_app)
+def restore_ledger(
+    file: Annotated[Path, typer.Argument(help="What `askwise ledger backup` wrote.")],
+    db: Db = DEFAULT_DB,
+) -> None:
+    """Copy a backup into an empty ledger: all of it, or nothing."""
+    from askwise.service.ledger.address import shown
+    from askwise.service.operations.backup import restore
+
+    rows = restore(file, db)
+    say(f"{rows:,} rows → {shown(db)}")
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes, to be read."""
+    return f"{size / 1e6:,.1f} MB"
+
+
+@command(
+    "create",
+    "askwise token create --scope decide --project tumours",
+    "askwise token create --scope admin",
+    on=token_app,
+)
 def create_token(
     scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",
     project: Annotated[str, typer.Option(help="For this project only.")] = "",
+    expires_in: Annotated[int, typer.Option(min=0, help="Seconds; 0: it never expires.")] = 0,
+    rate: Annotated[int, typer.Option(min=0, help="Requests a minute; 0: any number.")] = 0,
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a token and show it, once."""
@@ -171,13 +264,13 @@ def create_token(
     ledger = open_ledger(_existing(db))
     if project and ledger.project(project) is None:
         raise LedgerError(f"there is no project {project!r}")
-    token, kept = new_token(scope, project)
+    token, kept = new_token(scope, project, expires_in=expires_in, rate=rate)
     ledger.add_token(kept)
     ledger.close()
     say(f"{kept.id}: {token}")
 
 
-@token_app.command("list")
+@command("list", "askwise token list", on=token_app)
 def list_tokens(db: Db = DEFAULT_DB) -> None:
     """List the tokens: not what they are, but what they may do."""
     from rich.console import Console
@@ -187,17 +280,19 @@ def list_tokens(db: Db = DEFAULT_DB) -> None:
 
     ledger = open_ledger(_existing(db))
     grid = plain_grid()
-    for column in ("id", "scope", "project", "created", "revoked"):
+    for column in ("id", "scope", "project", "created", "expires", "revoked", "rate"):
         grid.add_column(column)
     for token in ledger.tokens():
         revoked = timestamp(token.revoked) if token.revoked else ""
-        created = timestamp(token.created)
-        grid.add_row(token.id, token.scope, token.project or "all", created, revoked)
+        expires = timestamp(token.expires)[:19] if token.expires else "never"
+        created, rate = timestamp(token.created)[:19], str(token.rate or "")
+        row = (token.id, token.scope, token.project or "all", created, expires, revoked[:19], rate)
+        grid.add_row(*row)
     ledger.close()
     Console(width=120).print(grid)
 
 
-@token_app.command("revoke")
+@command("revoke", "askwise token revoke 4f1c", on=token_app)
 def revoke_token(
     id: Annotated[str, typer.Argument(help="As `askwise token list` shows it.")],
     db: Db = DEFAULT_DB,

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from askwise import learners
 from askwise._support.numbers import together
-from askwise.cli.app import app, name_value_pairs, plain_grid, say
+from askwise.cli.app import command, name_value_pairs, plain_grid, say
 from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
 from askwise.errors import OptionError
@@ -22,10 +22,18 @@ from askwise.simulation import Run, simulate
 from askwise.simulation.environments import Environment, Population, model_at_random
 
 
-@app.command(name="simulate")
+@command(
+    "simulate",
+    "askwise simulate --problem clinic.yaml --steps 20000",
+    "askwise simulate --problem clinic.yaml --table patients.csv --reward wait=well "
+    "--reward treat=cured --save clinic.askwise",
+    "askwise simulate --problem clinic.yaml --learner seq-oos --option width=0.5",
+)
 def simulate_command(
     problem: Annotated[Path, typer.Option(help="The problem, as .yaml or .json.")],
-    learner: Annotated[str, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = "seq-oos",
+    learner: Annotated[str, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = (
+        learners.Learner.name
+    ),
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the learner, as name=value.")
     ] = None,
@@ -65,7 +73,7 @@ def simulate_command(
         say(f"\nsaved as {save}")
 
 
-@app.command(name="learners")
+@command("learners", "askwise learners")
 def learners_command() -> None:
     """List the learners that can be simulated, fitted and served."""
     grid = plain_grid()

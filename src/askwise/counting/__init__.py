@@ -2,7 +2,7 @@
 
 from askwise.counting.row_counters import BY_ROW, MOST_STATES, SPARSE_FROM
 from askwise.counting.statistics import Statistics
-from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
+from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward, units_of
 
 __all__ = [
     "BY_ROW",
@@ -14,4 +14,5 @@ __all__ = [
     "UNIT",
     "Statistics",
     "check_reward",
+    "units_of",
 ]

@@ -100,6 +100,12 @@ class Forgetting:
         self.pasts: dict[int, Knowledge] = {}
         """What was known when some blocks began, by their numbers, of what is still remembered."""
 
+    def begin_anew(self) -> None:
+        """All that is remembered counts as the first block from now on."""
+        self.began = self.number = self.first = 0
+        self.blocks.clear()
+        self.pasts.clear()
+
     def held(self) -> list[Statistics]:
         """All statistics that it keeps."""
         return [part.statistics for part in (*self.pasts.values(), *self.blocks)]

@@ -29,7 +29,7 @@ FIRST_ROWS = 1024
 MOST_WAITING = 4096
 """How many simultaneous cases wait to be counted together."""
 
-BY_ROW = ("visits", "transitions", "action_counts", "reward_sums")
+BY_ROW = ("visits", "transitions", "action_counts", "reward_sums", "graded_sums")
 """The names of the arrays that have a line for each row."""
 
 
@@ -62,7 +62,14 @@ class RowCounters:
         """N(a, ψ) at [ψ, a]"""
         self.reward_sums: Integers = np.zeros((n, actions), np.int64)
         """Σr(a, ψ) at [ψ, a], in units of 2⁻³⁰"""
+        self.graded_sums: Integers = np.zeros((n, actions), np.int64)
+        """Σr(1 − r) at [ψ, a], in units of 2⁻³⁰: how far rewards are from being 0 or 1."""
         self._counters: Counters | None = None
+
+    @property
+    def reward_squares(self) -> Integers:
+        """Σr²(a, ψ) at [ψ, a], in units of 2⁻³⁰; Σr itself, if rewards are 0 or 1."""
+        return self.reward_sums - self.graded_sums
 
     @property
     def subset_visits(self) -> Integers:

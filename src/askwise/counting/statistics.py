@@ -6,6 +6,7 @@
     N(ψ, i, ψ') steps from ψ by looking at i into ψ'                (sequential cases)
     N(a, ψ)     rewards of action a, taken when just ψ was known
     Σr(a, ψ)    their sum
+    Σr²(a, ψ)   the sum of their squares
 
 A simultaneous case counts at every substate of what it saw: its set was chosen blindly, so each
 part of it is a fair sample. A sequential case chose what to look at from what it had seen, so it
@@ -26,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from askwise._support.typing import AcquisitionName, Floats, Integers
+from askwise.counting.overrides import Overrides
 from askwise.counting.row_counters import BY_ROW, RowCounters
-from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward
+from askwise.counting.units import MOST_CASES, MOST_PAID, PAID_UNIT, UNIT, check_reward, units_of
 from askwise.errors import StatisticsError
 from askwise.problem import Seen
 from askwise.states import Lattice
@@ -46,12 +48,15 @@ class Statistics(RowCounters):
         """Of each observation, how often it was told what was paid,"""
         self.paid_sums: Integers = np.zeros(lattice.buyable, np.int64)
         """and the sum, in units of 2⁻²⁰"""
+        self.overrides = Overrides(lattice)
+        """What people did without being asked; no learner learns from it."""
 
     def arrays(self) -> Iterator[tuple[str, Integers]]:
         """Every array of counters with its name, as far as it is used."""
         yield from super().arrays()
         yield "paid_counts", self.paid_counts
         yield "paid_sums", self.paid_sums
+        yield from self.overrides.arrays()
 
     def dense(self) -> Statistics:
         """The same counters with a row for every state."""
@@ -92,7 +97,7 @@ class Statistics(RowCounters):
             transitions[state if is_dense else self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
-        """`action`, taken when just `state` was known, earned `reward`."""
+        """`action`, taken when just `state` was known, earned `reward`, from 0 to 1."""
         reward = check_reward(reward)
         if self.is_sparse:
             self.make_room(1)
@@ -100,11 +105,16 @@ class Statistics(RowCounters):
         if self.action_counts.item(row, action) >= MOST_CASES:
             raise StatisticsError(f"state {state} has its {MOST_CASES:,} rewards: no more fit")
         self.action_counts[row, action] += 1
-        self.reward_sums[row, action] += round(reward / UNIT)
+        units, graded = units_of(reward)
+        self.reward_sums[row, action] += units
+        if graded:
+            self.graded_sums[row, action] += graded
 
     def replace_reward(self, state: int, action: int, before: float, reward: float) -> None:
         """A reward that was counted as `before` was `reward` in truth."""
-        self.reward_sums[self.row(state), action] += round(reward / UNIT) - round(before / UNIT)
+        row, was, now = self.row(state), units_of(before), units_of(reward)
+        self.reward_sums[row, action] += now[0] - was[0]
+        self.graded_sums[row, action] += now[1] - was[1]
 
     def count_paid(self, observation: int, amount: float) -> None:
         """An observation cost so much in a case."""
@@ -149,7 +159,8 @@ class Statistics(RowCounters):
     ) -> None:
         """A finished case by its names: what was bought, in this order, then done, then earned.
 
-        What is given stands among what was bought, wherever; None is a look that failed.
+        What is given stands among what was bought, wherever; None is a look that failed. The reward
+        is from 0 to 1, or in the currency if the problem has `rewards`.
 
         acquisition: "simultaneous", if the set was chosen before any of it was seen; "sequential",
         if each look was chosen from what the looks before had shown.
@@ -158,7 +169,7 @@ class Statistics(RowCounters):
         # names whatever is wrong before anything is counted
         start = lattice.context(lattice.index(observed))
         path, subset, state = [], 0, start
-        chosen, reward = lattice.action(action), check_reward(reward)
+        chosen, share = lattice.action(action), lattice.problem.as_share(reward)
         for name, value in observed.items():
             i = lattice.position(name)
             if i >= lattice.buyable:
@@ -170,7 +181,7 @@ class Statistics(RowCounters):
             self.count_set(state)
         else:
             self.count_path(path, start)
-        self.count_reward(state, chosen, reward)
+        self.count_reward(state, chosen, share)
 
     def count_of(self, state: int, choice: int) -> int:
         """N(a, ψ) of an action, or N(ψ, i) of an observation, given as −1 − i."""
@@ -254,6 +265,7 @@ class Statistics(RowCounters):
         mine += subset_visits
         self.paid_counts += other.paid_counts
         self.paid_sums += other.paid_sums
+        self.overrides += other.overrides
         for name, theirs in zip(BY_ROW, counted, strict=True):
             getattr(self, name)[rows] += theirs
         return self
@@ -261,7 +273,7 @@ class Statistics(RowCounters):
     def take_back(self, other: Statistics, *, only_rewards: bool = False) -> None:
         """Forget, in place, a part of what was counted; every state keeps its row.
 
-        With `only_rewards` cases and what they saw stay counted.
+        With `only_rewards` cases and what they saw stay counted. What people did is not forgotten.
         """
         if self.lattice != other.lattice:
             raise StatisticsError("statistics of two different problems cannot be subtracted")
@@ -274,7 +286,7 @@ class Statistics(RowCounters):
             self.records -= other.records
             mine -= subset_visits
         for name, theirs in zip(BY_ROW, counted, strict=True):
-            if not only_rewards or name in ("action_counts", "reward_sums"):
+            if not only_rewards or name in ("action_counts", "reward_sums", "graded_sums"):
                 getattr(self, name)[rows] -= theirs
 
     def __eq__(self, other: object) -> bool:
@@ -291,7 +303,8 @@ class Statistics(RowCounters):
         )
 
     def _paid(self) -> list[Integers]:
-        return [self.paid_counts, self.paid_sums]
+        people = (array for _, array in self.overrides.arrays())
+        return [self.paid_counts, self.paid_sums, *people]
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -18,6 +18,16 @@ MOST_PAID = LARGEST_SUM
 UNIT = 2.0**-30
 """The resolution of a reward."""
 
+
+def units_of(reward: float) -> tuple[int, int]:
+    """A reward, and r(1 − r) of it, in units: what it adds to Σr, and how far it is from 0 and 1.
+
+    The second is r less r², each rounded: so Σr less it is Σr² to the bit, and none is negative.
+    """
+    units = round(reward / UNIT)
+    return units, units - round(reward * reward / UNIT)
+
+
 MOST_CASES = 2**33 - 1
 """So many rewards of 1 still fit into 63 bits; no counter can exceed the number of cases."""
 

@@ -19,13 +19,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from askwise._support.typing import Floats, Integers
 from askwise.counting import UNIT, Statistics
-from askwise.errors import StatisticsError
+from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
-from askwise.estimation.sets_to_try import Screening, sets_to_try
+from askwise.estimation.sets_to_try import Screening, sets_to_try, with_what_they_require
 from askwise.estimation.shortlist import DrawnModel, Shortlist, ShortlistPrior, draw_model
 from askwise.estimation.tabular_posterior import (
     CountedRecords,
@@ -34,7 +35,7 @@ from askwise.estimation.tabular_posterior import (
     joined,
     rows_of,
 )
-from askwise.problem import Panel, Problem
+from askwise.problem import Problem
 from askwise.states import Lattice
 from askwise.states.layout import count_states
 
@@ -89,7 +90,7 @@ class AdditivePosterior(NamedTuple):
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """A draw of what planners take, whose doubt is scaled by `spread`."""
-        return self.draw_model(rng, spread=spread).estimates
+        return self.draw_model(rng, spread=spread).estimates_in(self.shortlist.lattice)
 
     def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
         """The same, with the rewards of every action."""
@@ -195,7 +196,8 @@ class AdditiveModel:
         decode(self.lattice.layout, states, seen, value)
         counts = statistics.action_counts[rows].astype(np.float64)
         sums: Floats = np.asarray(statistics.reward_sums[rows] * UNIT, np.float64)
-        return Data(seen, value, counts, sums)
+        graded: Floats = np.asarray(statistics.graded_sums[rows] * UNIT, np.float64)
+        return Data(seen, value, counts, sums, graded)
 
     def count_log(self, statistics: Statistics) -> None:
         """Tally what a log shows of each observation by itself.
@@ -243,6 +245,8 @@ class AdditiveModel:
         found = Screening(odds - prior.main_odds, odds, pair_evidence, pair_odds, pair_cases)
         problem = self.lattice.problem
         sets = sets_to_try(rng, found, self.alone, self.lattice.m, problem.reward_value)
+        if self.lattice.has_requirements:
+            sets = with_what_they_require(self.lattice, sets)
         if self.records is not None:
             if shortlist.observations not in self._counted:
                 self._counted = {shortlist.observations: counted_records(self.records, shortlist)}
@@ -267,13 +271,31 @@ class AdditiveModel:
         in_pairs = np.maximum(above.max(axis=0), above.max(axis=1))
         strength = np.maximum(odds - stricter, in_pairs)
         order = np.argsort(-strength, kind="stable").tolist()
-        chosen = order[:1]
-        for i in order[1:]:
-            if strength[i] <= LIKELY and self.records is None:
+        chosen = self.required
+        for i in order:
+            if i in chosen:
+                continue
+            if chosen and strength[i] <= LIKELY and self.records is None:
                 break
-            if self._is_small((*chosen, i)):
-                chosen.append(i)
+            needs = self.lattice.needs(i) if i < self.lattice.buyable else []
+            more = [*(j for j in needs if j not in chosen), i]
+            if not chosen or self._is_small((*chosen, *more)):
+                chosen += more
         return self._shortlist_of(tuple(sorted(chosen)))
+
+    @property
+    def required(self) -> list[int]:
+        """What actions require, and what must be bought for it: it is on every shortlist."""
+        lattice, found = self.lattice, set[int]()
+        if lattice.problem.has_rules:
+            for i in lattice.action_needs[lattice.action_needs >= 0].tolist():
+                found.update([*lattice.needs(i), i])
+        if found and not self._is_small(sorted(found)):
+            raise TooLargeError(
+                f"actions require {', '.join(lattice.names_of(tuple(sorted(found))))}: more than "
+                "the additive model can plan with together; let them require fewer observations"
+            )
+        return sorted(found)
 
     def _is_small(self, chosen: Sequence[int]) -> bool:
         """Whether a shortlist of these has a small enough table."""
@@ -295,13 +317,17 @@ class AdditiveModel:
         marginals /= marginals.sum(axis=1, keepdims=True)
         centre = np.einsum("ix,ixk->ik", marginals, self._basis)
         features = (self._basis - centre[:, None, :]) * self._possible[:, :, None]
-        mean = (data.sums.sum(axis=0) + 1.0) / (data.counts.sum(axis=0) + 2.0)
+        n = data.counts.sum(axis=0) + 2.0
+        mean = (data.sums.sum(axis=0) + 1.0) / n
+        coin = mean * (1.0 - mean)
+        part = 1.0 - data.graded.sum(axis=0) / n / coin
+        """Of a coin's variance, that rewards really have; just 1 if they are 0 or 1."""
         share = min(0.5, EXPECTED / size)
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
         return EffectPrior(
             features,
             self.lattice.outcomes - 1,
-            np.maximum(0.01, mean * (1.0 - mean)),
+            np.maximum(0.01, coin) * part,
             SOUGHT_MAIN**2,
             SOUGHT_PAIR**2,
             float(np.log(share / (1 - share))),
@@ -329,13 +355,20 @@ class AdditiveModel:
         problem = self.lattice.problem
         chosen = [self.lattice.observations[i] for i in observations]
         names = {o.name for o in chosen}
-        panels = [(sorted(names.intersection(p.observations)), p.fee) for p in problem.panels]
+        panels = [panel.within(names) for panel in problem.panels]
+        actions = problem.actions
+        if problem.has_rules:  # what is given is known anyway
+            chosen = [replace(o, requires=[n for n in o.requires if n in names]) for o in chosen]
+            actions = tuple(
+                replace(a, requires=[n for n in a.requires if n in names]) for a in actions
+            )
         return Problem(
             observations=chosen,
-            actions=problem.actions,
+            actions=actions,
             max_observations=min(self.lattice.m, sum(not o.given for o in chosen)),
             reward_value=problem.reward_value,
-            panels=[Panel(observations=members, fee=fee) for members, fee in panels if members],
+            rewards=problem.rewards,
+            panels=[panel for panel in panels if panel is not None],
         )
 
 

@@ -61,7 +61,9 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
         lattice,
         dense.visits / max(1, began),
         reward,
-        variance=variance_of_means(reward, counts),
+        variance=variance_of_means(
+            lattice, reward, counts, np.asarray(dense.graded_sums * UNIT, np.float64)
+        ),
         cases=float(began),
         averages_out=False,
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
-from askwise.counting import Statistics
+from askwise.counting import UNIT, Statistics
 from askwise.estimation.optimistic import practical_radii
 
 
@@ -21,7 +21,7 @@ class Cautious(NamedTuple):
     """What is known with confidence, by row."""
 
     reward: Floats
-    """What the best action earns, in [0, 1]."""
+    """What the best action earns less what it costs, in units of β."""
     action: Choices
     """That action."""
     subsets: Integers
@@ -36,6 +36,7 @@ def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Ca
     p̂ comes from N(ψ') if cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
     from askwise._kernels.planning.cautious import average_upwards
+    from askwise._kernels.planning.optimism import DOUBT
 
     radii = practical_radii(width=1.0).at(statistics.cases + 1)
     layout, states = statistics.lattice.layout, statistics.states
@@ -44,10 +45,20 @@ def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Ca
     order = order[states[order] >= 0]  # row 0 has no state if rows are sparse
     counts = statistics.action_counts[: len(states)]
     mean = statistics.mean_rewards()[: len(states)]
-    lower = mean - np.sqrt(radii.reward / np.maximum(1, counts))
+    width = np.full(counts.shape, radii.reward)
+    graded = statistics.graded_sums[: len(states)]
+    rows, actions = np.nonzero(graded)
+    if len(rows):  # those vary less than a coin
+        of = (rows, actions)
+        earned = statistics.reward_sums[of] * UNIT
+        width[of] *= 1.0 - graded[of] * UNIT / (earned * (1.0 - mean[of]) + DOUBT)
+    lower = mean - np.sqrt(width / np.maximum(1, counts))
     reward: Floats = np.where(counts > 0, np.maximum(0.0, lower), 0.0)
     room = np.empty(reward.shape[1])
     by_visits = acquisition == "simultaneous"
     average_upwards(layout, statistics.counters, order, subsets, by_visits, reward, room)
+    offsets = statistics.lattice.action_offsets
+    if offsets is not None:
+        reward += offsets[subsets]
     action = reward.argmax(axis=1).astype(np.int16)
     return Cautious(reward.max(axis=1), action, subsets, order)

@@ -29,6 +29,8 @@ class CompleteRecords(NamedTuple):
     counts: Integers
     units: Integers
     """(n, A): the sum of what each action earned, in units of 2⁻³⁰."""
+    graded: Integers
+    """(n, A): Σr(1 − r) of each action, likewise."""
 
     @property
     def cases(self) -> int:
@@ -40,11 +42,21 @@ class CompleteRecords(NamedTuple):
         if len(self.counts) <= most:
             return self
         kept = np.sort(np.random.default_rng(0).choice(len(self.counts), most, replace=False))
-        return CompleteRecords(self.digits[kept], self.counts[kept], self.units[kept])
+        sums = self.units[kept], self.graded[kept]
+        return CompleteRecords(self.digits[kept], self.counts[kept], *sums)
+
+    def thinned(self, part: float, rng: np.random.Generator) -> CompleteRecords:
+        """An even draw of about that part of them; of equal ones, each earned their average."""
+        kept = rng.binomial(self.counts, part)
+        some = kept > 0
+        share = (kept[some] / self.counts[some])[:, None]
+        units = np.rint(self.units[some] * share).astype(np.int64)
+        graded = np.rint(self.graded[some] * share).astype(np.int64)
+        return CompleteRecords(self.digits[some], kept[some], units, graded)
 
     def of(self, observations: Sequence[int]) -> CompleteRecords:
         """What they say of a few observations alone."""
-        return grouped(self.digits[:, list(observations)], self.counts, self.units)
+        return grouped(self.digits[:, list(observations)], self.counts, self.units, self.graded)
 
 
 class Log(NamedTuple):
@@ -63,14 +75,17 @@ class Log(NamedTuple):
 NO_LOG = Log()
 
 
-def grouped(digits: Choices, counts: Integers, units: Integers) -> CompleteRecords:
+def grouped(
+    digits: Choices, counts: Integers, units: Integers, graded: Integers
+) -> CompleteRecords:
     """Records with equal rows put together: their counts and what they earned are added up."""
     distinct, place = np.unique(digits, axis=0, return_inverse=True)
     n = np.zeros(len(distinct), np.int64)
-    sums = np.zeros((len(distinct), units.shape[1]), np.int64)
+    sums, rest = np.zeros((2, len(distinct), units.shape[1]), np.int64)
     np.add.at(n, place.ravel(), counts)
     np.add.at(sums, place.ravel(), units)
-    return CompleteRecords(distinct, n, sums)
+    np.add.at(rest, place.ravel(), graded)
+    return CompleteRecords(distinct, n, sums, rest)
 
 
 def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: int) -> Floats:
@@ -105,11 +120,11 @@ def weigh_states(lattice: Lattice, records: CompleteRecords, weight: Floats) -> 
     return found
 
 
-def count_in_states(lattice: Lattice, records: CompleteRecords) -> tuple[Floats, Floats]:
-    """N(ψ), and Σr(a, ψ) at [ψ, a], of every state."""
+def count_in_states(lattice: Lattice, records: CompleteRecords) -> tuple[Floats, Floats, Floats]:
+    """N(ψ), and Σr(a, ψ) and Σr(1 − r) at [ψ, a], of every state."""
     actions = records.units.shape[1]
-    counts, sums = np.zeros(lattice.size), np.zeros((lattice.size, actions))
-    earned = np.asarray(records.units * UNIT, np.float64)
+    counts, (sums, graded) = np.zeros(lattice.size), np.zeros((2, lattice.size, actions))
+    earned, rest = records.units * UNIT, records.graded * UNIT
     for subset in range(lattice.subsets):
         states = lattice.states(subset)
         place = lattice.states_of(subset, records.digits) - states.start
@@ -117,4 +132,5 @@ def count_in_states(lattice: Lattice, records: CompleteRecords) -> tuple[Floats,
         counts[here] = np.bincount(place, records.counts, len(states))
         for action in range(actions):
             sums[here, action] = np.bincount(place, earned[:, action], len(states))
-    return counts, sums
+            graded[here, action] = np.bincount(place, rest[:, action], len(states))
+    return counts, sums, graded

@@ -16,4 +16,5 @@ from askwise.estimation.estimates import Estimates
 def empirical_estimates(statistics: Statistics, weight: Integers) -> Estimates:
     """Mean rewards and frequencies, with zero radii."""
     reward = (statistics.reward_sums * UNIT + 0.5) / (statistics.action_counts + 1)
+    reward = statistics.lattice.net(reward)
     return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), weight, Radii())

@@ -10,7 +10,8 @@ class Estimates(NamedTuple):
     """What is believed of each state, indexed as in the lattice."""
 
     reward: Floats
-    """r̂*(ψ): what the best action earns there, in [0, 1], optimism included."""
+    """r̂*(ψ) = max_a r̂(a, ψ) − cost(a)/β: what the best action earns there, optimism included, less
+    what it costs; over the actions whose requirements are met."""
     action: Choices
     """ĥ(ψ): that action."""
     weight: Weights

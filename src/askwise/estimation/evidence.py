@@ -30,7 +30,9 @@ TIE_TOLERANCE = 1e-12
 
 
 CAUTION = 1.0
-"""How many standard deviations below its mean a reward is relied on; chosen in docs/learning.md."""
+"""How many standard deviations below its mean a reward is relied on.
+
+How it was chosen is in docs/decisions-learning.md."""
 
 
 class Distribution(NamedTuple):
@@ -116,7 +118,7 @@ class Beliefs:
         return self._estimates[acquisition]
 
     def _estimated(self, acquisition: AcquisitionName) -> Estimates:
-        reward = self.cautious_rewards()
+        reward = self.lattice.net(self.cautious_rewards())
         best: Floats = reward.max(axis=1)
         # The first action that is a tie with the best: equals stay equal however they were summed.
         action = (reward >= best[:, None] - TIE_TOLERANCE).argmax(axis=1).astype(np.int16)
@@ -242,17 +244,18 @@ class CountedEvidence:
         return Distribution(counts / total, float(total)) if total else None
 
     def mean_reward(self, state: int, action: int) -> MeanReward | None:
-        """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior.
+        """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior, less if rewards are graded.
 
-        Rewards between 0 and 1 vary less than those of 0 or 1, so that is enough for either. Where
-        no case took the action in ψ itself, it is what it earned after the look most often taken.
+        Where no case took the action in ψ itself, it is what it earned after the look most often
+        taken.
         """
         row = self.statistics.row(state)
         n = self.statistics.action_counts.item(row, action)
         if not n or (self.statistics.is_sparse and row == 0):
             return self._after_a_look(state, action)
         total = self.statistics.reward_sums.item(row, action) * UNIT
-        return MeanReward(total / n, variance_of_mean(total, n))
+        graded = self.statistics.graded_sums.item(row, action) * UNIT
+        return MeanReward(total / n, variance_of_mean(total, graded, n))
 
     def _after_a_look(self, state: int, action: int) -> MeanReward | None:
         """Σ p̂(ψ' | ψ, i) r̂(a, ψ'), if all of them are known."""
@@ -273,7 +276,10 @@ class CountedEvidence:
         return found
 
 
-def variance_of_mean(total: float, n: float) -> float:
-    """Of the mean of n rewards that sum to `total`, by a Beta(½, ½) prior's posterior."""
+def variance_of_mean(total: float, graded: float, n: float) -> float:
+    """Of the mean of n rewards with Σr and Σr(1 − r), and of half a reward of 1 and half of 0.
+
+    If all rewards are 0 or 1 it is that of a Beta(½, ½) prior's posterior. It is never 0.
+    """
     middle = (total + 0.5) / (n + 1)
-    return middle * (1 - middle) / (n + 2)
+    return (middle * (1 - middle) - graded / (n + 1)) / (n + 2)

@@ -54,6 +54,7 @@ from askwise.estimation.anova import (
 )
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.estimates import Estimates
+from askwise.estimation.reward_variances import reward_variances, varied_as_coins
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -113,24 +114,31 @@ class JointModel:
         self._mean = np.empty((actions, cells))
         self._whole = np.zeros(cells)
         self._known, self._seen = np.zeros((2, actions, cells))
-        self._earned = np.zeros(actions)
+        self._earned, self._graded, self._coins = np.zeros((3, actions))
 
     def take(self, records: CompleteRecords) -> None:
         """Know complete records, in place of those it knew before."""
         given = records.digits.shape[1] - self.lattice.buyable
         digits = np.roll(records.digits.astype(np.int64), given, axis=1)
         cell = np.ravel_multi_index(tuple(digits.T), tuple(self._radices))
-        from askwise._kernels.estimation.joint_rewards import DOUBT, LEAST_VARIANCE
+        from askwise._kernels.estimation.joint_rewards import DOUBT
 
         cells, actions = len(self._whole), len(self._mean)
         n: Floats = np.bincount(cell, records.counts, cells).astype(np.float64)
+        total, graded = np.empty((2, cells, actions))
         for action in range(actions):
-            total = np.bincount(cell, records.units[:, action] * UNIT, cells)
-            self._earned[action] = total.sum()
-            usual = (total.sum() + 1.0) / (n.sum() + 2.0)
-            mean = (total + DOUBT * usual) / (n + DOUBT)
-            self._known[action] = n / np.maximum(LEAST_VARIANCE, mean * (1.0 - mean))
-            self._seen[action] = total / np.maximum(1.0, n)
+            total[:, action] = np.bincount(cell, records.units[:, action] * UNIT, cells)
+            graded[:, action] = np.bincount(cell, records.graded[:, action] * UNIT, cells)
+        self._earned, self._graded = total.sum(axis=0), graded.sum(axis=0)
+        self._coins = varied_as_coins(n[:, None], total)
+        usual, usually_graded, least = reward_variances(
+            n.sum(), self._earned, self._graded, self._coins
+        )
+        mean = (total + DOUBT * usual) / (n + DOUBT)[:, None]
+        rest = (graded + DOUBT * usually_graded) / (n + DOUBT)[:, None]
+        variance = np.maximum(least, mean * (1.0 - mean) - rest)
+        self._known = np.ascontiguousarray((n[:, None] / variance).T)
+        self._seen = np.ascontiguousarray((total / np.maximum(1.0, n)[:, None]).T)
         self._whole = n
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
@@ -161,6 +169,12 @@ class JointModel:
         n = statistics.action_counts.sum(axis=0) + self._whole.sum()
         earned = statistics.reward_sums.sum(axis=0) * UNIT + self._earned
         self.centre = float((((earned + 0.5) / (n + 1.0)).sum() + 0.5) / (len(n) + 1))
+        graded = statistics.graded_sums.sum(axis=0) * UNIT + self._graded
+        coins: Floats = self._coins
+        if graded.any():
+            own: Floats = np.asarray(statistics.reward_sums * UNIT, np.float64)
+            coins = coins + varied_as_coins(statistics.action_counts, own)
+        variances = reward_variances(n, earned, graded, coins)
         posterior(
             self._order,
             layout.offsets,
@@ -170,11 +184,12 @@ class JointModel:
             inverse_covariance(self._radices, self.effect_variances),
             statistics.action_counts,
             statistics.reward_sums,
+            statistics.graded_sums,
             UNIT,
             self._known,
             self._seen,
             self.centre,
-            (earned + 1.0) / (n + 2.0),
+            *variances,
             self._factor,
             self._mean,
         )
@@ -222,7 +237,7 @@ class JointModel:
 
         p(ψ) stands in every slot of a state, or once.
         """
-        reward = self.draw_rewards(rng, spread)
+        reward = self.lattice.net(self.draw_rewards(rng, spread))
         action = reward.argmax(axis=1).astype(np.int16)
         return Estimates(reward.max(axis=1), action, self.weight(acquisition), Radii())
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from askwise._support.numbers import as_price
 from askwise._support.typing import Floats, Integers
 from askwise.errors import ModelError
 from askwise.estimation.evidence import Beliefs
 from askwise.problem import Problem
+from askwise.problem.rewards import all_money_of, remedy, shares_of
 from askwise.states import Lattice
 
 
@@ -19,7 +21,8 @@ class Model:
 
     `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), values and actions
     in the order of declaration; where an observation can fail, that is its last value. Both may be
-    flattened over the full states.
+    flattened over the full states. Mean rewards are from 0 to 1, or in the currency if the problem
+    has `rewards`; kept are those from 0 to 1.
 
     >>> from askwise import Observation, Problem
     >>> model = Model(
@@ -43,21 +46,30 @@ class Model:
         self.problem = problem
         self.probability = _array("probability", probability, shape)
         """p(φ), one axis for each observation."""
-        self.reward = _array("reward", reward, (*shape, len(problem.actions)))
-        """r̄(a, φ), one axis for each observation, the last for the action."""
+        self.reward = _shares(problem, _array("reward", reward, (*shape, len(problem.actions))))
+        """r̄(a, φ) from 0 to 1, one axis for each observation, the last for the action."""
         if self.probability.min() < 0:
             raise ModelError(f"probability must not be negative, got {self.probability.min()}")
         total = self.probability.sum()
         if abs(total - 1.0) > 1e-9:
             raise ModelError(f"probability must sum to 1, got {total}")
-        if self.reward.min() < 0 or self.reward.max() > 1:
-            extreme = self.reward.min() if self.reward.min() < 0 else self.reward.max()
-            raise ModelError(f"reward must lie between 0 and 1, got {extreme}")
         self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
 
     def priced(self, prices: Mapping[str, float]) -> Model:
         """The same population at other prices."""
-        return Model(self.problem.priced(prices), self.probability, self.reward)
+        return Model.of_shares(self.problem.priced(prices), self.probability, self.reward)
+
+    @classmethod
+    def of_shares(
+        cls, problem: Problem, probability: npt.ArrayLike, reward: npt.ArrayLike
+    ) -> Model:
+        """The model with these mean rewards from 0 to 1, also if the problem has `rewards`."""
+        if problem.rewards is None:
+            return cls(problem, probability, reward)
+        money = all_money_of(np.asarray(reward, np.float64), problem.rewards)
+        model = cls(problem, probability, money)
+        model.reward = _frozen(np.asarray(reward, np.float64).reshape(model.reward.shape))
+        return model
 
     def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
         """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""
@@ -105,6 +117,22 @@ def _array(name: str, given: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
         raise ModelError(f"{name} must have the shape {shape} or {flat}, got {array.shape}")
     if not np.isfinite(array).all():
         raise ModelError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
-    array = array.reshape(shape)
+    return _frozen(array.reshape(shape))
+
+
+def _shares(problem: Problem, reward: Floats) -> Floats:
+    """Mean rewards from 0 to 1, or an error that names one that cannot be."""
+    low, high = problem.rewards or (0.0, 1.0)
+    if reward.min() < low or reward.max() > high:
+        extreme = reward.min() if reward.min() < low else reward.max()
+        raise ModelError(
+            f"reward must lie between {as_price(low)} and {as_price(high)}, got {extreme}; "
+            f"{remedy(problem.rewards)}"
+        )
+    return _frozen(shares_of(reward, problem.rewards))
+
+
+def _frozen(array: Floats) -> Floats:
+    array = np.array(array)
     array.setflags(write=False)
     return array

@@ -1,6 +1,6 @@
 """Optimism: the theorems' confidence radii, tight ones, and practical ones.
 
-    r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(N(a, ψ), t))
+    r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(N(a, ψ), t)) − cost(a)/β
 
 Theorem 1 (simultaneous) and Theorem 2 (sequential) have, for a confidence of 1 − δ,
 
@@ -14,9 +14,10 @@ problem, and are far too wide to learn from in the 200,000 cases of the paper's 
 tight radii hold as well, and are narrower (`estimation/tight.py`). The practical radii hold
 nowhere for certain: they are, for k outcomes and a `width` of 1,
 
-    conf₁(n, t) = min(1, width/4 · √(log t / n))
+    conf₁(n, t) = min(1, width/4 · √(ρ log t / n))
     conf₂(n, t) = min(2, width/4 · √(k log t / n))
 
+where ρ is the part of a coin's variance that the rewards there really had: 1 if they are 0 or 1.
 The quarter is measured, not derived: docs/radii.md has the figures, benchmarks/radii.py the code.
 """
 
@@ -53,21 +54,37 @@ def theorem_radii(lattice: Lattice, acquisition: AcquisitionName, *, delta: floa
 def practical_radii(*, width: float) -> Schedule:
     """Radii narrow enough to learn from; `width` scales both of them."""
     spread = (width / 4) ** 2
-    return Schedule(earliest=2.0, reward=0.0, reward_slope=spread, per_outcome_slope=spread)
+    return Schedule(
+        earliest=2.0,
+        reward=0.0,
+        reward_slope=spread,
+        per_outcome_slope=spread,
+        measured=1.0,
+    )
 
 
-def optimistic_estimates(statistics: Statistics, weight: Integers, radii: Radii) -> Estimates:
-    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters."""
+def optimistic_estimates(
+    statistics: Statistics, weight: Integers, radii: Radii, lattice: Lattice | None = None
+) -> Estimates:
+    """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters.
+
+    What actions cost comes off at the prices and the stake of the lattice, else the counters' own.
+    """
     from askwise._kernels.planning.optimism import optimistic_rewards
 
-    reward = np.empty(statistics.lattice.size)
-    action = np.empty(statistics.lattice.size, np.int16)
+    lattice = statistics.lattice if lattice is None else lattice
+    reward = np.empty(lattice.size)
+    action = np.empty(lattice.size, np.int16)
     optimistic_rewards(
         statistics.action_counts,
         statistics.reward_sums,
+        statistics.graded_sums,
         UNIT,
         radii.reward,
         radii.by_variance,
+        radii.measured,
+        lattice.layout.offsets,
+        lattice.offsets_or_none,
         reward,
         action,
     )

@@ -11,16 +11,18 @@ from askwise._kernels.radii import Radii
 from askwise._support.typing import Integers
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.estimates import Estimates
+from askwise.states import Lattice
 
 
 def posterior_estimates(
-    statistics: Statistics, weight: Integers, rng: np.random.Generator
+    statistics: Statistics, weight: Integers, rng: np.random.Generator, lattice: Lattice
 ) -> Estimates:
-    """A draw of every reward and of every distribution.
+    """A draw of every reward and of every distribution; what actions cost is the lattice's.
 
     Dirichlet numbers are independent Gamma numbers divided by their sum; the planners divide.
     """
     successes = statistics.reward_sums * UNIT
     reward = rng.beta(1 + successes, 1 + statistics.action_counts - successes)
+    reward = lattice.net(reward)
     drawn = rng.standard_gamma(1.0 + weight)
     return Estimates(reward.max(axis=1), reward.argmax(axis=1).astype(np.int16), drawn, Radii())

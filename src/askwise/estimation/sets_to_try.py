@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askwise._support.typing import Floats, Integers
+from askwise.states import Lattice
 
 LISTED = 64
 """How many sets are drawn for a round."""
@@ -70,6 +71,23 @@ def sets_to_try(
     sets: Integers = np.empty((LISTED, m), np.int64)
     draw_sets(rng, cumulative, *pairs, size, sets)
     return sets
+
+
+def with_what_they_require(lattice: Lattice, sets: Integers) -> Integers:
+    """Sets of as many, in which each member comes after what it requires.
+
+    What has no room together with what it requires makes way for the first that has.
+    """
+    found = np.empty_like(sets)
+    for k, drawn in enumerate(sets.tolist()):
+        chosen: list[int] = []
+        while len(chosen) < len(drawn):
+            for i in (*drawn, *range(lattice.buyable)):
+                more = [j for j in (*lattice.needs(i), i) if j not in chosen]
+                if len(chosen) + len(more) <= len(drawn):
+                    chosen += more
+        found[k] = chosen
+    return found
 
 
 def shares(log_weight: Floats, price: Floats, settled: npt.NDArray[np.bool_]) -> Floats:

@@ -94,11 +94,10 @@ class DrawnModel(NamedTuple):
     variance: Floats | None
     """Of those rewards, at [ψ, a], if they are means; None of a draw."""
 
-    @property
-    def estimates(self) -> Estimates:
-        """As planners take it."""
-        best, action = self.reward.max(axis=1), self.reward.argmax(axis=1).astype(np.int16)
-        return Estimates(best, action, self.weight, Radii())
+    def estimates_in(self, lattice: Lattice) -> Estimates:
+        """As planners take it, in that lattice."""
+        net = lattice.net(self.reward)
+        return Estimates(net.max(axis=1), net.argmax(axis=1).astype(np.int16), self.weight, Radii())
 
 
 def draw_model(
@@ -113,7 +112,7 @@ def draw_model(
     from askwise._kernels.estimation.shortlist import marginalise, maximise
 
     lattice, actions = shortlist.lattice, data.counts.shape[1]
-    counts, sums = projected(shortlist, data)
+    counts, sums, graded = projected(shortlist, data)
     p = np.ones(1)
     given_first = [*prior.marginals[lattice.buyable :], *prior.marginals[: lattice.buyable]]
     for marginal in given_first:
@@ -142,23 +141,23 @@ def draw_model(
     for a in range(actions):
         precision = precision_of(expected, counts[met, a], prior.noise[a], variance)
         doubt[:, a] = (of_states @ np.linalg.inv(precision) * of_states).sum(axis=1)
-    own = reward * (1 - reward) * counts
+    own = np.maximum(0.0, reward * (1 - reward) * counts - graded)
     doubt = (OWN_CASES**2 * doubt + own) / (OWN_CASES + counts) ** 2
     return DrawnModel(weight, reward, counts, doubt)
 
 
-def projected(shortlist: Shortlist, data: Data) -> tuple[Floats, Floats]:
-    """N(a, ψ) and Σr(a, ψ) by what the rows know of the shortlist."""
+def projected(shortlist: Shortlist, data: Data) -> tuple[Floats, Floats, Floats]:
+    """N(a, ψ), Σr(a, ψ) and Σr(1 − r) by what the rows know of the shortlist."""
     from askwise._kernels.estimation.shortlist import project
 
     shape = (shortlist.lattice.size, data.counts.shape[1])
-    counts, sums = np.empty(shape), np.empty(shape)
+    counts, sums, graded = np.empty((3, *shape))
     place = np.full(int(data.seen.max(initial=-1)) + 1, -1)
     for j, i in enumerate(shortlist.observations):
         if i < len(place):
             place[i] = j
-    project(shortlist.lattice.layout, place, data, counts, sums)
-    return counts, sums
+    project(shortlist.lattice.layout, place, data, counts, sums, graded)
+    return counts, sums, graded
 
 
 def cell_features(shortlist: Shortlist, prior: ShortlistPrior) -> tuple[Floats, Floats]:

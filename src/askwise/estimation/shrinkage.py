@@ -44,8 +44,13 @@ def values_of_parents(lattice: Lattice, subset: int, values: Floats) -> list[Flo
     return found
 
 
-def shrink_to_parents(lattice: Lattice, counts: Floats | Integers, sums: Floats) -> Floats:
-    """r(a, ψ) at [ψ, a], from N(a, ψ) and Σr(a, ψ): from the empty state up, parents first."""
+def shrink_to_parents(
+    lattice: Lattice, counts: Floats | Integers, sums: Floats, first: float = 0.5
+) -> Floats:
+    """r(a, ψ) at [ψ, a], from N(a, ψ) and Σr(a, ψ): from the empty state up, parents first.
+
+    `first` is what one more record beside all of them says.
+    """
     actions = counts.shape[1]
     reward = np.empty((lattice.size, actions))
     for subset in range(lattice.subsets):
@@ -56,15 +61,23 @@ def shrink_to_parents(lattice: Lattice, counts: Floats | Integers, sums: Floats)
         for values in parents:
             prior += values / len(parents)
         if not parents:
-            prior += (sums[block].sum(axis=0) + 0.5) / (counts[block].sum(axis=0) + 1)
+            prior += (sums[block].sum(axis=0) + first) / (counts[block].sum(axis=0) + 1)
         own = prior.reshape(-1, actions)
         reward[block] = shrunk(counts[block], sums[block], own, PARENT_RECORDS)
     return reward
 
 
-def variance_of_means(reward: Floats, counts: Floats | Integers) -> Floats:
-    """Of those means, by a Beta(½, ½) prior's posterior of as many cases."""
+def variance_of_means(
+    lattice: Lattice, reward: Floats, counts: Floats | Integers, graded: Floats
+) -> Floats:
+    """Of those means, by a Beta(½, ½) prior's posterior of as many cases; `graded` is Σr(1 − r).
+
+    Graded rewards vary less, by the mean of r(1 − r), which is shrunk like that of r.
+    """
     n = counts + PARENT_RECORDS
     middle = (reward * n + 0.5) / (n + 1)
-    variance: Floats = middle * (1 - middle) / (n + 2)
+    variance: Floats = middle * (1 - middle)
+    if graded.any():
+        variance -= shrink_to_parents(lattice, counts, graded, 0.0) * n / (n + 1)
+    variance /= n + 2
     return variance

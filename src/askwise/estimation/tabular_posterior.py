@@ -35,7 +35,9 @@ class CountedRecords(NamedTuple):
     counts: Floats
     """N(ψ)."""
     sums: Floats
-    """Σr(a, ψ) at [ψ, a]."""
+    """Σr(a, ψ) at [ψ, a],"""
+    graded: Floats
+    """and Σr(1 − r)."""
 
 
 def counted_records(records: CompleteRecords, shortlist: Shortlist) -> CountedRecords:
@@ -56,17 +58,17 @@ class TabularPosterior(NamedTuple):
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
         """The means, whatever the spread: states drawn one by one would not fit together."""
-        return self.draw_model(rng, spread=spread).estimates
+        return self.draw_model(rng, spread=spread).estimates_in(self.shortlist.lattice)
 
     def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
         """Records and cases, state by state."""
         lattice = self.shortlist.lattice
-        counts, sums = projected(self.shortlist, self.data)
+        counts, sums, graded = projected(self.shortlist, self.data)
         records = self.known.records
         weight = agreeing(lattice, records, counts.sum(axis=1), STEPS)
         counts, sums = counts + self.known.counts[:, None], sums + self.known.sums
         reward = shrink_to_parents(lattice, counts, sums)
-        variance = variance_of_means(reward, counts)
+        variance = variance_of_means(lattice, reward, counts, graded + self.known.graded)
         return DrawnModel(weigh_states(lattice, records, weight), reward, counts, variance)
 
 
@@ -81,6 +83,7 @@ def rows_of(records: CompleteRecords) -> Data:
         records.digits.astype(np.int64),
         np.repeat(records.counts.astype(np.float64)[:, None], actions, axis=1),
         np.asarray(records.units * UNIT, np.float64),
+        np.asarray(records.graded * UNIT, np.float64),
     )
 
 

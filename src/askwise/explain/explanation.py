@@ -17,6 +17,8 @@ from askwise.explain.observation_worth import DemandBand, DemandStep, Observatio
 from askwise.explain.worth import EvidenceSource, Worth, shown_row, worth
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share
+from askwise.problem import Problem
+from askwise.problem.rewards import range_words
 
 WIDE, HIGH = 220.0, 44.0
 """Of the small picture of a demand."""
@@ -80,7 +82,7 @@ class Explanation:
             rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
             notes=self.notes,
             is_known=self.worth.is_known,
-            beta=as_price(self.worth.problem.reward_value),
+            rewards=_reward_words(self.worth.problem),
             acquisition=self.worth.acquisition,
         )
 
@@ -96,6 +98,9 @@ class Explanation:
         ]
         if blind is not None:
             tiles.append((figures.plain_gain(blind), "gain of a case if nothing were bought"))
+        price = self.worth.policy.shadow_price
+        if price is not None:
+            tiles.append((shown(price, decimals=2), "what one more to spend on a case would add"))
         learn = self.worth.still_to_learn
         if learn is not None and not self.worth.is_known:
             words = "still to learn: what perfect knowledge would add a case"
@@ -132,6 +137,13 @@ def explain(
     said = getattr(source, "notes", ()) if notes is None else notes
     found = worth(source, acquisition=acquisition)
     return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
+
+
+def _reward_words(problem: Problem) -> str:
+    """What rewards are, for the end of a sentence."""
+    if problem.rewards is None:
+        return f"a reward of 1 is worth {as_price(problem.reward_value)}"
+    return f"an action earns {range_words(problem.rewards)}"
 
 
 def reasons_to_act(node: Node) -> Iterator[Reason]:

@@ -83,6 +83,8 @@ class PriceSensitivity:
     are compared by the mean of the worlds that are possible, and all gains are moved by the same
     amount: today's is that of the tree. How sure that is, and where the means mislead, is said by
     the worlds one by one (`explain/worth_draws.py`).
+
+    Gains are reckoned above the lowest reward, and told with it.
     """
 
     def __init__(self, evidence: Beliefs | CountedEvidence, acquisition: AcquisitionName) -> None:
@@ -98,7 +100,7 @@ class PriceSensitivity:
         self._best_without: dict[str, Policy] = {}
         self._best: dict[tuple[tuple[str, float], ...], PricedPolicy] = {}
         policy = recommended(self.acquisition, self.evidence)
-        self.today = self._priced(policy, policy.value)
+        self.today = self._priced(policy, policy.value_above_lowest)
         """What is recommended."""
         self.believed = self.evidence
         """What is recommended rests on it."""
@@ -153,14 +155,15 @@ class PriceSensitivity:
         """What one observation is worth."""
         now = self.today
         adds, if_free, price = self._estimates(name)
+        lowest = self.problem.lowest_reward
         without = now.gain - adds.value
         row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
-            gain=now.gain,
-            without=without,
-            free=without + if_free.value,
+            gain=lowest + now.gain,
+            without=lowest + without,
+            free=lowest + (without + if_free.value),
             break_even=price.value,
             adds_low=adds.low,
             adds_high=adds.high,
@@ -223,13 +226,15 @@ class PriceSensitivity:
 
     def blind_gain(self) -> float | None:
         """What would be done in each context without looking."""
-        total, act = 0.0, self.today.policy.act
+        total, act, beta = 0.0, self.today.policy.act, self.problem.reward_value
         for context, part in enumerate(self.believed.contexts().probability.tolist()):
-            earned = self.believed.mean_reward(context, act(context))
+            action = act(context)
+            earned = self.believed.mean_reward(context, action)
             if part > 0 and earned is None:
                 return None
-            total += 0.0 if earned is None else part * earned.mean
-        return self.problem.reward_value * total
+            cost = self.problem.actions[action].cost / beta
+            total += 0.0 if earned is None else part * (earned.mean - cost)
+        return self.problem.lowest_reward + beta * total
 
     def full_gain(self) -> float | None:
         """The best of the largest sets in each context."""
@@ -242,7 +247,7 @@ class PriceSensitivity:
             if part > 0:
                 worth = {s: best.values.item(lattice.context_subset(s, context)) for s in full}
                 total += self._gain_of_set(max(full, key=worth.__getitem__), context, best)
-        return total - self._idle_cost
+        return self.problem.lowest_reward + (total - self._idle_cost)
 
     def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
         """What the cases of a context gain that buy a set, in all cases."""
@@ -251,8 +256,9 @@ class PriceSensitivity:
         states = np.arange(
             *self.lattice.layout.context_offsets[context_subset : context_subset + 2]
         )
-        earned = self.believed.reward[states, best.actions[states]]
-        gain = self.problem.reward_value * earned - self.lattice.costs_of(states)
+        done = best.actions[states]
+        spent = self.lattice.costs_of(states) + self.lattice.action_costs[done]
+        gain = self.problem.reward_value * self.believed.reward[states, done] - spent
         return float(self.believed.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> GainLine:
@@ -284,9 +290,10 @@ class PriceSensitivity:
         end, last = self._last_line(row.name)
         if end == 0:
             return [DemandStep(0.0, row.without, 0.0)]
-        steps = [DemandStep(0.0, first.intercept, first.bought)]
+        lowest = self.problem.lowest_reward
+        steps = [DemandStep(0.0, lowest + first.intercept, first.bought)]
         for price, line in self._between(row.name, first, last):
-            steps.append(DemandStep(price, line.at(price), line.bought))
+            steps.append(DemandStep(price, lowest + line.at(price), line.bought))
         if end < math.inf:
             steps.append(DemandStep(end, row.without, 0.0))
         return steps

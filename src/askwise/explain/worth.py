@@ -86,7 +86,7 @@ class Worth:
     @property
     def gain(self) -> float:
         """Of a case, by what is recommended at today's prices."""
-        return self._sensitivity.today.gain
+        return self.problem.lowest_reward + self._sensitivity.today.gain
 
     @property
     def blind_gain(self) -> float | None:
@@ -127,12 +127,16 @@ class Worth:
         return "\n\n".join([self._table(), *self.words()])
 
     def words(self) -> list[str]:
-        """What is still to learn, as a sentence; none of a known population."""
-        learn = self.still_to_learn
-        if self.is_known or learn is None:
-            return []
-        amount = self._figures.estimate(*learn)
-        return [f"Still to learn: knowing this population perfectly would add {amount} a case."]
+        """What a budget does to it, and what is still to learn of a population, as sentences."""
+        said, learn, price = [], self.still_to_learn, self.policy.shadow_price
+        if price:
+            less = f"budget, within which one more to spend adds {shown(price, decimals=2)}"
+            said.append(f"What observations are worth is said without the {less}.")
+        if not self.is_known and learn is not None:
+            amount = self._figures.estimate(*learn)
+            words = f"knowing this population perfectly would add {amount} a case."
+            said.append(f"Still to learn: {words}")
+        return said
 
     @property
     def is_known(self) -> bool:

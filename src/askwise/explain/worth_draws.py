@@ -12,7 +12,7 @@ are rarer than the model believes, each world has good luck to offer there, and 
 seems to add too little. The second compares policies that were found by no luck, and judges them by
 what was counted; but who knew the true world would do better without, so it seems to add too much.
 Both are right where much was tried. Where they differ, the truth was between them on populations of
-many kinds, and an interval of all draws covers it as often as it says (docs/learning.md).
+many kinds, and an interval of all draws covers it as often as it says (docs/decisions-learning.md).
 
 Worlds that are drawn state by state are not planned in, since a plan would find what does not hang
 together: the second way alone says what an observation adds, and nothing what is still to learn.
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askwise._support.progress import Progress
 from askwise._support.typing import Floats
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.worlds import Worlds
@@ -49,7 +50,7 @@ OUTSIDE = 0.025
 """The part of the draws below an interval, and the part above it."""
 WIDER = 1.3
 """How much farther the ends of the intervals of worth are than those draws: no model is the truth.
-How it was chosen is in docs/learning.md."""
+How it was chosen is in docs/decisions-learning.md."""
 
 
 def number_of_worlds(lattice: Lattice) -> int:
@@ -199,10 +200,13 @@ class WorthDraws:
         self._spent = lattice.costs_of(np.arange(lattice.size))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
-        for world in self._learned:
-            self._plan(world, policies.recommended)
-        for wide in worlds.wide:
-            self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
+        with Progress("populations", len(worlds.learned) + len(worlds.wide)) as progress:
+            for world in self._learned:
+                self._plan(world, policies.recommended)
+                progress.advance(1)
+            for wide in worlds.wide:
+                self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
+                progress.advance(1)
 
     def estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
         """What an observation adds, what it would add for nothing, and its break-even price."""

@@ -1,8 +1,9 @@
 """Cases as episodes of a Gymnasium environment, for agents that were not made for this problem.
 
 One episode is one case. A look at i costs c(I ∪ {i}) − c(I), what is refunded included, and its
-reward is minus that; acting ends the episode with β r. So the sum of an episode's rewards is the
-gain of the case, and the best expected sum is `askwise.policy.oracle.sequential(model).value`.
+reward is minus that; acting ends the episode with β r, or with what was earned where rewards are
+money. So the sum of an episode's rewards is the gain of the case, and the best expected sum is
+`askwise.policy.oracle.sequential(model).value`.
 
     import askwise.gym  # registers the environment
     env = gymnasium.make("askwise/CostlyObservations-v0", model=model)
@@ -12,10 +13,10 @@ looked at, else 1 + the place of its outcome. A table can be indexed by that as 
 `gymnasium.wrappers.FlattenObservation` makes it a flat one-hot `Box` for a network. An action is
 one number: the observations that can be bought, in the order of declaration, then the actions.
 
-A look at what is known already, or beyond m, closes the case: the episode ends, with a reward of 0
-and `info["invalid"]`. Nothing happening instead would let an agent go round in circles for ever,
-and a penalty would be one more number to choose. As rewards are never negative, closing a case is
-never better than any action. `info["action_mask"]` has a 1 for all that is valid.
+A look at what is known already, or beyond m, closes the case: the episode ends, with the lowest
+reward there is and `info["invalid"]`. Nothing happening instead would let an agent go round in
+circles for ever, and a penalty would be one more number to choose. So closing a case is never
+better than any action. `info["action_mask"]` has a 1 for all that is valid.
 """
 
 from __future__ import annotations
@@ -101,22 +102,25 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         return self._seen(self._state), self._info(self._state)
 
     def step(self, action: int) -> tuple[Integers, float, bool, bool, dict[str, Any]]:
-        """A look, or an action, which ends the case; so does a look that is not possible."""
+        """A look, or an action, which ends the case; so does what is not possible there."""
         state, buyable = self._state, self.lattice.buyable
         if state is None:
             raise CaseError("there is no open case: call reset() first")
         if not self.action_space.contains(action):
             most = buyable + len(self.problem.actions) - 1
             raise CaseError(f"unknown action {action!r}, expected a number from 0 to {most}")
-        if action >= buyable:
+        if action >= buyable and self._mask(state)[action]:
             place = int(action) - buyable
-            reward = self.problem.reward_value * float(self._rewards[place])
+            worth = 1.0 if self.problem.rewards else self.problem.reward_value
+            reward = worth * float(self._rewards[place]) - self.problem.actions[place].cost
             self._told = self._tell(f"{self.problem.action_names[place]}: {shown(reward)}")
             return self._close(state, reward)
         i = int(action)
         if not self._mask(state)[i]:
-            self._told = self._tell(f"no look at {self.lattice.observations[i].name}: closed")
-            return self._close(state, 0.0, invalid=True)
+            names = [o.name for o in self.lattice.observations[:buyable]]
+            wanted = [*(f"look at {name}" for name in names), *self.problem.action_names][i]
+            self._told = self._tell(f"no {wanted}: closed")
+            return self._close(state, self.problem.lowest_reward, invalid=True)
         self._state = after = self.lattice.children(state, i)[self._values[i]]
         self._told = self._tell("")
         price = self.lattice.spent(after) - self.lattice.spent(state)
@@ -143,6 +147,10 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         known = self.lattice.domain(state)
         looks = slice(self.lattice.buyable) if len(known) == self.lattice.m else list(known)
         mask[looks] = 0
+        if self.problem.has_rules:
+            subset = self.lattice.subset_of(state)
+            is_open = [self.lattice.is_open(subset, i) for i in range(self.lattice.buyable)]
+            mask &= np.array([*is_open, *self.lattice.may_act[subset]], np.int8)
         return mask
 
     def _info(self, state: int) -> dict[str, Any]:

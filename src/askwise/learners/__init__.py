@@ -2,6 +2,7 @@
 
 from askwise.learners import baselines
 from askwise.learners.default import Learner
+from askwise.learners.following import Follower
 from askwise.learners.learner import BaseLearner
 from askwise.learners.registry import LEARNERS, from_bytes, load, make
 from askwise.learners.seq_oos import SeqOOS
@@ -10,6 +11,7 @@ from askwise.learners.sim_oos import SimOOS
 __all__ = [
     "LEARNERS",
     "BaseLearner",
+    "Follower",
     "Learner",
     "SeqOOS",
     "SimOOS",

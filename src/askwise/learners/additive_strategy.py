@@ -23,6 +23,8 @@ learner that had all of them itself. After complete records it goes on with the 
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from askwise._kernels.radii import Radii
@@ -34,16 +36,22 @@ from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabular_posterior import TabularPosterior
-from askwise.learners.budget import affordable_cases
 from askwise.learners.cases import Case
+from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition, tie_margin
+from askwise.policy.budgeted import Line, line_of
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.recommending import recommended
 from askwise.policy.tree_table import TreeExploration, TreeTable
+from askwise.problem import Budget
 from askwise.states import Lattice
+
+Screened: TypeAlias = AdditivePosterior | TabularPosterior
+"""What is believed of the few observations of a shortlist."""
 
 ALLOWANCE = 0.8
 MOST_OF_EARNINGS = 0.5
@@ -74,6 +82,7 @@ class AdditiveStrategy(ModelStrategy):
     """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
 
     model_name = "additive"
+    honours_rules = True
     is_sparse = True
     """Its counters have a row for each state that was acted in; looks are tallied apart."""
 
@@ -83,11 +92,21 @@ class AdditiveStrategy(ModelStrategy):
         acquisition: Acquisition,
         *,
         explore_budget: float | None = None,
+        budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
-        super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
+        super().__init__(
+            lattice,
+            acquisition,
+            explore_budget=explore_budget,
+            budget=budget,
+            explore=explore,
+            forgets=forgets,
+        )
         self.model = AdditiveModel(lattice)
-        self._world: tuple[AdditivePosterior | TabularPosterior, Estimates] | None = None
+        _ = self.model.required  # raises if it cannot plan with what actions require
+        self._world: tuple[Screened, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
         """Begin with a log whose complete records are not in the statistics."""
@@ -129,11 +148,38 @@ class AdditiveStrategy(ModelStrategy):
         near = screened.draw_estimates(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
         if follows:
-            plan = self._recommended(screened, statistics)
+            plan = self._recommended(screened, statistics, self.target)
         else:
-            plan = self._policy(screened, near, self._looks(screened, near))
-        worth = plan.value / self.lattice.problem.reward_value - _blindly(screened, near)
-        return plan.exploring(self.exploration(screened, plan, worth, opened)), length
+            plan = self._best(screened, near)
+        beta = self.lattice.problem.reward_value
+        worth = plan.value_above_lowest / beta - _blindly(screened, near)
+        return plan.each(
+            lambda part: part.exploring(self.exploration(screened, part, worth, opened))
+        ), length
+
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        screened, mean = self._means(statistics)
+        self._world = screened, mean
+        return self._recommended(screened, statistics, self.target)
+
+    def _best(self, screened: Screened, world: Estimates) -> Policy:
+        """The best policy of a world; within a budget, the mixture that spends what it may."""
+        if self.spending is None:
+            return self._policy(screened, world, self._looks(screened, world))
+        few = screened.shortlist.lattice
+        p = world.weight / world.weight[: few.contexts].sum()
+
+        def plan(price: float) -> Line:
+            look = self.acquisition.path_plan(few.at_rate(1.0 + price), world)
+            policy = Policy(PathTable(few, look, world.action, np.zeros(few.size)))
+            return line_of(policy, few, p, world.reward)
+
+        def finish(policy: Policy) -> Policy:
+            assert isinstance(policy.table, PathTable)
+            return self._policy(screened, world, policy.table.look)
+
+        return self.spending.best(plan, finish, few.problem.reward_value)
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy at these prices of the world that the round is planned for.
@@ -150,9 +196,12 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed))
+        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
-        looks = self._looks(screened, near)
+        if lattice.stake != 1.0 and lattice.action_offsets is not None:
+            # at another stake what actions cost counts otherwise: the world of the means
+            near = screened.draw_estimates(np.random.default_rng(0), spread=0.0)
+        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
 
     def use(self, lattice: Lattice) -> None:
@@ -161,28 +210,26 @@ class AdditiveStrategy(ModelStrategy):
         self.model.use(lattice)
 
     def tallies(self) -> dict[str, Integers]:
-        """Looks that were taken, beside the statistics."""
-        return self.model.tallies._asdict()
+        """Looks that were taken, beside the statistics, and what was spent, if that matters."""
+        return {**self.model.tallies._asdict(), **super().tallies()}
 
     def exploration(
-        self,
-        screened: AdditivePosterior | TabularPosterior,
-        plan: Policy,
-        worth: float,
-        opened: int,
+        self, screened: Screened, plan: Policy, worth: float, opened: int
     ) -> TreeExploration:
         """What is tried beside a plan that is worth so much more than acting blindly."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
         table, beta = plan.table, self.lattice.problem.reward_value
         assert isinstance(table, TreeTable)
-        gap = self.model.effects.base.max() - self.model.effects.base
+        base = self.model.effects.base - self.lattice.action_costs / beta
+        gap = base.max() - base
         acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
         acts /= acts.sum()
         lost = max(0.0, worth) * beta
         acting = beta * float(acts @ gap) + lost
         looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
-        most, part = beta * most_spent(opened, worth, plan.value / beta), LOST_BESIDE
+        value = plan.value_above_lowest / beta
+        most, part = beta * most_spent(opened, worth, value), LOST_BESIDE
         if self.follows_log(opened):  # what may be lost at most is charged
             most, part = min(most, MOST_LOST * beta), 1.0
         replacing = 0.5 * most / (looking + ACTING_REPLACING * acting + lost)
@@ -198,18 +245,25 @@ class AdditiveStrategy(ModelStrategy):
 
     def recommend(self, now: Progress) -> Policy:
         """The best policy by what can be relied on, which explores nothing; changes nothing."""
-        return self._recommended(self._means(now.statistics)[0], now.statistics)
+        screened, _ = self._means(now.statistics)
+        return self._recommended(screened, now.statistics, self.budget)
 
     def _recommended(
-        self, screened: AdditivePosterior | TabularPosterior, statistics: Statistics
+        self, screened: Screened, statistics: Statistics, budget: float | None
     ) -> Policy:
         """What is recommended of the few, for the whole problem."""
         known = additive_beliefs(self.lattice, screened, self._cases(statistics))
-        best = recommended(self.acquisition, known.standalone())
+        best = recommended(self.acquisition, known.standalone(), budget)
+        found = best.each(lambda part: self._of_whole(part, screened, known))
+        found.shadow_price, found.note = best.shadow_price, best.note
+        return found
+
+    def _of_whole(self, best: Policy, screened: Screened, known: Beliefs) -> Policy:
+        """A policy for the few, as one for the whole problem."""
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
-        reward = known.reward[every, best.actions]
+        reward = known.lattice.net(known.reward)[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
         policy = self._policy(screened, earned, table.as_path())
         return policy.recommended_by(known)
@@ -218,35 +272,30 @@ class AdditiveStrategy(ModelStrategy):
         """All cases so far, and complete records."""
         return statistics.cases + (0 if self.log.records is None else self.log.cases)
 
-    def _means(
-        self, statistics: Statistics
-    ) -> tuple[AdditivePosterior | TabularPosterior, Estimates]:
+    def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
         """The world of the means; changes nothing."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
         return screened, screened.draw_estimates(rng, spread=0.0)
 
-    def _careful(
-        self,
-        screened: AdditivePosterior | TabularPosterior,
-        mean: Estimates,
-        statistics: Statistics,
-    ) -> Policy:
+    def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> Policy:
         """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
-        best = self._policy(screened, mean, self._looks(screened, mean))
-        if best.value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
+        best = self._best(screened, mean)
+        if best.planned_value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing)
 
-    def _looks(self, screened: AdditivePosterior | TabularPosterior, world: Estimates) -> Choices:
+    def _looks(self, screened: Screened, world: Estimates) -> Choices:
         """What to look at in each state of the few."""
-        return self.acquisition.path_plan(screened.shortlist.lattice, world)
+        few = screened.shortlist.lattice
+        priced = few if self.spending is None else few.at_rate(self.spending.rate)
+        return self.acquisition.path_plan(priced, world)
 
     def _policy(
         self,
-        screened: AdditivePosterior | TabularPosterior,
+        screened: Screened,
         world: Estimates,
         looks: Choices,
         lattice: Lattice | None = None,
@@ -269,13 +318,25 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now."""
+        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        self.count_spent(case.cost)
+        if case.unasked:
+            now.statistics.count_case()
+            return []
         assert case.policy is not None
-        table, exploration = case.policy.table, case.policy.exploration
+        policy = case.policy.followed_by(case.tag)
+        table, exploration = policy.table, policy.exploration
         assert isinstance(table, TreeTable)
         assert isinstance(exploration, TreeExploration)
         exploration.tally(table, case.start, case.state_index, case.tag, self.model.tallies)
         now.statistics.count_case()
+        return []
+
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Nothing of its looks: whether there were to be more is not known."""
+        self.count_spent(case.cost)
+        if is_fair:
+            now.statistics.count_case()
         return []
 
     def run_cases(
@@ -325,7 +386,7 @@ def most_spent(opened: int, worth: float, value: float) -> float:
     return float(max(0.5 * ALLOWANCE * t**-0.5, 2 / 3 * earning * t ** (-1 / 3)))
 
 
-def _blindly(screened: AdditivePosterior | TabularPosterior, world: Estimates) -> float:
+def _blindly(screened: Screened, world: Estimates) -> float:
     """The mean reward of the best action when nothing is looked at."""
     contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]

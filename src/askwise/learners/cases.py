@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
 
-from askwise.counting import check_reward
-from askwise.errors import CaseError, ProblemError
+from askwise.errors import CaseError
+from askwise.learners.case_owner import CaseOwner
+from askwise.learners.case_snapshots import CaseSnapshot
+from askwise.learners.observed_values import (
+    check_allowed,
+    check_awaits_reward,
+    observed,
+    prices_told,
+    wanted_names,
+)
+from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
 from askwise.policy import Policy
 from askwise.policy.tables import Propensities
 from askwise.problem import Seen, Value
 from askwise.states import Lattice
-
-
-class CaseOwner(Protocol):
-    """What opened a case and counts what happens in it."""
-
-    @property
-    def lock(self) -> threading.RLock:
-        """Held while a case changes."""
-
-    def acted(self, case: Case) -> None:
-        """All that was wanted is known, and the action is chosen."""
-
-    def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """The reward has come; it replaces the one before, if there was one."""
-
-    def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
-        """Observations cost so much: {name: amount}."""
-
-    def cancelled(self, case: Case) -> None:
-        """There will be no action, or no reward."""
-
-
-class CaseSnapshot(NamedTuple):
-    """All that a case is, beside its policy and its prices."""
-
-    id: int
-    start: int
-    """What was known when it was opened, as an integer of the lattice."""
-    path: list[tuple[int, int]]
-    """What was bought, in order: (observation, the state it led to)."""
-    tag: int = 0
-    looks: tuple[int, ...] | None = None
-    """What it wants now; None: whatever its policy says."""
-    action: int = -1
-    """What was done; −1: nothing yet."""
-    earned: float | None = None
-    is_by_default: bool = False
-    is_cancelled: bool = False
-    block: int = 0
-    propensities: Propensities | None = None
 
 
 class Case:
@@ -65,11 +32,13 @@ class Case:
         "_propensities",
         "action_index",
         "block",
-        "earned",
         "id",
         "is_by_default",
         "is_cancelled",
         "path",
+        "people",
+        "share",
+        "stake",
         "start",
         "state_index",
         "subset",
@@ -85,9 +54,12 @@ class Case:
         tag: int = 0,
         start: int = 0,
         subset: int = 0,
+        stake: float = 1.0,
     ) -> None:
         self.id = id
         """Its number among the learner's cases; `learner.cases[id]` finds it again."""
+        self.stake = stake
+        """How many times its reward counts."""
         self.start = start
         """What was known when it was opened, as an integer of the lattice."""
         self.state_index = start
@@ -99,17 +71,19 @@ class Case:
         self.action_index = -1
         self.tag = tag
         """What the learner wants to remember of the case until its reward comes."""
-        self.earned: float | None = None
-        """Its reward, once it has come."""
+        self.share: float | None = None
+        """Its reward from 0 to 1, once it has come."""
         self.is_by_default = False
         """Whether that was put in its place because none came."""
         self.is_cancelled = False
+        self.people = NOTHING
+        """What people did in it beside what it advised."""
         self.block = 0
         """In which block of its learner's memory the reward was counted."""
         self._propensities: Propensities | None = None
         self._owner = owner
         self._policy: Policy | None = policy
-        self._lattice = policy.lattice
+        self._lattice = policy.lattice.per_unit
         self._looks: tuple[int, ...] = policy.looks_in_case(start, tag)
         self.wanted: tuple[str, ...] = self._lattice.names_of(self._looks)
         """The names to buy now: a whole set, or one; none once the action is chosen."""
@@ -129,14 +103,15 @@ class Case:
         case.id, case.start, case.path, case.tag = snapshot[:4]
         case.state_index = case.path[-1][1] if case.path else case.start
         case.subset = lattice.subset_of(case.state_index)  # raises if there is no such state
-        case.action_index, case.earned, case.block = (
-            snapshot.action,
-            snapshot.earned,
-            snapshot.block,
-        )
+        case.action_index, case.share = snapshot.action, snapshot.share
+        case.block = snapshot.block
         case.is_by_default, case.is_cancelled = snapshot.is_by_default, snapshot.is_cancelled
+        if policy is not None:
+            for _, state in case.path:
+                policy = policy.in_state(state)
         case._owner, case._lattice, case._policy = owner, lattice, policy
         case._propensities = snapshot.propensities
+        case.stake, case.people = snapshot.stake, snapshot.people
         looks = snapshot.looks
         if looks is None:
             looks = () if policy is None else policy.looks_in_case(case.state_index, case.tag)
@@ -153,7 +128,7 @@ class Case:
 
     @property
     def action(self) -> str | None:
-        """What to do; None while something is still wanted."""
+        """What to do, or what people did; None while something is still wanted."""
         actions = self._lattice.problem.action_names
         return None if self.action_index < 0 else actions[self.action_index]
 
@@ -164,12 +139,14 @@ class Case:
 
     @property
     def cost(self) -> float:
-        """What was spent on observations so far; what was on file is free."""
-        lattice = self._lattice
+        """What was spent so far, on observations and on the action; what was on file is free."""
+        lattice, action = self._lattice, self.action_index
+        acting = 0.0 if action < 0 else lattice.problem.actions[action].cost
         if self.start < lattice.contexts:
-            return lattice.spent(self.state_index, self.subset)
+            return acting + lattice.spent(self.state_index, self.subset)
         bought = {i for i, _ in self.path}
-        return lattice.tariff.cost_of([i for i in lattice.charged(self.state_index) if i in bought])
+        charged = [i for i in lattice.charged(self.state_index) if i in bought]
+        return acting + lattice.tariff.cost_of(charged)
 
     @property
     def propensity(self) -> tuple[float, ...] | None:
@@ -179,7 +156,8 @@ class Case:
         now included; buying at once, the set is one. The last is the action together with stopping:
         the product is the probability of all that was done, and over all that could have been done
         the products sum to 1. A learner that does not randomise has 1.0 everywhere. One that draws
-        a policy for a round has the probabilities under that policy. None if they are not known.
+        a policy for a round has the probabilities under that policy. None if they are not known: of
+        what people did they are only if it was told.
         """
         with self._owner.lock:
             policy = self._policy
@@ -192,9 +170,35 @@ class Case:
         return self._looks
 
     @property
+    def unasked(self) -> Mapping[int, bool]:
+        """What people looked at without being asked: whether they knew more than the case."""
+        return self.people.unasked
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether people did something else than was advised, or before anything was."""
+        return self.people.advised is not None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether its reward is no fair sample: who overruled knew more than the case did."""
+        return self.is_overruled and self.people.knew_more
+
+    @property
+    def acted_in(self) -> int:
+        """The state in which the action was chosen; people may have looked further since."""
+        state = self.people.overruled_in if self.is_overruled else self.people.advised_in
+        return self.state_index if state < 0 else state
+
+    @property
     def is_rewarded(self) -> bool:
         """Whether its reward has come."""
-        return self.earned is not None and not self.is_by_default
+        return self.share is not None and not self.is_by_default
+
+    @property
+    def earned(self) -> float | None:
+        """Its reward as it was told, once it has come."""
+        return None if self.share is None else self._lattice.problem.as_money(self.share)
 
     # --- what happens to it ----------------------------------------------------------------------
 
@@ -203,44 +207,79 @@ class Case:
         values: Mapping[str, Seen],
         *,
         paid: Mapping[str, float] | None = None,
+        unasked: bool = False,
+        knew_more: bool = True,
     ) -> None:
         """What was bought showed these values: all that was wanted, or a part of it.
 
         `paid` is what they cost, where that was not known before, without the fees of panels; the
-        learner plans with the means.
+        learner plans with the means. With `unasked` they may be what people looked at without being
+        asked; `knew_more` says whether they knew more of the case than it did (`people.py`).
         """
         with self._owner.lock:
+            if unasked is not False or knew_more is not True:
+                check_flag(unasked, "unasked")
+                check_flag(knew_more, "knew_more")
+            seen = observed(self, values, unasked=unasked)
             if paid is not None:
-                self._checked(values)
                 self._pay(values, paid)
+            added = {i: knew_more for i, _ in seen if i not in self._looks}
+            if added:
+                self._owner.looked_unasked(self, list(added))
+                self.people = self.people._replace(unasked=self.people.unasked | added)
+                if self.action_index >= 0 and self.people.advised_in < 0:
+                    self.people = self.people._replace(advised_in=self.state_index)
+                    self.path = [*self.path]  # how likely its steps were is told by those before
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
-            for i, digit in self._checked(values):
+            for i, digit in seen:
                 subset, _, stride, radix, start, above = steps[subset, i]
                 place = state - start
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
             self.state_index, self.subset = state, subset
-            policy = self._policy
-            assert policy is not None
+            if self._policy is None:  # it has its action, and people looked further
+                return
+            policy = self._policy = self._policy.in_state(state)
             self._looks = looks = policy.looks_in_case(state, self.tag)
             self.wanted = self._lattice.names_of(looks)
             if not looks:
                 self._act(policy)
 
+    def act(self, action: str, *, knew_more: bool = True, propensity: float | None = None) -> None:
+        """People did this, whatever was advised, or wanted still: say so before the reward.
+
+        Its reward is counted apart, unless who decided knew no more of the case than it did:
+        `knew_more=False` says so. `propensity` is how likely they were to stop and do just this, if
+        that is known.
+        """
+        with self._owner.lock:
+            check_awaits_reward(self)
+            chosen, before = self._lattice.action(action), self.action_index
+            check_allowed(self, chosen)
+            check_flag(knew_more, "knew_more")
+            told, people = check_propensity(propensity), self.people
+            if chosen == before:
+                return
+            if before < 0:
+                self._stop(is_fair=not knew_more)
+                advised: int | None = -1
+            else:
+                advised = people.advised if self.is_overruled else before
+            now = None if chosen == advised else chosen
+            self._owner.overruled(self, before if self.is_overruled else None, now)
+            self._propensities = (
+                None if now is None else with_told(self._propensities, told, before)
+            )
+            self.people = people._replace(
+                advised=None if now is None else advised,
+                advised_in=self.state_index if people.advised_in < 0 else people.advised_in,
+                overruled_in=self.state_index,
+                knew_more=knew_more,
+            )
+            self.action_index = chosen
+
     def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
-        try:
-            lattice = self._lattice.priced(paid)
-        except ProblemError as error:
-            raise CaseError(f"paid: {error}") from None
-        for name in paid:
-            if name not in values:
-                raise CaseError(f"paid: observation {name!r} is not among what was observed")
-        # a failure that is refunded says nothing of the price
-        told = {
-            name: amount
-            for name, amount in paid.items()
-            if values[name] is not None or lattice.fails(name) != "refunded"
-        }
+        lattice, told = prices_told(self._lattice, values, paid)
         self._owner.paid(self, told)
         self._lattice = lattice
 
@@ -249,32 +288,31 @@ class Case:
         self.observe({name: None})
 
     def reward(self, reward: float, *, replaces: bool = False) -> None:
-        """How well it went, from 0 to 1: now or much later, in any order among cases.
+        """How well it went: now or much later, in any order among cases.
 
+        It is from 0 to 1, or what was earned in the currency if the problem has `rewards`.
         A reward that was put in by default gives way. Another one stays, unless this `replaces` it.
         """
         with self._owner.lock:
             self._check_acted()
-            if self.earned is not None and not self.is_by_default and not replaces:
+            if self.is_rewarded and not replaces:
                 raise CaseError(
                     f"case {self.id} has its reward already; reward(…, replaces=True) corrects it"
                 )
-            self._count_reward(check_reward(reward), by_default=False)
+            self._count_reward(self._lattice.problem.as_share(reward), by_default=False)
 
     def reward_by_default(self, reward: float) -> None:
         """No reward came in time: count this one until it does. It never replaces a real one."""
         with self._owner.lock:
             self._check_acted()
-            reward = check_reward(reward)
+            share = self._lattice.problem.as_share(reward)
             if not self.is_rewarded:
-                self._count_reward(reward, by_default=True)
+                self._count_reward(share, by_default=True)
 
     def cancel(self) -> None:
         """It is abandoned: no action will be taken, or no reward will ever be known."""
         with self._owner.lock:
-            if self.is_cancelled or self.earned is not None:
-                what = "is cancelled" if self.is_cancelled else "has its reward"
-                raise CaseError(f"case {self.id} {what} already")
+            check_awaits_reward(self)
             self._owner.cancelled(self)
             if self._policy is not None:
                 self._propensities = self._propensities_so_far(self._policy)
@@ -293,73 +331,57 @@ class Case:
         """Whether it is this very policy that it follows."""
         return self._policy is policy
 
+    def follow_exactly(self) -> None:
+        """Follow a policy that is good in every state, since no other can be planned any more."""
+        if self._policy is not None:
+            self._policy = self._policy.exact()
+
     def follow(self, policy: Policy) -> None:
         """Follow an equal policy in other tables."""
         self._policy = policy
 
     def __repr__(self) -> str:
-        doing = f"wants {self._wanted_names()}" if self.wanted else f"does {self.action!r}"
+        doing = f"wants {wanted_names(self)}" if self.wanted else f"does {self.action!r}"
         if self.is_cancelled:
             doing = "is cancelled"
         return f"<Case {self.id}: knows {self.state}, {doing}>"
 
-    def _count_reward(self, reward: float, *, by_default: bool) -> None:
-        before = self.earned, self.is_by_default
-        self.earned, self.is_by_default = reward, by_default
+    def _count_reward(self, share: float, *, by_default: bool) -> None:
+        before = self.share, self.is_by_default
+        self.share, self.is_by_default = share, by_default
         try:
-            self._owner.rewarded(self, reward, before[0])
+            self._owner.rewarded(self, share, before[0])
         except BaseException:
-            self.earned, self.is_by_default = before
+            self.share, self.is_by_default = before
             raise
+
+    def _stop(self, *, is_fair: bool) -> None:
+        """People act: nothing more is wanted."""
+        policy = self._policy
+        assert policy is not None
+        self._owner.stopped(self, is_fair=is_fair)
+        # of a set that was not bought as a whole it is not known
+        is_path = policy.acquisition == "sequential"
+        self._looks = self.wanted = ()
+        self._propensities = self._propensities_so_far(policy) if is_path else None
+        self._policy = None
 
     def _check_acted(self) -> None:
         if self.is_cancelled:
             raise CaseError(f"case {self.id} is cancelled")
         if self.action_index < 0:
             raise CaseError(
-                f"case {self.id} has no action to reward yet, it wants: {self._wanted_names()}"
+                f"case {self.id} has no action to reward yet, it wants: {wanted_names(self)}"
             )
 
-    def _checked(self, values: Mapping[str, Seen]) -> list[tuple[int, int]]:
-        """The values as integers, or an error before anything has changed."""
-        lattice, looks = self._lattice, self._looks
-        positions, digits = lattice.positions, lattice.digits_of
-        if type(values) is not dict and not isinstance(values, Mapping):
-            kind = type(values).__name__
-            raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
-        if not values:
-            raise CaseError(f"nothing was observed, case {self.id} wants: {self._wanted_names()}")
-        seen = []
-        for name, value in values.items():
-            i = positions.get(name, -1)
-            digit = digits[i].get(value) if type(value) is str and i in looks else None
-            if digit is not None:  # the usual case, fast
-                seen.append((i, digit))
-                continue
-            i = lattice.position(name)
-            if i not in looks:
-                raise CaseError(
-                    f"observation {name!r} {self._why_not(i)} in case {self.id}, it wants: "
-                    f"{self._wanted_names()}"
-                )
-            seen.append((i, lattice.digit(i, value)))
-        return seen
-
-    def _why_not(self, i: int) -> str:
-        if i >= self._lattice.buyable:
-            return "is given"
-        known = self._lattice.members(self.subset)
-        return "is known already" if i in known else "is not wanted"
-
-    def _wanted_names(self) -> str:
-        return ", ".join(self.wanted) or "nothing"
-
     def _propensities_so_far(self, policy: Policy) -> Propensities | None:
+        if self.people.unasked:
+            return None
         return policy.propensities(self.start, self.path, self._looks, self.action_index)
 
     def _act(self, policy: Policy) -> None:
         """Nothing more is wanted."""
-        self.action_index = action = policy.action_in_case(self.state_index, self.tag)
-        self._propensities = policy.propensities(self.start, self.path, (), action)
+        self.action_index = policy.action_in_case(self.state_index, self.tag)
+        self._propensities = self._propensities_so_far(policy)
         self._owner.acted(self)
         self._policy = None  # a case that only awaits its reward keeps no old tables alive

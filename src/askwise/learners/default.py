@@ -8,12 +8,14 @@ from askwise.counting.forgetting import forgetting_of
 from askwise.errors import OptionError, StatisticsError
 from askwise.estimation.joint import MOST_CELLS, count_cells
 from askwise.learners.additive_strategy import AdditiveStrategy
-from askwise.learners.budget import check_budget
+from askwise.learners.explore_budget import check_explore_budget
 from askwise.learners.joint_strategy import JointStrategy
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.model_strategy import ModelStrategy
 from askwise.policy.acquisition import acquisition_of
-from askwise.problem import Problem
+from askwise.problem import Budget, Problem
+from askwise.problem.bins import is_number
+from askwise.problem.budget import budget_of
 
 MODELS = ("auto", "joint", "additive")
 
@@ -30,6 +32,12 @@ class Learner(BaseLearner):
     model: "joint" is one model of all combinations of values (`joint_strategy.py`), of at most
     512; "additive" expects that few observations matter, by themselves and in pairs
     (`additive_strategy.py`); "auto" is joint if it can be.
+    budget: what cases may spend on observations on average, `Budget(spend_per_case=2.0)` or
+    `Budget(spend_per_day=400.0, cases_per_day=200)`: the best gain within that. `recommend()` says
+    what one more to spend would add, its shadow price. None: as much as pays.
+    explore: the share of the cases that explore, as of `True`, all of them. The others follow what
+    is recommended when their round begins: `explore=False` is for those who want just that, and
+    learn from what comes of it.
     explore_budget: the most to lose by trying, in the currency of the costs, compared with the best
     action taken blindly. When it is used up, the learner buys only what pays by cautious estimates,
     else nothing, until it has earned the loss back. None: no limit.
@@ -53,6 +61,8 @@ class Learner(BaseLearner):
         *,
         acquisition: str = "sequential",
         model: str = "auto",
+        budget: Budget | None = None,
+        explore: bool | float = True,
         explore_budget: float | None = None,
         window: int | None = None,
         detect: bool = False,
@@ -61,18 +71,26 @@ class Learner(BaseLearner):
         bought = acquisition_of(acquisition)
         if model not in MODELS:
             raise OptionError(f"model must be 'auto', 'joint' or 'additive', got {model!r}")
-        budget = check_budget(explore_budget)
+        spend, explore_budget = budget_of(budget), check_explore_budget(explore_budget)
+        share = check_share(explore)
         lattice = lattice_of(problem)
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
-        if forgetting is not None and budget is not None:
+        if forgetting is not None and explore_budget is not None:
             raise OptionError("explore_budget counts all cases: not with window or detect")
         strategy = strategy_kind(problem, model)(
-            lattice, bought, explore_budget=budget, forgets=forgetting is not None
+            lattice,
+            bought,
+            explore_budget=explore_budget,
+            budget=spend,
+            explore=share,
+            forgets=forgetting is not None,
         )
         options = {
             "acquisition": acquisition,
             "model": model,
-            "explore_budget": budget,
+            "budget": spend,
+            "explore": explore,
+            "explore_budget": explore_budget,
             "window": window,
             "detect": detect,
         }
@@ -114,6 +132,17 @@ class Learner(BaseLearner):
             cases = f"{cases} after {logged:,} {kind}"
         bought, model = strategy.acquisition.name, strategy.model_name
         return f"<Learner, {bought}, {model} model: {cases}, {rounds}>"
+
+
+def check_share(explore: object) -> float:
+    """The share of the cases that explore, or an error that names what was said instead."""
+    if isinstance(explore, bool):
+        return float(explore)
+    if is_number(explore) and 0 <= explore <= 1:  # type: ignore[operator]
+        return float(explore)  # type: ignore[arg-type]
+    raise OptionError(
+        f"explore must be True, False, or a share of the cases from 0 to 1, got {explore!r}"
+    )
 
 
 def strategy_kind(problem: Problem, model: str) -> type[JointStrategy | AdditiveStrategy]:

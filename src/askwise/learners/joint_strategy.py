@@ -34,6 +34,7 @@ cases as the log, it goes on as a learner that had all of them itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import msgspec
 import numpy as np
@@ -46,15 +47,16 @@ from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
-from askwise.learners.budget import affordable_cases
+from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
-from askwise.policy.acquisition import Acquisition, set_policy_from
-from askwise.policy.expected_gain import expected_gain
+from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
+from askwise.policy.budgeted import Line, at_prices_of, line_of, repriced
+from askwise.policy.expected_gain import expected_gain, expected_spend
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.recommending import recommended
-from askwise.problem import Problem
+from askwise.problem import Budget, Problem
 from askwise.states import Lattice
 
 SPREAD = 0.5
@@ -75,10 +77,12 @@ FIRST_CASES = 200
 FIRST = 0.05
 LATER = 0.2
 LATER_IF_IT_CHANGES = 0.8
-"""What trying may cost a case, in units of β; how it was chosen is in docs/learning.md.
+"""What trying may cost a case, in units of β; how it was chosen is in docs/decisions-learning.md.
 
 In a world that changes, what is not worth buying today may be tomorrow.
 """
+TRYING = 0.5
+"""The part of a budget that may be spent on tries."""
 SETTLING = 20
 """Draws of the variances of effects after a log."""
 ROUND_DIVISOR = 100
@@ -89,6 +93,7 @@ class JointStrategy(ModelStrategy):
     """Every case counts for every state that it is evidence for."""
 
     model_name = "joint"
+    honours_rules = True
 
     def __init__(
         self,
@@ -96,13 +101,24 @@ class JointStrategy(ModelStrategy):
         acquisition: Acquisition,
         *,
         explore_budget: float | None = None,
+        budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
-        super().__init__(lattice, acquisition, explore_budget=explore_budget, forgets=forgets)
+        super().__init__(
+            lattice,
+            acquisition,
+            explore_budget=explore_budget,
+            budget=budget,
+            explore=explore,
+            forgets=forgets,
+        )
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
-        self.world: Floats = np.zeros(lattice.size)
-        """The rewards of the world that the round is planned for."""
+        actions = (len(lattice.problem.actions),) if lattice.problem.has_rules else ()
+        self.world: Floats = np.zeros((lattice.size, *actions))
+        """The rewards of the world that the round is planned for: of the best action, or of each if
+        which is best depends on what actions cost, and so on the stake."""
         self._recorded: Floats = np.zeros(lattice.size)
         """Complete records by state."""
 
@@ -126,11 +142,22 @@ class JointStrategy(ModelStrategy):
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
         """The best policy of a world drawn near the mean, and how many cases it is for."""
+        policy, length = self._plan_round(statistics, opened, rng)
+        if self.spending is not None:
+            p = self.model.probability
+            plan = policy.each(lambda part: part.exploring(None))
+            self.spending.trying[0] = expected_spend(policy, p) - expected_spend(plan, p)
+        return policy, length
+
+    def _plan_round(
+        self, statistics: Statistics, opened: int, rng: np.random.Generator
+    ) -> tuple[Policy, int]:
         self.model.update(statistics)
         follows = self.follows_log(opened)
         known = beliefs_of(self.model, statistics, self.log) if follows else None
-        near = self._near(rng, opened, known)
-        self.world[:] = near.reward
+        drawn = self._near(rng, opened, known)
+        near = self._estimates(drawn)
+        self._keep_world(drawn)
         wide = self.model.draw(rng, 1.0, self.acquisition.name)
         self.model.draw_effect_variances(rng)
         length = max(1, opened // ROUND_DIVISOR)
@@ -140,18 +167,49 @@ class JointStrategy(ModelStrategy):
             if affordable == 0:
                 return self._careful_policy(statistics, near), length
             length = min(length, affordable)
-        policy = self.acquisition.best(self.lattice, near)
+        policy = self._within_budget(lambda at: self.acquisition.best(at, near), near.reward)
         exploration = self._exploration(policy, statistics, wide)
         if known is None:
             mean, most = self.model.mean_rewards(), most_spent(opened, forgets=self.forgets)
             return self._affordable(policy, exploration, mean, most), length
         relied, is_first = known.cautious_rewards(), opened == self.log.cases
-        best = recommended(self.acquisition, self._beliefs(statistics) if is_first else known)
+        best = recommended(
+            self.acquisition, self._beliefs(statistics) if is_first else known, self.target
+        )
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
-            self.world[:] = relied.max(axis=1)
+            self._keep_world(relied)
         # by the means, what was hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
+
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        known = beliefs_of(self.model, statistics, self.log)
+        self._keep_world(known.cautious_rewards())
+        nothing = self.acquisition.no_exploration(self.lattice)
+        best = recommended(self.acquisition, known, self.target)
+        return best.each(lambda part: part.exploring(nothing))
+
+    def _within_budget(self, best: Callable[[Lattice], Policy], reward: Floats) -> Policy:
+        """The best policy at the prices of a lattice, or the mixture that spends what it may.
+
+        `reward` is what acting in ψ earns, its cost taken off, at [ψ], or at [ψ, a].
+        """
+        if self.spending is None:
+            return best(self.lattice)
+        lattice, p, every = self.lattice, self.model.probability, np.arange(self.lattice.size)
+
+        def earned(policy: Policy) -> Floats:
+            return reward if reward.ndim == 1 else reward[every, policy.actions]
+
+        def plan(price: float) -> Line:
+            policy = best(lattice.at_rate(1.0 + price))
+            return line_of(policy, lattice, p, earned(policy))
+
+        def finish(policy: Policy) -> Policy:
+            return Policy(at_prices_of(lattice, policy, p, earned(policy)))
+
+        return self.spending.best(plan, finish, lattice.problem.reward_value)
 
     @property
     def _most_lost(self) -> float:
@@ -162,16 +220,24 @@ class JointStrategy(ModelStrategy):
         gain, less = (expected_gain(p, self.model.probability, relied) for p in (best, policy))
         return gain - less
 
-    def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Estimates:
-        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
-        if known is None:
-            return self.model.draw(rng, near_spread(opened), self.acquisition.name)
-        own = math.sqrt(max(0, opened - self.log.cases) / opened)
-        reward = self.model.draw_rewards(rng, near_spread(opened) * own)
-        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+    def _keep_world(self, reward: Floats) -> None:
+        self.world[:] = reward if self.world.ndim == 2 else reward.max(axis=1)
+
+    def _estimates(self, reward: Floats) -> Estimates:
+        """A world of these rewards, r(a, ψ), as the planners take it."""
+        reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
+
+    def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Floats:
+        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
+        if known is None:
+            return self.model.draw_rewards(rng, near_spread(opened))
+        own = math.sqrt(max(0, opened - self.log.cases) / opened)
+        reward = self.model.draw_rewards(rng, near_spread(opened) * own)
+        reward -= (1.0 - own) * (known.reward - known.cautious_rewards())
+        return reward
 
     def _affordable(
         self,
@@ -181,22 +247,38 @@ class JointStrategy(ModelStrategy):
         most: float,
     ) -> Policy:
         """The policy with an exploration that costs at most so much of β a case, by rewards r."""
+        if policy.mixture is not None:
+            return policy.each(lambda part: self._affordable(part, exploration, reward, most))
         trying, p = policy.exploring(exploration), self.model.probability
         lost = expected_gain(trying, p, reward, 0.0) - expected_gain(trying, p, reward)
         most *= self.lattice.problem.reward_value
-        return policy.exploring(exploration.scaled(most / lost)) if lost > most else trying
+        scale = most / lost if lost > most else 1.0
+        if self.spending is not None:  # no more than half of what a case may spend goes into tries
+            spent = expected_spend(trying, p) - expected_spend(policy, p)
+            scale = min(scale, TRYING * self.spending.per_case / max(spent, 1e-300))
+        return policy.exploring(exploration.scaled(scale)) if scale < 1.0 else trying
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
+        margin, reward, action = tie_margin(lattice), self.world, policy.actions
+        if reward.ndim == 2:
+            net = lattice.net(reward)
+            reward, action = net.max(axis=1), net.argmax(axis=1).astype(np.int16)
         if start:
             weight = self.model.weight("sequential")  # from what is on file, p is by slot
-            near = Estimates(self.world, policy.actions, weight, Radii())
-            own = set_policy_from(lattice, near, start)
+            near = Estimates(reward, action, weight, Radii())
+            own = set_policy_from(self._at_rate(lattice), near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
-            near = Estimates(self.world, policy.actions, weight, Radii())
-            own = self.acquisition.best(lattice, near)
+            near = Estimates(reward, action, weight, Radii())
+            own = self.acquisition.best(self._at_rate(lattice), near, margin=margin)
+        if self.spending is not None:
+            own = repriced(lattice, own)
         return own.exploring(policy.exploration)
+
+    def _at_rate(self, lattice: Lattice) -> Lattice:
+        """The prices to plan with: within a budget, those of the round."""
+        return lattice if self.spending is None else lattice.at_rate(self.spending.rate)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
@@ -208,7 +290,7 @@ class JointStrategy(ModelStrategy):
 
     def recommend(self, now: Progress) -> Policy:
         """The best policy by what can be relied on; changes nothing."""
-        return recommended(self.acquisition, self._beliefs(now.statistics))
+        return recommended(self.acquisition, self._beliefs(now.statistics), self.budget)
 
     def _beliefs(self, statistics: Statistics) -> Beliefs:
         return joint_beliefs(statistics, self.log)
@@ -233,17 +315,21 @@ class JointStrategy(ModelStrategy):
         return found
 
     def _blind_gain(self) -> float:
-        """β max_a E[r(a, ∅)]: the best gain without looking, by today's estimate."""
+        """max_a β E[r(a, ∅)] − cost(a): the best gain without looking, by today's estimate."""
         contexts = self.lattice.contexts
-        best: Floats = self.model.mean_rewards()[:contexts].max(axis=1)
+        best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
         return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """What pays by cautious estimates; else buy nothing, and learn which action is best."""
         believed = beliefs_of(self.model, statistics)
-        careful = self.acquisition.best_by_beliefs(self.lattice, believed)
-        if careful.value > self._blind_gain():
-            return careful.exploring(self.acquisition.no_exploration(self.lattice))
+        careful = self._within_budget(
+            lambda at: self.acquisition.best_by_beliefs(at, believed),
+            self.lattice.net(believed.cautious_rewards()),
+        )
+        if careful.planned_value > self._blind_gain():
+            tries = self.acquisition.no_exploration(self.lattice)
+            return careful.each(lambda part: part.exploring(tries))
         nothing = self.acquisition.buying_nothing(self.lattice, near.action)
         return nothing.exploring(self.acquisition.no_exploration(self.lattice))
 
@@ -275,6 +361,11 @@ class JointStrategy(ModelStrategy):
         self.model.update(statistics, STEPS)
         self.world[:] = 0.0
 
+    @property
+    def learns_from_tallies(self) -> bool:
+        """It does not: of a budget it is tallied what was spent, which says nothing of it."""
+        return False
+
     def model_arrays(self) -> dict[str, Floats | Integers]:
         """Where the estimates stand, from which the next ones go on."""
         model = self.model
@@ -304,6 +395,6 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
 
 
 def _free_of_charge(problem: Problem) -> Problem:
-    """The same problem, all of it for nothing."""
+    """The same problem, all that can be bought for nothing."""
     free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
     return msgspec.structs.replace(problem, observations=free, panels=())

@@ -58,6 +58,12 @@ class BaseLearner:
         rng: RandomSource = None,
         forgetting: Forgetting | None = None,
     ) -> None:
+        if lattice.problem.has_rules and not strategy.honours_rules:
+            raise OptionError(
+                f"{self.name} cannot reckon with what actions cost, or with what actions or "
+                "observations require: use another learner, such as learner or seq-oos, or leave "
+                "cost= and requires= out"
+            )
         self._rounds = Rounds(lattice, strategy, rng=rng, forgetting=forgetting)
         self._options = dict(options)
 
@@ -86,14 +92,18 @@ class BaseLearner:
         known: Mapping[str, Seen] | None = None,
         *,
         prices: Mapping[str, float] | None = None,
+        stake: float = 1.0,
     ) -> Case:
         """A new case, under the policy of the round.
 
         `known` has a value for all that is given. Whatever else it has was on file: it costs
         nothing in this case, and counts towards the most that may be looked at. `prices` are those
         of this case alone: it gets a plan of its own.
+
+        `stake` is how many times the reward of this case counts: it gains stake · β r − Σ c, and
+        gets the plan that is best for that. Its reward is said and learned per unit of stake.
         """
-        return self._rounds.open(known, prices)
+        return self._rounds.open(known, prices, stake)
 
     @property
     def policy(self) -> Policy:

@@ -28,7 +28,7 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
     if isinstance(other, BaseLearner):
         known = _knowledge(learner, other)
     elif isinstance(other, Statistics):
-        if strategy.tallies():
+        if strategy.learns_from_tallies:
             raise StatisticsError(
                 f"{learner.name} with this model learns from more than statistics hold: merge the "
                 "learner that counted them, merge(other), not merge(other.statistics)"
@@ -38,8 +38,9 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
         raise StatisticsError(f"expected Statistics, or a learner of the same kind, got {other!r}")
     with rounds.lock:
         rounds.now.statistics += known.statistics
-        for name, array in strategy.tallies().items():
-            np.add(array, known.tallies[name], out=array)
+        tallies = strategy.tallies()
+        for name, counted in known.tallies.items():
+            np.add(tallies[name], counted, out=tallies[name])
         rounds.forget_plan()
         strategy.begin_anew(rounds.now, known.statistics.cases)
 

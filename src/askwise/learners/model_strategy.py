@@ -20,9 +20,13 @@ from askwise.errors import OptionError
 from askwise.estimation.complete_records import Log
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
+from askwise.learners.spending import Spending
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.counting_cases import Pairs
+from askwise.policy.mixing import parts_followed
+from askwise.problem import Budget
 from askwise.states import Lattice
 
 TAG_BITS = 62
@@ -36,6 +40,7 @@ class ModelStrategy(Strategy):
     """A model of the population × an acquisition × tries by the tags of cases × growing rounds."""
 
     doubles = False
+    plans_one_world = True
     model_name: str
     """What users call the model."""
 
@@ -45,11 +50,17 @@ class ModelStrategy(Strategy):
         acquisition: Acquisition,
         *,
         explore_budget: float | None = None,
+        budget: Budget | None = None,
+        explore: float = 1.0,
         forgets: bool = False,
     ) -> None:
         self.lattice = lattice
         self.acquisition = acquisition
         self.explore_budget = explore_budget
+        self.spending = None if budget is None else Spending(budget)
+        """What cases spent, if there is a budget to spend it within."""
+        self.explore = explore
+        """The share of the cases that explore; the others follow what is recommended."""
         self.forgets = forgets
         self._log = Log()
         self._length: Integers = np.ones(1, np.int64)
@@ -61,6 +72,10 @@ class ModelStrategy(Strategy):
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
         """The policy of a round that begins when so many cases were opened, and its length."""
+
+    @abstractmethod
+    def plan_recommended(self, statistics: Statistics) -> Policy:
+        """What is recommended when a round begins, for which `plan_round` was asked already."""
 
     @abstractmethod
     def run_cases(
@@ -91,6 +106,9 @@ class ModelStrategy(Strategy):
         """The best policy of a world drawn near the mean, and what to try beside it."""
         opened = now.statistics.cases if self.forgets else now.opened
         policy, self._length[0] = self.plan_round(now.statistics, opened, now.rng)
+        if self.explore < 1.0:
+            best = self.plan_recommended(now.statistics)
+            policy = best.mixed(policy, self.explore) if self.explore else best
         return policy
 
     def round_length(self, now: Progress) -> int:
@@ -101,9 +119,30 @@ class ModelStrategy(Strategy):
         """A random number for each case: it decides what the case tries."""
         return random_bits(now.rng, TAG_BITS)
 
+    def count(self, now: Progress, case: Case) -> Pairs:
+        """Count what a case saw that acts now, and what it spent."""
+        self.count_spent(case.cost)
+        return super().count(now, case)
+
     def count_part(self, now: Progress, case: Case) -> Pairs:
-        """Nothing: the model learns from cases that acted only."""
+        """Of a case that was abandoned what it spent: the model learns from cases that acted."""
+        self.count_spent(case.cost)
         return []
+
+    def count_spent(self, costs: Floats | float) -> None:
+        """Cases spent so much on observations."""
+        if self.spending is not None:
+            self.spending.count(costs)
+
+    @property
+    def target(self) -> float | None:
+        """What the plan of the next round may spend on a case; None: as much as pays."""
+        return None if self.spending is None else self.spending.target
+
+    @property
+    def budget(self) -> float | None:
+        """What cases may spend on average; None: as much as pays."""
+        return None if self.spending is None else self.spending.per_case
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
         """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
@@ -114,12 +153,24 @@ class ModelStrategy(Strategy):
             part = cases.part(start, start + number)
             tags = now.rng.integers(1 << TAG_BITS, size=number)
             now.statistics.cases += number
-            part.state[:], part.action[:] = self.run_cases(
-                policy, now.statistics, tags, part.values, part.rewards
-            )
+            self._run_policy(policy, now.statistics, tags, part)
+            if self.spending is not None:
+                self.count_spent(self.lattice.costs_of(part.state))
             part.round[:] = now.round
             now.count_opened(number)
             start += number
+
+    def _run_policy(
+        self, policy: Policy, statistics: Statistics, tags: Integers, cases: Cases
+    ) -> None:
+        """Decide these cases under a policy; of two that are mixed, each those that follow it."""
+        parts = policy.parts
+        follows = parts_followed(tags, [share for share, _ in parts])
+        for k, (_, part) in enumerate(parts):
+            rows = np.flatnonzero(follows == k) if len(parts) > 1 else slice(None)
+            cases.state[rows], cases.action[rows] = self.run_cases(
+                part, statistics, tags[rows], cases.values[rows], cases.rewards[rows]
+            )
 
     @property
     def log(self) -> Log:
@@ -135,14 +186,25 @@ class ModelStrategy(Strategy):
         return opened < 2 * self._log.cases
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What the model keeps beside the statistics, and the length of the round."""
-        return {**self.model_arrays(), "round_length": self._length}
+        """What the model keeps beside the statistics, the length of the round, what was spent."""
+        arrays = {**self.model_arrays(), **self.tallies(), "round_length": self._length}
+        if self.spending is not None:
+            arrays["shadow_price"] = self.spending.shadow_price
+            arrays["spent_trying"] = self.spending.trying
+        return arrays
+
+    def tallies(self) -> dict[str, Integers]:
+        """What was spent, if that matters."""
+        return {} if self.spending is None else {"spending": self.spending.tally}
 
     def restored(self) -> None:
         """The arrays were overwritten by saved ones: refuse what cannot be."""
         super().restored()
         if self._length[0] < 1:
             raise OptionError(f"a round of {self._length[0]} cases")
+        spent = [] if self.spending is None else [*self.spending.tally, *self.spending.shadow_price]
+        if min(spent, default=0) < 0:
+            raise OptionError("what was spent, or its shadow price, is negative")
         self.model_restored()
 
     @property

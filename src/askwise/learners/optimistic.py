@@ -17,9 +17,10 @@ from askwise.learners.doubling import lengths_after
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Cases, Progress, Strategy
-from askwise.planning.incremental import IncrementalPlanner
+from askwise.planning.incremental import IncrementalPlanner, cheapest_action
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs, set_policy_from
+from askwise.policy.acquisition import Acquisition, set_policy_from
+from askwise.policy.counting_cases import Pairs
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -33,6 +34,7 @@ class Optimistic(Strategy):
     """
 
     storages: ClassVar[tuple[str, ...]] = ("auto", "dense", "sparse")
+    honours_rules = True
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Optimistic(Strategy):
         """The same policy, worked out from nothing but the counters."""
         statistics = now.statistics.dense()
         weight = self.acquisition.weight(statistics)
-        return self.acquisition.best(lattice, self.estimates(now, statistics, weight))
+        return self.acquisition.best(lattice, self.estimates(now, statistics, weight, lattice))
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
         """The best policy at these prices; with something on file, the best set beside it."""
@@ -76,12 +78,14 @@ class Optimistic(Strategy):
         statistics = now.statistics.dense()
         # both are fair samples of one more look: blind cases, and cases with the like on file
         weight = statistics.visits[:, None] + statistics.transitions
-        return set_policy_from(lattice, self.estimates(now, statistics, weight), start)
+        return set_policy_from(lattice, self.estimates(now, statistics, weight, lattice), start)
 
-    def estimates(self, now: Progress, statistics: Statistics, weight: Integers) -> Estimates:
+    def estimates(
+        self, now: Progress, statistics: Statistics, weight: Integers, lattice: Lattice
+    ) -> Estimates:
         """The most favourable rewards and probabilities within the radii."""
         radii = self.confidence.radii(now.lattice, self.acquisition.name, now.t)
-        return optimistic_estimates(statistics, weight, radii)
+        return optimistic_estimates(statistics, weight, radii, lattice)
 
     def count(self, now: Progress, case: Case) -> Pairs:
         """Count what a case saw, and tell the planner which set was bought."""
@@ -188,6 +192,9 @@ class OptimisticLearner(BaseLearner):
             "window": window,
             "detect": detect,
         }
-        strategy = self._kind(lattice, self._acquisition, radii, storage)
+        kind = self._kind
+        if cheapest_action(lattice) is None and not issubclass(kind, OptimisticInFull):
+            kind = OptimisticInFull  # a look may pay by what it allows
+        strategy = kind(lattice, self._acquisition, radii, storage)
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
         super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)

@@ -8,7 +8,7 @@ paper. Cases report to `Rounds` what was seen, paid and earned in them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from askwise.learners.cases import Case
 from askwise.learners.doubling import Doubling
 from askwise.learners.strategy import Cases, Progress, Strategy
 from askwise.policy import Policy
-from askwise.policy.acquisition import Batch, Pairs
+from askwise.policy.acquisition import Batch
+from askwise.policy.counting_cases import Pairs
 from askwise.problem import Problem, Seen
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 from askwise.states.rows import extended
 
@@ -64,10 +66,17 @@ class Rounds:
 
     # --- cases -----------------------------------------------------------------------------------
 
-    def open(self, known: Mapping[str, Seen] | None, prices: Mapping[str, float] | None) -> Case:
+    def open(
+        self,
+        known: Mapping[str, Seen] | None,
+        prices: Mapping[str, float] | None,
+        stake: float = 1.0,
+    ) -> Case:
         """A new case, under the policy of the round or, where it needs one, a policy of its own."""
         with self.lock:
             now, lattice = self.now, self.now.lattice
+            if type(stake) is not float or stake != 1.0:
+                stake = check_stake(stake, self.problem.reward_value)
             start = subset = 0
             if known is not None or lattice.has_given:
                 start = lattice.index({} if known is None else known)
@@ -76,39 +85,82 @@ class Rounds:
             if self.forgetting is not None:
                 self._end_blocks()
             policy = self.policy_of_the_round()
-            if own is not None or subset:
-                policy = self.policy_for_case(policy, own or now.lattice, start, subset)
+            if own is not None or subset or stake != 1.0:
+                at = (start, subset, stake)
+                policy = self.policy_for_case(policy, own or now.lattice, *at)
             number = now.opened + 1
-            case = Case(number, policy, self, self.strategy.tag(now), start, subset)
+            case = Case(number, policy, self, self.strategy.tag(now), start, subset, stake)
             now.count_opened(1)
             self.cases[number] = case
             if case.action_index < 0:
                 self.looking[number] = case
             return case
 
-    def policy_for_case(self, policy: Policy, lattice: Lattice, start: int, subset: int) -> Policy:
-        """The policy of the round, or one for other prices, or for what is on file."""
-        panels = lattice.tariff.panels_of
-        filed = tuple(i for i in self.now.lattice.members(subset) if panels(i))
+    def policy_for_case(
+        self,
+        policy: Policy,
+        lattice: Lattice,
+        start: int,
+        subset: int,
+        stake: float = 1.0,
+    ) -> Policy:
+        """The policy of the round, or one for other prices, a stake, or for what is on file."""
+        in_panel = lattice.tariff.is_in_panel
+        filed = tuple(i for i in self.now.lattice.members(subset) if in_panel(i))
         is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
-        if not filed and not is_set and lattice is self.now.lattice:
+        if not filed and not is_set and lattice is self.now.lattice and stake == 1.0:
             return policy
-        key = (tuple(lattice.costs.tolist()), filed, start if is_set else 0)
+        key = (tuple(o.cost for o in lattice.observations), filed, start if is_set else 0)
 
         def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
+            there = there if stake == 1.0 else there.at_stake(stake)
             return self.strategy.plan_for_case(self.now, policy, there, start if is_set else 0)
 
-        return self.case_policies.get(key, policy, plan)
+        def exact() -> Policy:
+            with self.lock:
+                return self.case_policies.get(key, stake, policy, plan)
+
+        if stake != 1.0 and self.strategy.plans_one_world:
+            between = self.case_policies.between(key, stake, start, exact)
+            if between is not None:
+                return between
+        return exact()
 
     def acted(self, case: Case) -> None:
         """A case knows all it wanted: count what it saw."""
         self.looking.pop(case.id, None)
         self._looked(self.strategy.count(self.now, case))
 
+    def stopped(self, case: Case, *, is_fair: bool) -> None:
+        """People act in a case that still looks: count what it saw, as far as that is fair."""
+        self.looking.pop(case.id, None)
+        self._looked(self.strategy.count_stopped(self.now, case, is_fair=is_fair))
+
+    def overruled(self, case: Case, before: int | None, now: int | None) -> None:
+        """People did an action in place of what was advised, or of what they said before."""
+        overrides = self.now.statistics.overrides
+        if before is not None:
+            overrides.count(before, -1)
+        if now is not None:
+            overrides.count(now)
+
+    def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
+        """People looked at these without being asked."""
+        for i in observations:
+            self.now.statistics.overrides.count_unasked(i)
+
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A case got its reward: count it at the state acted in."""
-        state, action, statistics = case.state_index, case.action_index, self.now.statistics
+        """A case got its reward: count it at the state acted in, or apart."""
+        if case.is_overruled:
+            self.now.statistics.overrides.count_reward(case.action_index, reward, before)
+        if not case.is_apart:
+            self._count_reward(case, reward, before)
+        if not case.is_by_default:
+            self.cases.pop(case.id, None)
+
+    def _count_reward(self, case: Case, reward: float, before: float | None) -> None:
+        state, action, statistics = case.acted_in, case.action_index, self.now.statistics
         strategy = self.strategy
         if before is None:
             if self.forgetting is not None:
@@ -121,9 +173,8 @@ class Rounds:
         ):
             statistics.replace_reward(state, action, before, reward)
             strategy.changed(state, action)
-        strategy.count_reward(case, reward, before)
-        if not case.is_by_default:
-            self.cases.pop(case.id, None)
+        if not case.is_overruled and not case.unasked:  # else it is not what the strategy did
+            strategy.count_reward(case, reward, before)
 
     def cancelled(self, case: Case) -> None:
         """A case was abandoned: count the looks it took one by one, each a fair sample."""
@@ -186,7 +237,9 @@ class Rounds:
         return self._copy
 
     def part_with_policy(self) -> None:
-        """The tables are about to change: cases that still follow them get a copy to follow."""
+        """The plan is about to change: cases that still look get what they need of this one."""
+        for case in self.looking.values():
+            case.follow_exactly()
         if self.policy is not None and self.strategy.is_live:
             for case in self.looking.values():
                 if case.follows(self.policy):

@@ -70,6 +70,8 @@ def restore_counters(
         raise FileError("more cases than can be counted")
     if (statistics.reward_sums * UNIT > statistics.action_counts).any():
         raise FileError("rewards sum to more than their number")
+    if (statistics.graded_sums > statistics.reward_sums).any():
+        raise FileError("the squares of rewards have a sum below 0")
     paid = statistics.paid_sums * PAID_UNIT
     if (paid > np.minimum(MOST_PAID, statistics.paid_counts * LARGEST_AMOUNT)).any():
         raise FileError("more was paid than can be")
@@ -118,11 +120,19 @@ def restore_log(archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: i
             load_array(archive, "records.digits", shape, np.int16),
             load_array(archive, "records.counts", (records,), np.int64),
             load_array(archive, "records.units", (records, len(lattice.problem.actions)), np.int64),
+            load_array(
+                archive, "records.graded", (records, len(lattice.problem.actions)), np.int64
+            ),
         )
         if kept.digits.min() < 0 or (kept.digits >= lattice.outcomes).any():
             raise FileError("a complete record has a value that there is not")
         earned = kept.units * UNIT
-        if kept.counts.min() < 1 or earned.min() < 0 or (earned > kept.counts[:, None]).any():
+        if (
+            kept.counts.min() < 1
+            or min(earned.min(), kept.graded.min()) < 0
+            or (earned > kept.counts[:, None]).any()
+            or (kept.graded > kept.units).any()
+        ):
             raise FileError("complete records earned what cannot be")
     rounds.strategy.begin_with(Log(cases, kept))
 

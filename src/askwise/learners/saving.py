@@ -23,8 +23,10 @@ from askwise._support.arrays import Array, load_array
 from askwise._support.documents import prepare, replace_file
 from askwise.counting import check_reward
 from askwise.errors import AskwiseError, FileError, StatisticsError, TooLargeError
-from askwise.learners.cases import Case, CaseSnapshot
+from askwise.learners.case_snapshots import CaseSnapshot
+from askwise.learners.cases import Case
 from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.learners.people import NOTHING, PeopleDid, check_people
 from askwise.learners.rounds import Rounds
 from askwise.learners.saved_counters import (
     SavedForgetting,
@@ -48,10 +50,11 @@ from askwise.policy.saving import (
 )
 from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 6
+VERSION = 7
 
 MOST_HEADER = 64 << 20
 """Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
@@ -78,6 +81,8 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     on_file: list[int]
     propensity: list[float] | None = None
     """Once it has acted: how likely its steps were, if that is known."""
+    stake: float = 1.0
+    people: PeopleDid = NOTHING
 
 
 class _First(msgspec.Struct):
@@ -173,12 +178,15 @@ def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
     """What to write of an open case; the policy that it follows joins the others."""
     place, policy = None, case.policy
     if policy is not None:
+        policy = policy.exact()
         if not any(policy is p for p in policies):
             policies.append(policy)
         place = next(k for k, p in enumerate(policies) if policy is p)
-    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.earned)
+    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.share)
     propensity = None if case.wanted or case.propensity is None else list(case.propensity)
-    return _Case(*what, case.block, *own_prices(case.lattice, usual), propensity)
+    return _Case(
+        *what, case.block, *own_prices(case.lattice, usual), propensity, case.stake, case.people
+    )
 
 
 def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
@@ -346,16 +354,19 @@ def _reopen(rounds: Rounds, saved: _Case, policies: list[Policy]) -> Case:
         raise FileError(f"case {saved.id} took steps that lead elsewhere")
     if not all(0 <= probability <= 1 for probability in saved.propensity or ()):
         raise FileError(f"case {saved.id} has propensities that are not from 0 to 1")
+    states = {saved.start, *(state for _, state in saved.path)}
     snapshot = CaseSnapshot(
         saved.id,
         saved.start,
         saved.path,
         saved.tag,
         action=saved.action,
-        earned=saved.default,
+        share=saved.default,
         is_by_default=saved.default is not None,
         block=saved.block,
         propensities=None if saved.propensity is None else tuple(saved.propensity),
+        people=check_people(saved.people, lattice, states),
+        stake=check_stake(saved.stake, lattice.problem.reward_value),
     )
     policy = None if saved.policy is None else policies[saved.policy]
     return Case.resumed(snapshot, rounds, at_prices(lattice, saved.prices, saved.on_file), policy)

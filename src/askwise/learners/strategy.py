@@ -24,7 +24,8 @@ from askwise.estimation.beliefs import evidence_of, limits_of
 from askwise.estimation.complete_records import Log
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.policy import Policy
-from askwise.policy.acquisition import Acquisition, Pairs
+from askwise.policy.acquisition import Acquisition
+from askwise.policy.counting_cases import Pairs
 from askwise.policy.recommending import recommended
 from askwise.states import Lattice
 
@@ -86,8 +87,13 @@ class Strategy(ABC):
     acquisition: Acquisition
     doubles: bool = True
     """Whether a round also ends when a count has doubled, not only at its `round_length`."""
+    plans_one_world: bool = False
+    """Whether all plans for single cases of a round are for the same rewards and probabilities, so
+    that what a policy gains is linear in prices and stakes."""
     is_sparse: bool = False
     """Whether the counters have rows for visited states only."""
+    honours_rules: bool = False
+    """Whether it reckons with what actions cost, and with what actions and looks require."""
 
     # --- the six that make an algorithm ----------------------------------------------------------
 
@@ -96,7 +102,7 @@ class Strategy(ABC):
         """The policy of a round that begins now, at the prices of this lattice."""
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
-        """The policy of one case of this round that has prices of its own, or something on file.
+        """The policy of one case of this round that has prices or a stake of its own, or a file.
 
         `policy` is that of the round, `start` what is known. Of a set that is bought, what is on
         file is not bought again.
@@ -137,6 +143,14 @@ class Strategy(ABC):
         """Count what a case saw that was abandoned before it acted, as far as that is fair."""
         return self.acquisition.count_part(now.statistics, case)
 
+    def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
+        """Count what a case saw in which people act; fair if they knew no more than it does.
+
+        Of a set, whether the rest of it was seen may depend on what the part showed.
+        """
+        is_whole = is_fair and self.acquisition.name == "sequential"
+        return self.count(now, case) if is_whole else self.count_part(now, case)
+
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
         """A case got its reward, which is counted already; it replaces the one before, if any."""
 
@@ -175,6 +189,11 @@ class Strategy(ABC):
     def tallies(self) -> dict[str, Integers]:
         """What it counts beside the statistics, as arrays that can be added and taken back."""
         return {}
+
+    @property
+    def learns_from_tallies(self) -> bool:
+        """Whether what it tallies says something of the population: statistics alone do not do."""
+        return bool(self.tallies())
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All it keeps beside the statistics: to be saved, and overwritten when loaded."""

@@ -16,6 +16,7 @@ from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, boolean_places
+from askwise.problem.rewards import Range, range_words, remedy, shares_of
 from askwise.states import Lattice
 
 ABSENT = -1
@@ -78,21 +79,28 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
     return np.array(_each(observation.name, column, digit), np.int16)
 
 
-def rewards_of(name: str, column: Sequence[Any]) -> Floats:
-    """The reward in every cell."""
+def rewards_of(name: str, column: Sequence[Any], within: Range | None) -> Floats:
+    """The reward in every cell, from 0 to 1; money is no boolean."""
+    low, high = within or (0.0, 1.0)
 
     def reward(cell: Any) -> float:
         text = as_text(cell)
         truth = text.strip().lower() if isinstance(text, str) else ""
         try:
-            found = float(BOOLEANS.index(truth)) if truth in BOOLEANS else float(cell)
+            is_boolean = truth in BOOLEANS and within is None
+            found = float(BOOLEANS.index(truth)) if is_boolean else float(text)
         except (TypeError, ValueError):
             found = float("nan")
-        if not 0 <= found <= 1:
-            raise CaseError(f"expected a reward from 0 to 1, got {cell!r}")
+        if not low <= found <= high:
+            raise CaseError(f"{expected_reward(within)}, got {cell!r}; {remedy(within)}")
         return found
 
-    return np.array(_each(name, column, reward), np.float64)
+    return shares_of(np.array(_each(name, column, reward), np.float64), within)
+
+
+def expected_reward(within: Range | None) -> str:
+    """What a cell should hold."""
+    return f"expected a reward {range_words(within)}"
 
 
 def expected_action(actions: Sequence[str]) -> str:

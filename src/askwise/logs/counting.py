@@ -28,7 +28,9 @@ class Records(NamedTuple):
     states: Integers
     counts: Integers
     units: Integers
-    """The sum of what each action earned there, at [group, a], in units of 2⁻³⁰."""
+    """The sum of what each action earned there, at [group, a], in units of 2⁻³⁰,"""
+    graded: Integers
+    """and Σr(1 − r) of it."""
 
 
 class Decisions(NamedTuple):
@@ -39,7 +41,9 @@ class Decisions(NamedTuple):
     actions: Choices
     counts: Integers
     units: Integers
-    """The sum of the rewards."""
+    """The sum of the rewards,"""
+    graded: Integers
+    """and Σr(1 − r) of them."""
     orders: Integers
     """Which of the distinct orders each row has."""
     distinct: list[tuple[int, ...]]
@@ -48,6 +52,16 @@ class Decisions(NamedTuple):
     def rows(self) -> int:
         """How many there are."""
         return int(self.counts.sum())
+
+    def thinned(self, part: float, rng: np.random.Generator) -> Decisions:
+        """An even draw of about that part of them; of equal ones, each earned their average."""
+        kept = rng.binomial(self.counts, part)
+        some = kept > 0
+        share = kept[some] / self.counts[some]
+        units = np.rint(self.units[some] * share).astype(np.int64)
+        graded = np.rint(self.graded[some] * share).astype(np.int64)
+        rows = self.digits[some], self.actions[some], kept[some], units, graded, self.orders[some]
+        return Decisions(*rows, self.distinct)
 
 
 class DecisionsWithPropensities(NamedTuple):
@@ -84,14 +98,15 @@ def by_looks(lattice: Lattice, digits: Choices) -> Iterator[tuple[tuple[int, ...
 
 def records_of(lattice: Lattice, records: CompleteRecords) -> Iterator[Records]:
     """Rows in which all is known, grouped: one subset of the lattice after the other."""
-    cells, counts, sums = records
+    cells, counts, sums, graded = records
     for subset in range(lattice.subsets):
         states, inverse = np.unique(lattice.states_of(subset, cells), return_inverse=True)
         n = np.zeros(len(states), np.int64)
-        earned = np.zeros((len(states), sums.shape[1]), np.int64)
+        earned, rest = np.zeros((2, len(states), sums.shape[1]), np.int64)
         np.add.at(n, inverse, counts)
         np.add.at(earned, inverse, sums)
-        yield Records(states, n, earned)
+        np.add.at(rest, inverse, graded)
+        yield Records(states, n, earned, rest)
 
 
 def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Statistics:
@@ -99,7 +114,7 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
     parts = list(groups)
     statistics = _statistics(lattice, sum(len(part.states) for part in parts))
     statistics.cases = statistics.records = rows
-    for states, counts, units in parts:
+    for states, counts, units, graded in parts:
         subsets = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
         place = _given_rows(statistics, states)
         statistics.visits[place] += counts
@@ -107,6 +122,7 @@ def count_records(lattice: Lattice, groups: Iterable[Records], rows: int) -> Sta
         statistics.transitions[place] += counts[:, None] * slots
         statistics.action_counts[place] += counts[:, None]
         statistics.reward_sums[place] += units
+        statistics.graded_sums[place] += graded
         np.add.at(statistics.subset_visits, _context_subsets(lattice, states), counts)
     return statistics
 
@@ -124,6 +140,7 @@ def count_decisions(
     place = _given_rows(statistics, states), decisions.actions
     np.add.at(statistics.action_counts, place, decisions.counts)
     np.add.at(statistics.reward_sums, place, decisions.units)
+    np.add.at(statistics.graded_sums, place, decisions.graded)
     if acquisition == "simultaneous":
         _count_sets(statistics, decisions, subsets)
     else:

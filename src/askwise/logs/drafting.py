@@ -8,8 +8,9 @@ edit it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -75,10 +76,20 @@ class Draft(NamedTuple):
             f"actions: {line(list(self.problem.action_names))}",
             "# the most looks in one case; every one more makes many more states",
             f"max_observations: {self.problem.max_observations}",
-            "# what a reward of 1 is worth, in the currency of the costs",
-            f"reward_value: {self.problem.reward_value:g}",
+            *self._rewards(line),
         ]
         return "\n".join(lines) + "\n"
+
+    def _rewards(self, line: Callable[[Any], str]) -> list[str]:
+        if self.problem.rewards is None:
+            return [
+                "# what a reward of 1 is worth, in the currency of the costs",
+                f"reward_value: {self.problem.reward_value:g}",
+            ]
+        return [
+            "# the lowest and the highest that an action can earn, in the currency of the costs",
+            f"rewards: {line(list(self.problem.rewards))}",
+        ]
 
 
 def draft(
@@ -92,7 +103,8 @@ def draft(
 ) -> Draft:
     """A problem that the first rows of a log fit.
 
-    The actions are the labels, or what stands in the column of actions, or those with rewards.
+    Rewards that are not all from 0 to 1 are money, from the lowest to the highest that came. The
+    actions are the labels, or what stands in the column of actions, or those with rewards.
     Every other column is an observation, cut where a label is best separated, else by quantiles;
     but those that look like identifiers, or like what came of a decision, are `left_out`, and so
     is what tells nothing, each with the reason.
@@ -130,10 +142,19 @@ def draft(
         why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
         raise TableError(f"the log has no column that could be looked at{why and ': '}{why}")
     most = min(MOST_LOOKS, len(found))
-    problem = Problem(
-        observations=found, actions=actions, max_observations=most, reward_value=WORTH
-    )
+    within = _rewards([columns[name] for name in (*(rewards or {}).values(), reward) if name])
+    worth: dict[str, Any] = {"reward_value": WORTH} if within is None else {"rewards": within}
+    problem = Problem(observations=found, actions=actions, max_observations=most, **worth)
     return Draft(problem, left_out)
+
+
+def _rewards(columns: Sequence[Sequence[Any]]) -> tuple[float, float] | None:
+    """From what to what rewards are; None: from 0 to 1."""
+    earned = [float(c) for cells in columns for c in cells if isinstance(c, int | float)]
+    earned = [number for number in earned if math.isfinite(number)]
+    if not earned or (min(earned) >= 0 and max(earned) <= 1) or min(earned) == max(earned):
+        return None
+    return min(earned), max(earned)
 
 
 def _first_rows(log: Any) -> dict[str, list[Any]]:

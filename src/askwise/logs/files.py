@@ -9,6 +9,7 @@ not fit goes to a temporary folder that is removed afterwards.
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import gzip
 import os
@@ -132,7 +133,7 @@ def paths_of(log: Any) -> list[str]:
     for path in map(os.fspath, given):
         files = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
         if not files:
-            raise TableError(f"{path}: there is no such file")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         for file in files:
             _format(file)
         found += files

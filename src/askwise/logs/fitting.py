@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from askwise._support.html import line, lines, title
 from askwise._support.random import as_generator
 from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
@@ -16,12 +19,19 @@ from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.learner import rounds_of
 from askwise.learners.warm_start import begin_with_log
 from askwise.logs.checks import check_most
-from askwise.logs.counting import by_looks, count_decisions, count_records
+from askwise.logs.counting import (
+    Decisions,
+    by_looks,
+    count_decisions,
+    count_records,
+    records_of,
+)
 from askwise.logs.notes import REFUSED, notes_of
 from askwise.logs.reading import Log, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
+from askwise.problem.bins import is_number
 from askwise.states import Lattice
 
 MOST_SUBSETS = 20_000
@@ -107,7 +117,8 @@ def _fit_decisions(opened: Log, roles: Roles, problem: Problem, rng: RandomSourc
         chosen = "simultaneous"
     counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)
-    return Fit(problem, roles.kind, chosen, decisions.rows, notes, None, counted, rng)
+    rows = decisions.rows
+    return Fit(problem, roles.kind, chosen, rows, notes, None, counted, rng, decisions)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,6 +136,8 @@ class Fit:
     """Complete records as they are, equal ones together; None of logged decisions."""
     counted: Statistics | None
     rng: RandomSource = field(default=None, compare=False)
+    decisions: Decisions | None = field(default=None, compare=False)
+    """Logged decisions as they are; None of complete records."""
 
     @property
     def statistics(self) -> Statistics:
@@ -138,12 +151,18 @@ class Fit:
             )
         return self.counted
 
-    def learner(self, name: str | None = None, **options: Any) -> BaseLearner:
+    def learner(
+        self, name: str | None = None, *, weight: float = 1.0, **options: Any
+    ) -> BaseLearner:
         """A learner that starts from these cases, and goes on from there.
 
         By default `aw.Learner`, that buys sets at once where the log did: from its first case on it
-        does what the log recommends, and explores from there. Others go on from the counters.
+        does what the log recommends, and explores from there. Others go on from the counters. What
+        the log says and what comes later are one body of evidence, in which every case counts once.
+        `weight`: an old log counts less, as that part of its cases, which are drawn evenly.
         """
+        if weight != 1.0:
+            return self.thinned(weight).learner(name, **options)
         name = Learner.name if name is None else name
         rng = as_generator(options.pop("rng", self.rng))
         if name == Learner.name:
@@ -157,6 +176,26 @@ class Fit:
             )
         learner.merge(self.statistics)
         return learner
+
+    def thinned(self, part: float) -> Fit:
+        """The same log with an even draw of about that part of its cases; always the same ones."""
+        if not is_number(part) or not 0 < part <= 1:
+            raise OptionError(f"weight must be a number above 0 and at most 1, got {part!r}")
+        lattice, rng = Lattice(self.problem), np.random.default_rng(0)
+        note = f"It counts as {part:.0%} of its {self.rows:,} cases, which were drawn evenly."
+        notes = (*self.notes, note)
+        if self.decisions is not None:
+            assert self.acquisition is not None
+            decisions = self.decisions.thinned(part, rng)
+            counted = count_decisions(lattice, decisions, self.acquisition)
+            rows = decisions.rows
+            return replace(self, decisions=decisions, rows=rows, counted=counted, notes=notes)
+        assert self.records is not None
+        records = self.records.thinned(part, rng)
+        rows, found = records.cases, self.counted
+        if found is not None:
+            found = count_records(lattice, records_of(lattice, records), rows)
+        return replace(self, records=records, rows=rows, counted=found, notes=notes)
 
     def _default(self, options: dict[str, Any], rng: Any) -> Learner:
         """`Learner`, which takes what was not seen as missing at random."""
@@ -189,3 +228,9 @@ class Fit:
             return f"{said}>"
         visited = int((self.counted.action_counts.sum(axis=1) > 0).sum())
         return f"{said}: rewards in {visited:,} states>"
+
+    def _repr_html_(self) -> str:
+        chosen = [] if self.acquisition is None else [f"{self.acquisition} acquisition"]
+        known = title("Fit", f"{self.rows:,} {self.kind}", *chosen)
+        recommended = lines(str(self.recommend().tree()))
+        return known + "".join(map(line, self.notes)) + line("it recommends:") + recommended

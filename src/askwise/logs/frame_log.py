@@ -52,8 +52,11 @@ class FrameLog:
             earned = np.eye(len(actions))[right]
         else:
             named = [roles.rewards[action] for action in actions]
-            earned = np.column_stack([cells.rewards_of(name, columns[name]) for name in named])
-        found = grouped(digits, np.ones(len(digits), np.int64), _units(earned))
+            within = lattice.problem.rewards
+            earned = np.column_stack(
+                [cells.rewards_of(name, columns[name], within) for name in named]
+            )
+        found = grouped(digits, np.ones(len(digits), np.int64), *_units(earned))
         return found, records_of(lattice, found), len(digits)
 
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
@@ -70,7 +73,7 @@ class FrameLog:
             digits,
             cells.actions_of(roles.action, columns[roles.action], lattice.problem.action_names),
             np.ones(n, np.int64),
-            _units(cells.rewards_of(roles.reward, columns[roles.reward])),
+            *_units(cells.rewards_of(roles.reward, columns[roles.reward], lattice.problem.rewards)),
             np.array([places[order] for order in orders], np.int64),
             list(places),
         )
@@ -110,7 +113,7 @@ class FrameLog:
         return columns, np.column_stack(digits)
 
 
-def _units(rewards: Any) -> Integers:
-    """Rewards in units of 2⁻³⁰, halves to the even one, as they are counted one by one."""
+def _units(rewards: Any) -> tuple[Integers, Integers]:
+    """Rewards, and r(1 − r), in units of 2⁻³⁰: `counting.units_of` for many."""
     units: Integers = np.rint(rewards / UNIT).astype(np.int64)
-    return units
+    return units, units - np.rint(rewards * rewards / UNIT).astype(np.int64)

@@ -30,27 +30,11 @@ import numpy as np
 
 from askwise._support.frames import framed
 from askwise._support.numbers import interval, shown
-from askwise._support.random import as_generator
-from askwise._support.typing import AcquisitionName, Floats, Integers, RandomSource
-from askwise.counting import UNIT
-from askwise.errors import OptionError, TableError
+from askwise._support.typing import Floats, RandomSource
+from askwise.errors import OptionError
 from askwise.estimation.models import Model
-from askwise.logs.agreement import Agreement, agreement_of
-from askwise.logs.checks import check_most, check_propensities
-from askwise.logs.counting import Decisions, DecisionsWithPropensities, by_looks
-from askwise.logs.notes import REFUSED
-from askwise.logs.reading import opened_log
-from askwise.logs.roles import Roles, roles_of
-from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
+from askwise.logs.policy_rows import PolicyRows, rows_of_policies
 from askwise.policy import Policy
-
-CONFOUNDED = (
-    "the log has no propensities: whoever chose the actions may have had reasons that are not in "
-    "it, and then rows on which the policy agrees are no fair sample of the others (confounding). "
-    "Say propensity=, the column with the probability of what was done: of the whole course, or of "
-    "each step in its order, '0.5,1,0.9'"
-)
-
 
 LEAST_EFFECTIVE = 30
 """With fewer effective rows there is no interval."""
@@ -64,6 +48,10 @@ class Estimate(NamedTuple):
     low: float
     """NaN if there are too few rows for an interval, and so is `high`."""
     high: float
+
+    def raised(self, by: float) -> Estimate:
+        """The same, so much higher."""
+        return Estimate(*(by + number for number in self)) if by else self
 
     def __str__(self) -> str:
         if not math.isnan(self.low):
@@ -169,159 +157,52 @@ def off_policy(
     dr     0.900 (0.900 to 0.900)
     300 of 400 rows agree with the policy, worth 300 rows
     """
-    if not isinstance(policy, Policy):
-        raise OptionError(f"expected a policy, such as learner.recommend(), got {policy!r}")
+    columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
+    check_confidence(confidence)
+    (rows,) = rows_of_policies([policy], log, columns, acquisition, model, rng)
+    return _estimated(rows, policy.problem.lowest_reward, confidence)
+
+
+def check_confidence(confidence: object) -> None:
+    """Raise if it is not a number between 0 and 1."""
     if not (isinstance(confidence, float) and 0 < confidence < 1):
         raise OptionError(f"confidence must be a number between 0 and 1, got {confidence!r}")
-    lattice = policy.lattice
-    columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
-    logged, roles = _read_decisions(policy, log, columns, acquisition)
-    decisions, chosen = logged.decisions, roles.acquisition
-    is_known = chosen is None and bool((decisions.digits >= 0).all())
-    if not is_known:
-        check_most(lattice, decisions)
-        if chosen is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
-            raise TableError(REFUSED)
-        chosen = chosen or "simultaneous"
-    agreement = agreement_of(policy, decisions, None if is_known else chosen)
-    chances = _chances(logged, agreement, str(roles.propensity))
-    return _estimated(policy, decisions, agreement, chances, chosen, model, confidence, rng)
 
 
-def _read_decisions(
-    policy: Policy, log: Any, columns: dict[str, str | None], acquisition: str | None
-) -> tuple[DecisionsWithPropensities, Roles]:
-    """What was done in each row, and how probable that was."""
-    with opened_log(log) as opened:
-        if columns["action"] is None and "action" in opened.columns:
-            columns["action"] = "action"  # so that these are decisions, whatever else is there
-        roles = roles_of(
-            policy.problem,
-            opened.columns,
-            rewards=None,
-            label=None,
-            acquisition=acquisition,
-            **columns,
-        )
-        if roles.is_complete:
-            raise TableError("expected logged decisions: action= and reward= are missing")
-        if roles.propensity is None:
-            raise TableError(CONFOUNDED)
-        return opened.decisions_with_propensities(policy.lattice, roles), roles
-
-
-class _Chances(NamedTuple):
-    by_step: Floats
-    """The probability of each step; 1 where there is none."""
-    is_whole: Any
-    """Whether the first is that of the whole course."""
-
-    def weights(self, agreement: Agreement) -> Floats:
-        """[the policy agrees] / P(what was done)."""
-        agrees = agreement.agreed == agreement.steps
-        weights: Floats = np.where(agrees, 1 / self.by_step.prod(axis=1), 0.0)
-        return weights
-
-
-def _chances(logged: DecisionsWithPropensities, agreement: Agreement, column: str) -> _Chances:
-    width = max(agreement.states.shape[1], *map(len, logged.propensities))
-    distinct = np.ones((len(logged.propensities), width))
-    for place, numbers in enumerate(logged.propensities):
-        distinct[place, : len(numbers)] = numbers
-    lengths = np.array([len(numbers) for numbers in logged.propensities])[logged.which]
-    check_propensities(lengths, agreement.steps, lambda row: f"column {column!r}, row {row}")
-    return _Chances(distinct[logged.which], (lengths == 1) & (agreement.steps > 1))
-
-
-def _estimated(
-    policy: Policy,
-    decisions: Decisions,
-    agreement: Agreement,
-    chances: _Chances,
-    acquisition: AcquisitionName | None,
-    model: Model | None,
-    confidence: float,
-    rng: RandomSource,
-) -> OffPolicyValue:
-    rewards: Floats = decisions.units * np.float64(UNIT)
-    weights, earned = chances.weights(agreement), policy.problem.reward_value * rewards
-    # where everything is known, so is what the policy spends on each row
-    surely = agreement.spent if acquisition is None else np.zeros(len(earned))
-    gain: Floats = earned if acquisition is None else earned - agreement.spent
-    halves = as_generator(rng).permutation(len(earned)) % 2
-    value = np.empty(agreement.states.shape)
-    for half in (0, 1):
-        mine, others = np.flatnonzero(halves == half), np.flatnonzero(halves != half)
-        if model is not None:
-            expected = values_of_model(policy, model)
-        elif len(others) == 0:  # of a log of one row
-            expected = _nothing
-        elif acquisition is None:
-            expected = values_of_rows(
-                policy, agreement.at(others), rewards[others], weights[others]
-            )
-        else:
-            expected = values_of_log(policy, _rows(decisions, others), acquisition)
-        value[mine] = _looked_up(expected, agreement.states[mine])
-    robust = _doubly_robust(agreement, chances, weights, earned, gain, value)
+def _estimated(rows: PolicyRows, lowest: float, confidence: float) -> OffPolicyValue:
+    # G is reckoned above the lowest reward, and told with it
+    weights, weighted, surely, robust = rows
     mean = weights.mean()
-    ratio = float((weights * gain).mean() / mean) if mean > 0 else math.nan
-    agreeing = int((weights > 0).sum())
-    total = float((weights**2).sum())
-    effective = float(weights.sum()) ** 2 / total if total > 0 else 0.0
+    ratio = float(weighted.mean() / mean) if mean > 0 else math.nan
+    effective = effective_rows(weights)
 
     def estimate(centre: float, influence: Floats, least: float = LEAST_EFFECTIVE) -> Estimate:
-        if effective < least or len(influence) < 2:
-            return Estimate(centre, math.nan, math.nan)
-        spread = float(np.std(influence, ddof=1)) / math.sqrt(len(influence))
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
-        return Estimate(centre, centre - reach, centre + reach)
+        return estimated(centre, influence, confidence, is_enough=effective >= least)
 
-    ips, dr = weights * gain - surely, robust - surely
-    linear = weights * (gain - ratio) / mean - surely if mean > 0 else ips
+    ips = weighted - surely
+    linear = (weighted - ratio * weights) / mean - surely if mean > 0 else ips
     return OffPolicyValue(
-        estimate(float(ips.mean()), ips),
-        estimate(ratio - float(surely.mean()), linear),
-        estimate(float(dr.mean()), dr),
-        len(earned),
-        agreeing,
+        estimate(float(ips.mean()), ips).raised(lowest),
+        estimate(ratio - float(surely.mean()), linear).raised(lowest),
+        estimate(float(robust.mean()), robust).raised(lowest),
+        len(weights),
+        int((weights > 0).sum()),
         effective,
         estimate(float(mean), weights, least=0),  # of all rows, whether they agree or not
         confidence,
     )
 
 
-def _doubly_robust(
-    agreement: Agreement,
-    chances: _Chances,
-    weights: Floats,
-    earned: Floats,
-    gain: Floats,
-    value: Floats,
-) -> Floats:
-    """What each row says of the policy, less what was expected of it, plus what is expected."""
-    total = np.zeros(len(gain))
-    for k in reversed(range(agreement.states.shape[1])):
-        gained = np.where(k == agreement.steps - 1, earned, 0.0) - agreement.prices[:, k]
-        ratio = np.where(k < agreement.agreed, 1 / chances.by_step[:, k], 0.0)
-        here = value[:, k] + ratio * (gained + total - value[:, k])
-        total = np.where(k < agreement.steps, here, 0.0)
-    whole = value[:, 0] + weights * (gain - value[:, 0])
-    robust: Floats = np.where(chances.is_whole, whole, total)
-    return robust
+def effective_rows(weights: Floats) -> float:
+    """(Σ w)² / Σ w²."""
+    total = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / total if total > 0 else 0.0
 
 
-def _nothing(state: int) -> float:
-    """What is expected without anything to go by."""
-    return 0.0
-
-
-def _looked_up(values: Values, states: Integers) -> Floats:
-    distinct, inverse = np.unique(states, return_inverse=True)
-    found = np.array([values(state) for state in distinct.tolist()])
-    return found[inverse].reshape(states.shape)
-
-
-def _rows(decisions: Decisions, rows: Integers) -> Decisions:
-    digits, actions, counts, units, orders, distinct = decisions
-    return Decisions(digits[rows], actions[rows], counts[rows], units[rows], orders[rows], distinct)
+def estimated(centre: float, influence: Floats, confidence: float, *, is_enough: bool) -> Estimate:
+    """A mean with its normal interval, if there are enough rows for one."""
+    if not is_enough or len(influence) < 2:
+        return Estimate(centre, math.nan, math.nan)
+    spread = float(np.std(influence, ddof=1)) / math.sqrt(len(influence))
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
+    return Estimate(centre, centre - reach, centre + reach)

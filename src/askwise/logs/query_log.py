@@ -20,6 +20,7 @@ from askwise.logs.checks import check_propensities, check_rows, in_its_order, st
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
+from askwise.problem.rewards import Range, remedy
 from askwise.states import Lattice
 
 SETS_AT_A_TIME = 64
@@ -37,9 +38,16 @@ class QueryLog:
         self, lattice: Lattice, roles: Roles
     ) -> tuple[CompleteRecords, Iterator[Records], int]:
         """The rows, grouped by full state in one pass, and then by every subset of the lattice."""
-        names = [f"u{k}" for k in range(len(lattice.problem.actions))]
-        sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in names)
-        wrong = " OR ".join(f"{name} = {sql.WRONG}" for name in names)
+        actions = range(len(lattice.problem.actions))
+        names = [f"{kind}{k}" for kind in "ug" for k in actions]
+        counted = [sql.units(f"r{k}") for k in actions] + [
+            sql.graded_units(f"r{k}") for k in actions
+        ]
+        sums = ", ".join(
+            f"coalesce(sum({units}), 0)::BIGINT AS {name}"
+            for name, units in zip(names, counted, strict=True)
+        )
+        wrong = " OR ".join(f"r{k} IS NULL" for k in actions)
         of_digits = self._digits(lattice, roles)
         digits, least = ", ".join(of_digits), ", ".join(f"min({d}) AS {d}" for d in of_digits)
         read = {**of_digits, **self._earned(lattice, roles)}
@@ -68,7 +76,7 @@ class QueryLog:
             f"FROM cells {some}"
         ).fetchnumpy()
         columns = (np.column_stack([found[d] for d in digits]), found["n"])
-        return grouped(*columns, np.column_stack([found[name] for name in names]))
+        return grouped(*columns, *_units_and_graded(found, names))
 
     def _rolled_up(self, lattice: Lattice, names: list[str]) -> Iterator[Records]:
         sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ["n", *names])
@@ -87,15 +95,16 @@ class QueryLog:
                 f"SELECT {shown}, {sums} FROM cells GROUP BY GROUPING SETS ({grouped})"
             ).fetchnumpy()
             states, _ = states_of(lattice, np.column_stack([groups[d] for d in digits]))
-            units = np.column_stack([groups[name] for name in names])
-            yield Records(states, groups["n"], units)
+            yield Records(states, groups["n"], *_units_and_graded(groups, names))
 
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """The rows, equal ones together."""
         read, digits = self._decided(lattice, roles), ", ".join(self._digits(lattice, roles))
         found = self._query.ask(
-            f"SELECT {digits}, a, o, k, count(*) AS n, sum(u)::BIGINT AS u, "
-            f"count(*) FILTER (u = {sql.WRONG}) AS wrong, count(*) FILTER (NOT p) AS improbable "
+            f"SELECT {digits}, a, o, k, count(*) AS n, "
+            f"coalesce(sum({sql.units('r')}), 0)::BIGINT AS u, "
+            f"coalesce(sum({sql.graded_units('r')}), 0)::BIGINT AS g, "
+            f"count(*) FILTER (r IS NULL) AS wrong, count(*) FILTER (NOT p) AS improbable "
             f"FROM (SELECT {sql.selected(read)} FROM log) GROUP BY {digits}, a, o, k"
         )
         decisions = self._checked(lattice, roles, found, _column(found, "n"))
@@ -129,7 +138,8 @@ class QueryLog:
         read["q"] = sql.list_text(roles.propensity, kind)
         self._query.connection.execute("SET preserve_insertion_order = true")
         found = self._query.ask(
-            f"SELECT *, u = {sql.WRONG} AS wrong, NOT p AS improbable "
+            f"SELECT *, coalesce({sql.units('r')}, 0) AS u, "
+            f"coalesce({sql.graded_units('r')}, 0) AS g, r IS NULL AS wrong, NOT p AS improbable "
             f"FROM (SELECT {sql.selected(read)} FROM log)"
         )
         decisions = self._checked(lattice, roles, found, np.ones(len(found), np.int64))
@@ -154,7 +164,7 @@ class QueryLog:
             )
             self._refuse_action(condition, roles.action, lattice.problem.action_names)
         if _column(found, "wrong").any():
-            self._refuse_reward(roles.reward)
+            self._refuse_reward(roles.reward, lattice.problem.rewards)
         if _column(found, "improbable").any() and roles.propensity is not None:
             likely = sql.is_propensity(roles.propensity, self._query.kinds[roles.propensity])
             self._refuse(
@@ -163,7 +173,8 @@ class QueryLog:
         texts, orders = _coded(found, "o")
         distinct = [self._order(lattice, roles, order) for order in texts]
         digits = self._digits_found(lattice, found)
-        decisions = Decisions(digits, actions, counts, _column(found, "u"), orders, distinct)
+        units = _column(found, "u"), _column(found, "g")
+        decisions = Decisions(digits, actions, counts, *units, orders, distinct)
         return in_its_order(
             lattice, roles, decisions, lambda row: self._place(roles, texts[orders[row]])
         )
@@ -175,7 +186,7 @@ class QueryLog:
         return {
             **self._digits(lattice, roles),
             "a": sql.place_among(roles.action, lattice.problem.action_names),
-            "u": sql.units(roles.reward),
+            "r": sql.share(roles.reward, lattice.problem.rewards),
             "o": "''" if roles.order is None else sql.list_text(roles.order, kinds[roles.order]),
             "p": "true"
             if roles.propensity is None
@@ -195,10 +206,11 @@ class QueryLog:
     def _earned(self, lattice: Lattice, roles: Roles) -> dict[str, str]:
         actions = lattice.problem.action_names
         if roles.label is not None:
-            of_action = sql.label_units(roles.label, actions)
+            of_action = sql.label_shares(roles.label, actions)
         else:
-            of_action = {action: sql.units(roles.rewards[action]) for action in actions}
-        return {f"u{k}": of_action[action] for k, action in enumerate(actions)}
+            within = lattice.problem.rewards
+            of_action = {action: sql.share(roles.rewards[action], within) for action in actions}
+        return {f"r{k}": of_action[action] for k, action in enumerate(actions)}
 
     def _digits_found(self, lattice: Lattice, found: Any) -> Choices:
         return np.column_stack([_column(found, f"d{i}") for i in range(len(lattice.observations))])
@@ -221,13 +233,14 @@ class QueryLog:
             condition = f"{sql.place_among(roles.label, actions)} = {sql.WRONG}"
             self._refuse_action(condition, roles.label, actions)
         for column in roles.rewards.values():
-            wrong = self._query.ask(f"SELECT max({sql.units(column)} = {sql.WRONG}) AS w FROM log")
+            earned = sql.share(column, lattice.problem.rewards)
+            wrong = self._query.ask(f"SELECT max({earned} IS NULL) AS w FROM log")
             if _column(wrong, "w")[0]:
-                self._refuse_reward(column)
+                self._refuse_reward(column, lattice.problem.rewards)
 
-    def _refuse_reward(self, column: str) -> None:
-        condition = f"{sql.units(column)} = {sql.WRONG}"
-        self._refuse(condition, column, "expected a reward from 0 to 1")
+    def _refuse_reward(self, column: str, within: Range | None) -> None:
+        condition = f"{sql.share(column, within)} IS NULL"
+        self._refuse(condition, column, f"{cells.expected_reward(within)}; {remedy(within)}")
 
     def _refuse_action(self, condition: str, column: str, actions: Sequence[str]) -> None:
         where, cell = self._query.first(condition, column)
@@ -253,6 +266,13 @@ class QueryLog:
         of_row = sql.list_text(roles.order, self._query.kinds[roles.order])
         where, cell = self._query.first(f"{of_row} = {sql.text(order)}", roles.order)
         return f"{where}: got {cell!r}"
+
+
+def _units_and_graded(found: Any, names: list[str]) -> tuple[Integers, Integers]:
+    """The sums of rewards by action, and those of r(1 − r), which stand behind them."""
+    sums = np.column_stack([found[name] for name in names])
+    units, graded = np.hsplit(sums, 2)
+    return units, graded
 
 
 def _column(table: Any, name: str) -> Any:

@@ -1,7 +1,8 @@
 """What the cells of a log mean, said in SQL: the twin of `askwise.logs.cells`.
 
-Each expression gives a small number for a cell: the place of an outcome or an action, a reward in
-units of 2⁻³⁰. A cell that cannot be is `WRONG`, so that one pass over the log counts and checks.
+Each expression gives a small number for a cell: the place of an outcome or an action, a reward from
+0 to 1. A cell that cannot be is `WRONG`, or nothing, so that one pass over the log counts and
+checks. Rewards are counted in units of 2⁻³⁰.
 """
 
 from __future__ import annotations
@@ -14,14 +15,12 @@ from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import Edge
 from askwise.problem.booleans import BOOLEANS, boolean_places
+from askwise.problem.rewards import Range
 
 WRONG = -2
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
-UNITS = "{number} * 1073741824"
-"""2³⁰ of them make a reward of 1."""
-
 _TIME_ZONE = r"\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 """What a moment ends in that has a time zone."""
 
@@ -144,22 +143,37 @@ def place_among(column: str, names: Sequence[str]) -> str:
     return f"CASE {' '.join(cases)} ELSE {WRONG} END::SMALLINT"
 
 
-def units(column: str) -> str:
-    """The reward in a cell, rounded to units as Python rounds: halves to the even one."""
-    lower = f"lower(trim({quoted(column)}::VARCHAR, {_BLANKS}))"
+def share(column: str, within: Range | None) -> str:
+    """The reward in a cell, from 0 to 1; nothing if it cannot be one."""
+    cell = quoted(column)
+    number = f"TRY_CAST({cell} AS DOUBLE)"
+    if within is not None:
+        low, high = map(_edge, within)
+        is_money = f"typeof({cell}) <> 'BOOLEAN' AND {number} BETWEEN {low} AND {high}"
+        return f"CASE WHEN {is_money} THEN ({number} - {low}) / {_edge(within[1] - within[0])} END"
+    lower = f"lower(trim({cell}::VARCHAR, {_BLANKS}))"
     booleans = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(BOOLEANS))
-    number = f"CASE {lower} {booleans} ELSE TRY_CAST({quoted(column)} AS DOUBLE) END"
-    rounded = f"round_even({UNITS.format(number=number)}, 0)::BIGINT"
-    return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {rounded} ELSE {WRONG} END"
+    number = f"CASE {lower} {booleans} ELSE {number} END"
+    return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {number} END::DOUBLE"
 
 
-def label_units(column: str, actions: Sequence[str]) -> dict[str, str]:
+def label_shares(column: str, actions: Sequence[str]) -> dict[str, str]:
     """What each action earns where a label names the right one."""
     place = place_among(column, actions)
     return {
-        action: f"CASE {place} WHEN {k} THEN 1073741824 WHEN {WRONG} THEN {WRONG} ELSE 0 END"
+        action: f"CASE {place} WHEN {k} THEN 1 WHEN {WRONG} THEN NULL ELSE 0 END::DOUBLE"
         for k, action in enumerate(actions)
     }
+
+
+def units(name: str) -> str:
+    """A reward in units, rounded as Python rounds: halves to the even one."""
+    return f"round_even({name} * 1073741824, 0)::BIGINT"
+
+
+def graded_units(name: str) -> str:
+    """r(1 − r) of a reward in units, as `counting.units_of` has it."""
+    return f"({units(name)} - {units(f'{name} * {name}')})"
 
 
 def list_text(column: str, kind: str) -> str:

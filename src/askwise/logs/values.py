@@ -45,7 +45,8 @@ def values_by(policy: Policy, reward: Reward, weights: Weights) -> Values:
                 total = float(weight.sum())
                 known[state] = float(weight @ np.array(gains)) / total if total > 0 else gains[0]
             else:
-                known[state] = beta * reward(state, policy.act(state))
+                action = policy.act(state)
+                known[state] = beta * reward(state, action) - policy.problem.actions[action].cost
         return known[state]
 
     return value

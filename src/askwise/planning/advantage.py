@@ -8,8 +8,9 @@ earns in the same outcomes:
     Q(ψ, i) = β r*(ψ) + Σ p(ψ' | ψ, i) (F(ψ') − c) − max_a Σ p(ψ' | ψ, i) β r(a, ψ')
     V(I)    = β r*(∅) + Σ p(ψ) (β r*(ψ) − c(ψ))    − max_a Σ p(ψ) β r(a, ψ)
 
-c being what the look costs with that outcome, c(ψ) what was spent in ψ. With estimates that do
-average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
+c being what the look costs with that outcome, c(ψ) what was spent in ψ. The cost of an action comes
+off what it earns, and those that act blindly do what is allowed in ψ, or in ∅. With estimates that
+do average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
 case was ever seen, nothing is bought.
 
 A plan picks the best of many looks, and after each the best of several actions, so it picks lucky
@@ -61,15 +62,18 @@ def plan_paths_by_advantage(
     from askwise._kernels.planning.advantage import paths_by_advantage
 
     values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
+    beta, offsets = lattice.problem.reward_value, lattice.action_offsets
     if luck is None:
         luck = Luck(probability, np.zeros((0, 0)), 1.0, 0.0)
     paths_by_advantage(
         lattice.layout,
-        lattice.problem.reward_value,
+        beta,
+        beta * lattice.net(reward).max(axis=1),
         lattice.costs_of(np.arange(lattice.size)),
         luck.cases,
         probability,
         np.ascontiguousarray(reward),
+        np.zeros((lattice.subsets, reward.shape[1])) if offsets is None else offsets,
         luck.spread,
         luck.shrinkage,
         luck.charge,
@@ -85,15 +89,18 @@ def plan_sets_by_advantage(
 ) -> SimultaneousPlan:
     """V(I) in each context, and the best set."""
     beta, contexts = lattice.problem.reward_value, lattice.contexts
-    values = np.empty((lattice.subsets, contexts))
-    blind: Floats = beta * reward[:contexts].max(axis=1)
+    values = np.full((lattice.subsets, contexts), -np.inf)
+    net, offsets = lattice.net(reward), lattice.action_offsets
+    blind: Floats = beta * net[:contexts].max(axis=1)
     came = np.maximum(probability[:contexts], 1e-300)
-    for subset in range(lattice.subsets):
+    for subset in lattice.open_subsets.tolist():
         here = lattice.block(subset)
         p = probability[here].reshape(contexts, -1) / came[:, None]
         earned = beta * reward[here].reshape(contexts, p.shape[1], -1)
         spent = lattice.costs_of(np.arange(here.start, here.stop)).reshape(contexts, -1)
-        blindly = np.einsum("gs,gsa->ga", p, earned).max(axis=1)
-        values[subset] = blind + (p * (earned.max(axis=2) - spent)).sum(axis=1) - blindly
+        mean = np.einsum("gs,gsa->ga", p, earned)
+        blindly = (mean if offsets is None else mean + beta * offsets[0]).max(axis=1)
+        best = beta * net[here].max(axis=1).reshape(contexts, -1)
+        values[subset] = blind + (p * (best - spent)).sum(axis=1) - blindly
     sets = (values >= values.max(axis=0) - margin).argmax(axis=0)
     return SimultaneousPlan(values.ravel(), sets)

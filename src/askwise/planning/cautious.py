@@ -28,6 +28,8 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
     total = np.bincount(context_subsets, (worth * visits)[rows], minlength=len(bought))
     values = total / np.maximum(1, bought) - np.repeat(lattice.subset_costs, lattice.contexts)
     values[(bought == 0) & (np.arange(len(bought)) >= lattice.contexts)] = -np.inf
+    if lattice.has_requirements:
+        values[~np.repeat(lattice.are_open, lattice.contexts)] = -np.inf
     return SimultaneousPlan(values, np.argmax(values.reshape(-1, lattice.contexts), axis=0))
 
 

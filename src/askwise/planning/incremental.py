@@ -11,7 +11,7 @@ make, to the bit, wherever the policy can lead.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,31 @@ from askwise._kernels.radii import Schedule
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.counting.round_counts import RoundCounts
+from askwise.states import Lattice
 from askwise.states.rows import extended
+
+
+class Cheapest(NamedTuple):
+    """The action that is taken where nothing is known."""
+
+    action: int
+    top: float
+    """What it may earn less what it costs, in units of β."""
+
+
+def cheapest_action(lattice: Lattice) -> Cheapest | None:
+    """The first of the actions that cost least, if it is so in every state; else None.
+
+    A state that no case acted in is then worth β less its cost, and nothing else needs to be known
+    of it. Where a cheaper action is allowed only after a look, a plan has to be made in full.
+    """
+    offsets = lattice.action_offsets
+    if offsets is None:
+        return Cheapest(0, 1.0)
+    actions, most = np.unique(offsets.argmax(axis=1)), np.unique(offsets.max(axis=1))
+    if len(actions) > 1 or len(most) > 1:
+        return None
+    return Cheapest(int(actions[0]), 1.0 + float(most[0]))
 
 
 class IncrementalPlanner(ABC):
@@ -33,6 +57,9 @@ class IncrementalPlanner(ABC):
         self.is_exact = is_exact
         self.horizon = 0
         """The last case that the tables hold for; at 0 everything must be worked out."""
+        cheapest = cheapest_action(statistics.lattice)
+        assert cheapest is not None
+        self._cheapest = cheapest
         self._queued: set[int] = set()
         self._make_tables()
 
@@ -102,8 +129,22 @@ class IncrementalPlanner(ABC):
 
         lattice = self.statistics.lattice
         beta = lattice.problem.reward_value
-        setting = Setting(self._costs(), lattice.tariff, beta, UNIT, self.schedule, self.is_exact)
+        setting = Setting(
+            self._costs(),
+            lattice.tariff,
+            lattice.offsets_or_none,
+            self._cheapest.top,
+            beta,
+            UNIT,
+            self.schedule,
+            self.is_exact,
+        )
         return lattice.layout, self.statistics.counters, self.tables, setting
+
+    @property
+    def _most(self) -> float:
+        """What a state is worth in which no case has acted."""
+        return self.statistics.lattice.problem.reward_value * self._cheapest.top
 
     def _is_new(self, change: int) -> bool:
         """Whether a change has not been queued since the last plan."""
@@ -148,14 +189,14 @@ class SequentialPlanner(IncrementalPlanner):
 
         lattice = self.statistics.lattice
         n, m, observations = self.statistics.capacity, lattice.m, len(lattice.costs)
-        beta = lattice.problem.reward_value
+        most = self._most
         # What is only reserved, and not written to, costs no memory.
         self.tables = Tables(
             subset=np.full(n, -1),
-            value=np.full(n, beta),
-            stop=np.full(n, beta),
+            value=np.full(n, most),
+            stop=np.full(n, most),
             look=np.full(n, -1, np.int16),
-            action=np.zeros(n, np.int16),
+            action=np.full(n, self._cheapest.action, np.int16),
             cache_of=np.full(n, -1, np.int64),
             cache=np.empty((n, observations)),
             cached=np.zeros(1, np.int64),
@@ -170,7 +211,7 @@ class SequentialPlanner(IncrementalPlanner):
             weights=np.empty((m + 1, lattice.most_outcomes), np.int64),
             search_at=np.empty((3, m + 1), np.int64),
             untried=np.empty((m + 1, observations), np.int16),
-            found=np.full(n if self.is_exact else 1, beta),
+            found=np.full(n if self.is_exact else 1, most),
             search=np.zeros(n if self.is_exact else 1, np.int64),
             searches=np.zeros(1, np.int64),
         )
@@ -184,7 +225,6 @@ class SequentialPlanner(IncrementalPlanner):
         used = len(old.value)
         if used == n:
             return
-        beta = self.statistics.lattice.problem.reward_value
         queue = np.empty((len(old.queued), old.queue.shape[1] // used * n), np.int64)
         for level, entries in enumerate(old.queued.tolist()):
             queue[level, :entries] = old.queue[level, :entries]
@@ -192,16 +232,16 @@ class SequentialPlanner(IncrementalPlanner):
         cache[: old.cached[0]] = old.cache[: old.cached[0]]
         filled = {
             "subset": -1,
-            "value": beta,
-            "stop": beta,
+            "value": self._most,
+            "stop": self._most,
             "look": -1,
-            "action": 0,
+            "action": self._cheapest.action,
             "cache_of": -1,
             "touched": 0,
             "mark": 0,
             "acted": 0,
             "is_acted": 0,
-        } | ({"found": beta, "search": 0} if self.is_exact else {})
+        } | ({"found": self._most, "search": 0} if self.is_exact else {})
         grown = {name: extended(getattr(old, name), used, n, fill) for name, fill in filled.items()}
         self.tables = old._replace(queue=queue, cache=cache, **grown)
 
@@ -269,8 +309,8 @@ class SimultaneousPlanner(IncrementalPlanner):
             else int(np.diff(lattice.layout.context_offsets).max()) + 1
         )
         self.tables = SetTables(
-            stop=np.full(n, lattice.problem.reward_value),
-            action=np.zeros(n, np.int16),
+            stop=np.full(n, self._most),
+            action=np.full(n, self._cheapest.action, np.int16),
             value=np.zeros(context_subsets),
             tree=np.zeros((contexts, 2 * leaves), np.int64),
             rewarded=np.empty(2 * n, np.int64),
@@ -301,10 +341,9 @@ class SimultaneousPlanner(IncrementalPlanner):
         used = len(old.stop)
         if used == n:
             return
-        beta = self.statistics.lattice.problem.reward_value
         self.tables = old._replace(
-            stop=extended(old.stop, used, n, beta),
-            action=extended(old.action, used, n),
+            stop=extended(old.stop, used, n, self._most),
+            action=extended(old.action, used, n, self._cheapest.action),
             rewarded=extended(old.rewarded, int(old.queued[0]), 2 * n),
             tail=extended(old.tail, used, n),
             refund=extended(old.refund, used, n) if len(old.refund) else old.refund,
@@ -321,7 +360,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         return np.zeros(statistics.capacity) if statistics.is_sparse else lattice.refunds.copy()
 
     def _costs(self) -> Floats:
-        return self.statistics.lattice.subset_costs
+        return self.statistics.lattice.set_prices
 
     def _kernels(self) -> tuple[Any, Any]:
         from askwise._kernels.learners.simultaneous_rounds import plan_sets, run_sets

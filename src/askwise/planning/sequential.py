@@ -2,12 +2,13 @@ r"""Choosing what to look at next: optimistic dynamic programming.
 
 From the states of m observations down to the empty one,
 
-    Q̂(ψ, ∅) = β r̂*(ψ)
+    Q̂(ψ, ∅) = β r̂*(ψ)                      r̂*(ψ) = max_a r̂(a, ψ) − cost(a)/β
     Q̂(ψ, i) = −c_i + max  Σ_{ψ' in Ψ⁺(ψ, i)} p̃(ψ') F̂(ψ')
                      s.t. Σ |p̃(ψ') − p̂(ψ' | ψ, i)| ≤ conf₂(N(ψ, i)),  Σ p̃(ψ') = 1,  p̃ ≥ 0
     F̂(ψ) = max_i Q̂(ψ, i),     ĝ(ψ) = argmax_i Q̂(ψ, i)     over i in D \ dom(ψ) and ∅,
 
-where a state of m observations has only ∅. The maximum over p̃ is solved in closed form by
+where a state of m observations has only ∅, an action counts only where all that it requires is
+known, and so does a look. The maximum over p̃ is solved in closed form by
 `_kernels.planning.optimism.optimistic_mean`. In a panel c_i is the price of the next look
 (`states/prices.py`), and an outcome that is refunded is worth F̂(ψ') + c_i. With known
 probabilities and rewards and zero radii it is ordinary dynamic programming, and F̂ of the empty
@@ -54,7 +55,7 @@ def plan_sequential(
     sequential(
         lattice.layout,
         lattice.tariff if tariff is None else tariff,
-        lattice.problem.reward_value,
+        lattice.most_earned,
         stop,
         estimates.weight,
         estimates.radii.outcomes,
@@ -72,7 +73,7 @@ def look_values(lattice: Lattice, estimates: Estimates, ahead: Floats) -> Floats
     """Q̂(ψ, i) at [ψ, i], if what comes after the look is worth `ahead` of the state it leads to.
 
     With `ahead` = F̂ it is that of the plan; with β r̂* that of a look which is the last one. −∞
-    where i is known already, or nothing more may be bought.
+    where i may not be bought.
     """
     from askwise._kernels.planning.look_values import look_values
 

@@ -8,7 +8,7 @@ For each subset I with |I| ≤ m, the optimistic gain of buying just I is the co
 which `_kernels.planning.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With
 known probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. Where
 something is given, there is one such problem for each context; what is refunded in ψ is added to
-its reward.
+its reward. A set in which a member lacks what it requires is worth −∞.
 """
 
 from typing import NamedTuple
@@ -72,7 +72,7 @@ def plan_simultaneous(
         lattice.layout.context_offsets,
         worth,
         estimates.weight,
-        lattice.subset_costs,
+        lattice.set_prices,
         estimates.radii.outcomes,
         estimates.radii.per_outcome,
         estimates.radii.cap,

@@ -82,13 +82,17 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
 
 
 def without_idle_looks(lattice: Lattice, look: Choices, action: Choices) -> tuple[Choices, Choices]:
-    """The plan without looks after which the same is done whatever they show: g and h."""
+    """The plan without looks after which the same is done whatever they show: g and h.
+
+    A look stays that this requires.
+    """
     look, action = look.copy(), action.copy()
 
     def matters(state: int, i: int, done: set[int]) -> bool:
-        if len(done) == 1:
-            (action[state],) = done
-        return len(done) > 1
+        if len(done) > 1 or not lattice.allows(state, *done):
+            return True
+        (action[state],) = done
+        return False
 
     for context in range(lattice.contexts):
         prune_looks(lattice, look, action, context, matters)
@@ -128,12 +132,13 @@ def children_of(look: Choices, radices: Integers) -> Integers:
 
 def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
     """The sequential plan that looks at the members of each context's set in order, whatever they
-    show."""
+    show; at what a member requires before it."""
     look = np.full(lattice.size, -1, np.int16)
     for context, subset in enumerate(sets.tolist()):
-        members = lattice.members(subset)
+        members = lattice.in_order(lattice.members(subset))
         for k in range(len(members)):
-            context_subset = lattice.context_subset(lattice.subset(members[:k]), context)
+            known = lattice.subset(tuple(sorted(members[:k])))
+            context_subset = lattice.context_subset(known, context)
             first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
             look[first:end] = members[k]
     return look

@@ -9,26 +9,40 @@ import numpy as np
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.policy import Policy
-from askwise.policy.tables import PathTable, SetTable
+from askwise.policy.tables import PathTable, SetTable, Table
 
 
 def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: float = 1.0) -> float:
-    """By p(ψ) and r(a, ψ) at [ψ, a]; exact, if they average out.
+    """By p(ψ) and r(a, ψ) at [ψ, a], less what actions cost; exact, if they average out.
 
     `part`: everything is tried only so many times as likely.
     """
-    lattice, table, exploration = policy.lattice, policy.table, policy.exploration
+    if policy.mixture is not None:
+        both = policy.parts
+        return sum(share * expected_gain(one, probability, reward, part) for share, one in both)
+    lattice, table = policy.lattice, policy.table
     every = np.arange(lattice.size)
-    if exploration is None:
-        kind = PathExploration if isinstance(table, PathTable) else SetExploration
-        exploration = kind.none(lattice)
-    assert isinstance(exploration, PathExploration | SetExploration)
+    exploration = _tries(policy)
+    reward = lattice.net(reward)
     gains: Floats = reward[every, table.actions]
     if part:
         other = part * exploration.action_probability
-        gains += other * (reward[every, exploration.other_action] - gains)
+        action = np.where(other > 0, exploration.other_action, table.actions)  # else none is meant
+        gains += other * (reward[every, action] - gains)
     gains *= lattice.problem.reward_value
-    spent = lattice.costs_of(every)
+    return _from_acting(table, exploration, part, probability, gains)
+
+
+def _from_acting(
+    table: Table,
+    exploration: PathExploration | SetExploration,
+    part: float,
+    probability: Floats,
+    gains: Floats,
+) -> float:
+    """What cases gain on average, from what acting gains in each state."""
+    lattice = table.lattice
+    spent = lattice.costs_of(np.arange(lattice.size))
     if isinstance(exploration, PathExploration):
         assert isinstance(table, PathTable)
         _by_paths(table, exploration, part, probability, spent, gains)
@@ -62,10 +76,28 @@ def _by_sets(
     first = lattice.layout.context_offsets[:-1]
     worth = np.add.reduceat(probability * gain, first).reshape(lattice.subsets, contexts) / came
     every = np.arange(contexts)
-    trying = 0.5 * (worth[exploration.other_set, every] + worth.mean(axis=0))
+    anything = worth if not lattice.has_requirements else worth[lattice.open_subsets]
+    trying = 0.5 * (worth[exploration.other_set, every] + anything.mean(axis=0))
     usual: Floats = worth[table.sets, every]
     found: Floats = usual + part * exploration.set_probability * (trying - usual)
     return found
+
+
+def expected_spend(policy: Policy, probability: Floats) -> float:
+    """What a case spends on observations on average, its tries included, by p(ψ)."""
+    return sum(
+        -share * _from_acting(one.table, _tries(one), 1.0, probability, np.zeros(one.lattice.size))
+        for share, one in policy.parts
+    )
+
+
+def _tries(policy: Policy) -> PathExploration | SetExploration:
+    """What a policy tries, if only nothing."""
+    if policy.exploration is None:
+        kind = PathExploration if isinstance(policy.table, PathTable) else SetExploration
+        return kind.none(policy.lattice)
+    assert isinstance(policy.exploration, PathExploration | SetExploration)
+    return policy.exploration
 
 
 class ActedStates(NamedTuple):
@@ -73,10 +105,12 @@ class ActedStates(NamedTuple):
 
     states: Integers
     actions: Choices
+    costs: Floats
+    """What those actions cost."""
 
     def gain(self, probability: Floats, reward: Floats, beta: float, spent: Floats) -> float:
-        """Σ p(ψ) (β r(a, ψ) − c(ψ)), c(ψ) being what was spent in each state of the lattice."""
-        earned = beta * reward[self.states, self.actions] - spent[self.states]
+        """Σ p(ψ) (β r(a, ψ) − cost(a) − c(ψ)), c(ψ) being what was spent on looks in each state."""
+        earned = beta * reward[self.states, self.actions] - self.costs - spent[self.states]
         return float(probability[self.states] @ earned)
 
 
@@ -94,4 +128,5 @@ def acted_states(policy: Policy) -> ActedStates:
         offsets = lattice.layout.context_offsets
         bought = [lattice.context_subset(s, g) for g, s in enumerate(table.sets.tolist())]
         states = np.concatenate([np.arange(*offsets[part : part + 2]) for part in bought])
-    return ActedStates(states, table.actions[states])
+    actions = table.actions[states]
+    return ActedStates(states, actions, lattice.action_costs[actions])

@@ -138,9 +138,8 @@ class PathExploration(_OfEveryState, _PathArrays):
         if i == STOP:
             i = table.look.item(state)
         elif i == ANY:
-            known = table.lattice.domain(state)
-            unknown = [i for i in range(table.lattice.buyable) if i not in known]
-            i = unknown[int(uniform(tag, 4 * state + WHICH) * len(unknown))]
+            may_look = table.lattice.may_look(state)
+            i = may_look[int(uniform(tag, 4 * state + WHICH) * len(may_look))]
         return () if i < 0 else (i,)
 
     def propensities(
@@ -164,8 +163,8 @@ class PathExploration(_OfEveryState, _PathArrays):
         planned = (1.0 - probability) * (table.look.item(state) == i)
         if not probability or i == STOP:
             return planned
-        unknown = table.lattice.buyable - len(table.lattice.domain(state))
-        return planned + another_look(i, probability, self.other_look.item(state), unknown)
+        other, may_look = self.other_look.item(state), len(table.lattice.may_look(state))
+        return planned + another_look(i, probability, other, may_look)
 
     def run(
         self,
@@ -237,7 +236,8 @@ class SetExploration(_OfEveryState, _SetArrays):
         if subset == STOP:
             subset = table.sets.item(context)
         elif subset == ANY:
-            subset = int(uniform(tag, WHICH) * lattice.subsets)
+            which = lattice.open_subsets
+            subset = which.item(int(uniform(tag, WHICH) * len(which)))
         return remaining(lattice, lattice.members(subset), lattice.domain(state))
 
     def propensities(
@@ -263,7 +263,8 @@ class SetExploration(_OfEveryState, _SetArrays):
         from askwise._kernels.learners.explored_runs import run_exploring_simultaneous
 
         out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
-        plan = (table.lattice.layout, table.sets, table.actions, *self)
+        lattice = table.lattice
+        plan = (lattice.layout, lattice.open_subsets, table.sets, table.actions, *self)
         run_exploring_simultaneous(*plan, tags, values, rewards, UNIT, statistics.counters, *out)
         return out
 

@@ -4,30 +4,48 @@ Values closer than a hair (10⁻¹² of β) are ties: marginals are sums in diff
 look that changes nothing should not be bought for a rounding error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from askwise._support.typing import Floats
-from askwise.errors import ModelError
+from askwise.errors import ModelError, OptionError
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.models import Model
 from askwise.planning import look_values as planned_look_values
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
 from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
+from askwise.policy.budgeted import (
+    Line,
+    Plan,
+    at_prices_of,
+    best_within,
+    frontier_of,
+    line_of,
+)
+from askwise.policy.frontier import Frontier, Point
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
-from askwise.problem import Seen, Value
+from askwise.problem import Budget, Seen, Value
 from askwise.states import Lattice
 
 
-def simultaneous(model: Model, *, known: Mapping[str, Value | None] | None = None) -> Policy:
+def simultaneous(
+    model: Model,
+    *,
+    known: Mapping[str, Value | None] | None = None,
+    budget: Budget | None = None,
+) -> Policy:
     """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m.
 
     With `known` it is the best for a case in which that is given and on file, for nothing: its
-    value is what such a case is worth.
+    value is what such a case is worth. With a `budget` it is the best within that average spend.
     """
     truth = _truth(model)
+    if budget is not None:
+        if known is not None:
+            raise ModelError("a budget is for all cases, known= for one: say one of them")
+        return _best_within(truth, best_set, budget)
     if known is None:
         return best_set(truth.lattice, truth)
     start = truth.lattice.index(known)
@@ -53,8 +71,11 @@ def fixed(model: Model, observations: Sequence[str]) -> Policy:
     return Policy(table, frequency=best.frequency).rests_on(lambda: truth)
 
 
-def sequential(model: Model) -> Policy:
+def sequential(model: Model, *, budget: Budget | None = None) -> Policy:
     """π* = (g*, h*), the best way to look one by one; its value is F*_0.
+
+    With a `budget` it is the best within that average spend: in general a mixture of two policies,
+    and its `shadow_price` is what one more to spend on a case would add.
 
     >>> from askwise import Model, Observation, Problem
     >>> model = Model(
@@ -74,9 +95,35 @@ def sequential(model: Model) -> Policy:
     buy mri (9)      100%    0.0  91.0  wait 80.0
     ├─ neg → wait     80%    9.0  91.0
     └─ pos → treat    20%    9.0  91.0
+    >>> halved = sequential(model, budget=Budget(spend_per_case=4.5))
+    >>> halved.value, round(halved.shadow_price, 4)
+    (85.5, 1.2222)
     """
     truth = _truth(model)
+    if budget is not None:
+        return _best_within(truth, best_path, budget)
     return best_path(truth.lattice, truth)
+
+
+def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
+    """The most that can be gained at every average spend, with the policies that do it.
+
+    >>> from askwise.simulation.environments import breast_cancer
+    >>> print(frontier(breast_cancer(cost=5.0)))
+    spend  gain  one more adds
+     0.00  42.2           3.82
+     9.04  76.7           3.46
+    10.38  81.4           2.55
+    10.61  81.9           2.26
+    11.02  82.9           1.67
+    11.34  83.4           0.00
+    """
+    truth = _truth(model)
+    if acquisition not in ("sequential", "simultaneous"):
+        raise ModelError(f"acquisition must be 'sequential' or 'simultaneous', got {acquisition!r}")
+    plan = _plan(truth, best_path if acquisition == "sequential" else best_set)
+    lines = frontier_of(plan, model.problem.reward_value)
+    return Frontier(tuple(Point(x.spend, x.gain, _priced(truth, x.policy)) for x in lines))
 
 
 def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[str | None, float]:
@@ -98,9 +145,10 @@ def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[s
     values = plan_sequential(lattice, estimates).values
     worth = planned_look_values(lattice, estimates, values)[known]
     stop = lattice.problem.reward_value * float(estimates.reward[known])
-    found: dict[str | None, float] = {None: stop}
+    lowest = lattice.problem.lowest_reward
+    found: dict[str | None, float] = {None: lowest + stop}
     for i in np.flatnonzero(np.isfinite(worth)).tolist():
-        found[lattice.names_of((i,))[0]] = float(worth[i])
+        found[lattice.names_of((i,))[0]] = lowest + float(worth[i])
     return found
 
 
@@ -128,6 +176,35 @@ def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
         )
     table = PathTable(lattice, plan.look, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
+
+
+def _plan(truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy]) -> Plan:
+    lattice, every = truth.lattice, np.arange(truth.lattice.size)
+    net = lattice.net(truth.reward)
+
+    def plan(price: float) -> Line:
+        policy = best(lattice.at_rate(1.0 + price), truth)
+        return line_of(policy, lattice, truth.probability, net[every, policy.actions])
+
+    return plan
+
+
+def _best_within(
+    truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy], budget: Budget
+) -> Policy:
+    """The best mixture within a budget, if what is believed is true."""
+    if not isinstance(budget, Budget):
+        raise OptionError(f"budget must be a Budget, got {budget!r}")
+    beta = truth.lattice.problem.reward_value
+    within = best_within(_plan(truth, best), budget.per_case, beta)
+    return within.mixed(lambda policy: _priced(truth, policy))
+
+
+def _priced(truth: Beliefs, policy: Policy) -> Policy:
+    """A policy that was planned at dearer prices, at those of the problem."""
+    reward = truth.lattice.net(truth.reward)[np.arange(truth.lattice.size), policy.actions]
+    table = at_prices_of(truth.lattice, policy, truth.probability, reward)
+    return Policy(table, frequency=policy.frequency).rests_on(lambda: truth)
 
 
 def _margin(lattice: Lattice) -> float:

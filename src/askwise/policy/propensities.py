@@ -44,7 +44,10 @@ def another_look(i: int, probability: float, other: int, unknown: int) -> float:
 
 
 def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
-    """How many of the sets of at most m are such that just these looks remain."""
+    """How many of the sets that can be bought are such that just these looks remain."""
+    if lattice.has_requirements:
+        members = map(lattice.members, lattice.open_subsets.tolist())
+        return sum(remaining(lattice, bought, known) == looks for bought in members)
     if len(looks) < lattice.m - len(known):
         return int(2 ** len(known))
     # what a set has beyond m is cut off from the end, so the rest of it is known or comes later
@@ -60,14 +63,18 @@ def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> 
 def uniform_draw_propensities(
     lattice: Lattice, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
-    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first."""
+    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first.
+
+    Sets and actions are those that are allowed.
+    """
     known = lattice.domain(start)
     bought = decided(path, looks)
     ways = sets_that_leave(lattice, bought, known)
-    acts = 1.0 / len(lattice.problem.actions)
+    may_act = lattice.may_act_in(lattice.subset_of(path[-1][1] if path else start))
+    acts = float(may_act[action] / may_act.sum()) if action >= 0 else 0.0
     # what is on file makes the case end in states of another set, unless it was this very one
-    acts = acts / ways + (1.0 - 1.0 / ways) * (action == 0)
-    return of_set(bought, ways / lattice.subsets, acts, action)
+    acts = acts / ways + (1.0 - 1.0 / ways) * (action == int(may_act.argmax()))
+    return of_set(bought, ways / len(lattice.open_subsets), acts, action)
 
 
 def decided(path: Path, looks: tuple[int, ...]) -> tuple[int, ...]:
@@ -105,7 +112,7 @@ def set_propensities(
     is_usual, is_other = (
         remaining(lattice, lattice.members(subset), known) == bought for subset in (usual, other)
     )
-    anything = sets_that_leave(lattice, bought, known) / lattice.subsets
+    anything = sets_that_leave(lattice, bought, known) / len(lattice.open_subsets)
     taken = (1.0 - probability) * is_usual + 0.5 * probability * (is_other + anything)
     return of_set(bought, taken, acts, action)
 
@@ -159,11 +166,13 @@ class Hypotheses:
         """In that state it took the action; as in `action_of`."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
+        may_act = lattice.may_act_in(lattice.subset_of(state))
+        acts = self.tree.acts.item(action) * may_act[action] / float(self.tree.acts @ may_act)
         said = self.tree.action.item(self._node(lattice, state)) == action
         other = np.full((len(self.tries), 1), ACTING_BESIDE)
         other[-1] = ACTING_REPLACING
         self.follow *= said
-        self.tries *= np.minimum(1.0, other * self.tree.acts.item(action) + (1.0 - other) * said)
+        self.tries *= np.minimum(1.0, other * acts + (1.0 - other) * said)
 
     def _node(self, lattice: Lattice, state: int) -> int:
         return node_in(lattice, self.tree.look, self.tree.child, state)

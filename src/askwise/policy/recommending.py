@@ -15,6 +15,7 @@ from askwise._support.typing import Choices, Floats
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
+from askwise.policy.budgeted import Line, at_prices_of, best_within, line_of
 from askwise.policy.exploration import PathExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -31,9 +32,33 @@ def best_by(
     return acquisition.best_by_counters(evidence.at(lattice))
 
 
-def recommended(acquisition: Acquisition, evidence: Beliefs | CountedEvidence) -> Policy:
-    """What to buy and do by all that is known of a problem."""
-    policy = best_by(acquisition, evidence, evidence.lattice)
+def recommended(
+    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, budget: float | None = None
+) -> Policy:
+    """What to buy and do by all that is known of a problem; within an average spend, if one is
+    said."""
+    if budget is None:
+        return _recommended_at(acquisition, evidence, evidence.lattice)
+    assert isinstance(evidence, Beliefs)
+    lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
+    relied, mean = (lattice.net(r) for r in (evidence.cautious_rewards(), evidence.reward))
+
+    def plan(price: float) -> Line:
+        policy = _recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
+        return line_of(policy, lattice, evidence.probability, relied[every, policy.actions])
+
+    def finish(policy: Policy) -> Policy:
+        table = at_prices_of(lattice, policy, evidence.probability, mean[every, policy.actions])
+        return Policy(table, frequency=policy.frequency).recommended_by(evidence)
+
+    return best_within(plan, budget, lattice.problem.reward_value).mixed(finish)
+
+
+def _recommended_at(
+    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
+) -> Policy:
+    """What to buy and do at the prices of a lattice."""
+    policy = best_by(acquisition, evidence, lattice)
     table = policy.table
     if isinstance(table, PathTable):
         checked: PathTable | SetTable = _checked_path(table, evidence)
@@ -69,7 +94,8 @@ def _stop_where_that_is_better(
     from askwise._kernels.policy.gains import gains_by_paths
 
     every, nothing = np.arange(lattice.size), PathExploration.none(lattice)
-    acting: Floats = lattice.problem.reward_value * evidence.reward[every, actions]
+    net = lattice.net(evidence.reward)
+    acting: Floats = lattice.problem.reward_value * net[every, actions]
     spent = lattice.costs_of(every)
     for _ in range(lattice.m):  # a state after which fewer looks are bought may gain more itself
         gains = acting.copy()
@@ -88,7 +114,8 @@ def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTab
         for context, subset in enumerate(sets.tolist()):
             context_subset = lattice.context_subset(subset, context)
             first, end = lattice.layout.context_offsets[context_subset : context_subset + 2]
-            if len(np.unique(table.actions[first:end])) == 1:
+            done = np.unique(table.actions[first:end]).tolist()
+            if len(done) == 1 and lattice.allows(context, done[0]):
                 sets[context] = 0
     sets[_where_nothing_is_better(Policy(now()), evidence)] = 0
     return now()
@@ -100,10 +127,11 @@ def _where_nothing_is_better(policy: Policy, evidence: Beliefs | CountedEvidence
     for context in range(policy.lattice.contexts):
         if not policy.looks(context):
             continue
-        stopped = evidence.mean_reward(context, policy.act(context))
+        action = policy.act(context)
+        stopped = evidence.mean_reward(context, action)
         reason = node_of(policy, context, evidence).reason
         if stopped is None or reason is None or reason.gain is None:
             continue
-        if reason.gain < beta * stopped.mean:
+        if reason.gain < beta * stopped.mean - policy.problem.actions[action].cost:
             found.append(context)
     return found

@@ -16,9 +16,11 @@ from askwise._support.arrays import Array
 from askwise.counting import Statistics
 from askwise.errors import FileError
 from askwise.policy.exploration import Exploration, PathExploration, SetExploration, UniformDraw
+from askwise.policy.mixing import Mixture
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, ReadArray, SetTable, Table
 from askwise.policy.tree_table import TreeExploration, TreeTable
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (SetTable, PathTable, TreeTable)}
@@ -48,12 +50,16 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     prices: dict[str, float] = {}
     """Those it was made for, where they are not the problem's."""
     on_file: list[int] = []
+    stake: float = 1.0
+    mixed: list[tuple[float, SavedPolicy]] = []
+    """The policies that shares of the cases follow instead, with these shares."""
 
 
 def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
     """What to write of it in a header; `usual` has the prices that most policies have."""
     exploration = policy.exploration
     prices, on_file = own_prices(policy.lattice, usual)
+    mixture = policy.mixture
     return SavedPolicy(
         table=SavedPart(policy.table.kind, policy.table.header(statistics)),
         exploration=None
@@ -62,6 +68,11 @@ def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPol
         frequency=policy.frequency is not None,
         prices=prices,
         on_file=on_file,
+        stake=policy.lattice.stake,
+        mixed=[
+            (share, describe(other, usual, statistics))
+            for share, other in (() if mixture is None else mixture.others)
+        ],
     )
 
 
@@ -72,12 +83,19 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
         arrays |= policy.exploration.arrays()
     if policy.frequency is not None:
         arrays["frequency"] = policy.frequency
+    if policy.mixture is not None:
+        pairs = zip(policy.mixture.others, saved.mixed, strict=True)
+        for k, ((_, other), (_, described)) in enumerate(pairs):
+            others = arrays_of(other, described)
+            arrays |= {f"mixed{k}.{name}": array for name, array in others.items()}
     return arrays
 
 
 def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics) -> Policy:
     """The policy that was saved; one that cannot be is a `FileError`."""
     lattice = at_prices(usual, saved.prices, saved.on_file)
+    if saved.stake != 1.0:
+        lattice = lattice.at_stake(check_stake(saved.stake, usual.problem.reward_value))
     if saved.table.kind not in TABLES:
         raise FileError(f"unknown kind of policy {saved.table.kind!r}")
     header = saved.table.header
@@ -93,7 +111,31 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
         frequency = read("frequency", (lattice.contexts,), np.float64)
         if not (frequency >= 0).all() or not 0 < frequency.sum() < math.inf:
             raise FileError("how often each context comes is not so")
-    return Policy(table, exploration, frequency=frequency)
+    mixture = _restored_mixture(saved, read, table, usual, statistics)
+    return Policy(table, exploration, frequency=frequency, mixture=mixture)
+
+
+def _restored_mixture(
+    saved: SavedPolicy, read: ReadArray, table: Table, usual: Lattice, statistics: Statistics
+) -> Mixture | None:
+    """What is mixed into a policy with this table."""
+    if not saved.mixed:
+        return None
+    shares = [share for share, _ in saved.mixed]
+    is_nested = any(described.mixed for _, described in saved.mixed)
+    if is_nested or not (min(shares) >= 0 and sum(shares) <= 1 + 1e-9):  # not a number is neither
+        raise FileError("a policy is mixed with what cannot be")
+    others = []
+    for k, (share, described) in enumerate(saved.mixed):
+
+        def read_mixed(name: str, shape: tuple[int, ...], dtype: Any, k: int = k) -> Array:
+            return read(f"mixed{k}.{name}", shape, dtype)
+
+        other = restored(described, read_mixed, usual, statistics)
+        if other.acquisition != table.acquisition or other.lattice.size != table.lattice.size:
+            raise FileError("a policy is mixed with one of another kind")
+        others.append((share, other))
+    return Mixture(tuple(others))
 
 
 def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:

@@ -264,8 +264,17 @@ def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...])
     """What a case that is to buy a set, in ascending order, and knows something still looks at."""
     if not known:
         return bought
-    rest = tuple(i for i in bought if i not in known)
-    return rest[: lattice.m - len(known)]
+    rest, room = tuple(i for i in bought if i not in known), lattice.m - len(known)
+    if len(rest) <= room or not lattice.has_requirements:
+        return rest[:room]
+    kept: set[int] = set()  # as many as fit, each after what it requires
+    while more := [
+        i for i in rest if i not in kept and kept.union(known) >= set(lattice.requires[i])
+    ]:
+        if len(kept) == room:
+            break
+        kept.add(more[0])
+    return tuple(sorted(kept))
 
 
 def restored_rows(
@@ -303,9 +312,17 @@ def check_choices(name: str, choices: Array, low: int, high: int) -> None:
 
 
 def check_looks(lattice: Lattice, states: Array, looks: Array) -> None:
-    """Raise at a look at what is known already, or beyond m: it leads out of the lattice."""
+    """Raise at a look at what is known already, or beyond m: it leads out of the lattice.
+
+    Likewise at one that lacks what it requires.
+    """
     subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
     known = (lattice.layout.members[subset] == looks[:, None]).any(axis=1)
     cannot_look = known | (lattice.layout.sizes[subset] == lattice.m) | (states < 0)
     if ((looks >= 0) & cannot_look).any():
         raise FileError("a policy looks at what is known already, or at more than it may")
+    for i, requires in enumerate(lattice.requires):
+        for other in requires:
+            lacks = ~(lattice.layout.members[subset] == other).any(axis=1)
+            if (lacks & (looks == i)).any():
+                raise FileError("a policy looks at something before what that requires")

@@ -147,7 +147,8 @@ class TreeExploration(_Tried):
         from askwise._kernels.policy.tree_cases import Tree
 
         is_set = table.acquisition == "simultaneous"
-        return Tree(table.look, table.actions, table.child, *self, is_set)
+        needs = table.lattice.action_needs
+        return Tree(table.look, table.actions, table.child, *self, is_set, needs)
 
     def looks(self, table: TreeTable, state: int, tag: int) -> tuple[int, ...]:
         """The one observation that a case with that tag buys now, or what of its set is unknown."""
@@ -166,8 +167,9 @@ class TreeExploration(_Tried):
         """What a case with that tag does."""
         from askwise._kernels.policy.tree_cases import action_of, behaviour_of
 
-        tree = self.tree(table)
-        return int(action_of(tree, tag, behaviour_of(tree, tag), table.row(state)))
+        tree, lattice = self.tree(table), table.lattice
+        case = behaviour_of(tree, tag), table.row(state), lattice.subset_of(state)
+        return int(action_of(lattice.layout, tree, tag, *case))
 
     def propensities(
         self, table: TreeTable, start: int, path: Path, looks: tuple[int, ...], action: int
@@ -230,6 +232,8 @@ class TreeExploration(_Tried):
             check_choices("sets", sets, 0, lattice.buyable)
         if (np.diff(np.sort(sets, axis=1), axis=1) == 0).any():
             raise FileError("a policy tries a set in which something is twice")
+        if any(lattice.in_order(members) != members for members in sets.tolist()):
+            raise FileError("a policy tries a set in which something comes before what it requires")
         acts = read("acts", (len(lattice.problem.actions),), np.float64)
         if not ((acts >= 0).all() and abs(acts.sum() - 1) < 1e-6):  # not a number is neither
             raise FileError("how a policy acts otherwise are not probabilities")

@@ -10,7 +10,7 @@ them over all cases that can be counted, leaves what a float holds.
 from __future__ import annotations
 
 from askwise._support.numbers import remedy_for
-from askwise.errors import ProblemError
+from askwise.errors import CaseError, ProblemError
 from askwise.problem.bins import is_number
 
 LARGEST_AMOUNT = 1e9
@@ -46,6 +46,19 @@ def check_reward_value(value: object) -> float:
             f"got {value!r}: {REMEDY}"
         )
     return float(value)  # type: ignore[arg-type]
+
+
+def check_stake(stake: object, reward_value: float) -> float:
+    """The stake of a case as a float, such that β times it is a reward value, or an error."""
+    if not is_number(stake) or not stake > 0:  # type: ignore[operator]
+        raise CaseError(f"stake must be a finite number above 0, got {stake!r}{remedy_for(stake)}")
+    if not LEAST_REWARD_VALUE <= reward_value * float(stake) <= LARGEST_AMOUNT:  # type: ignore[arg-type]
+        raise CaseError(
+            f"stake must be from {LEAST_REWARD_VALUE / reward_value:g} to "
+            f"{LARGEST_AMOUNT / reward_value:,.10g}, so that it times the reward value of "
+            f"{reward_value:g} is at most {LARGEST_AMOUNT:,.0f}, got {stake!r}: {REMEDY}"
+        )
+    return float(stake)  # type: ignore[arg-type]
 
 
 REMEDY = (

@@ -26,12 +26,17 @@ from askwise.problem.checks import (
     is_value,
     is_whole,
 )
+from askwise.problem.panels import Panel, check_panels
 from askwise.problem.requirements import check_requirements
+from askwise.problem.rewards import check_range, money_of, share_of
 
 Value = str | int
 
 Seen = Value | bool | float | Decimal | date | np.generic | None
 """What may be said of a look: a value, a boolean, a number or a date for its bin, nothing."""
+
+_ONE = float("1")
+"""The reward value, unless another is said; this very object, to tell whether one was."""
 
 _UNSAID = float("nan")
 """The cost of an observation that is given need not be said."""
@@ -172,33 +177,6 @@ class Observation(
         return "; declare other= if more may come" if is_value(seen) else ""
 
 
-class Panel(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True
-):
-    """Observations that share a visit or a sample: the first one bought in a case pays `fee` too.
-
-    Cost 1 each and a fee of 86.3: the first costs 87.3, every other one 1. Cost 0 each: the fee is
-    the one price of the whole panel.
-
-    >>> Panel(observations=["ecg", "pulse"], fee=86.3)
-    Panel(observations=('ecg', 'pulse'), fee=86.3)
-    """
-
-    observations: Sequence[str]
-    fee: float
-
-    def __post_init__(self) -> None:
-        names = as_tuple(self.observations, "a panel's observations")
-        if not names:
-            raise ProblemError("a panel has no observations, expected at least one")
-        for name in names:
-            check_name(name, "a panel's observation")
-        check_distinct(names, "a panel's observation")
-        fee = check_amount(self.fee, f"the panel of {', '.join(map(str, names))}: fee")
-        msgspec.structs.force_setattr(self, "observations", names)
-        msgspec.structs.force_setattr(self, "fee", fee)
-
-
 class _Declared(msgspec.Struct, frozen=True, kw_only=True):
     """What stands first in the file of a problem; an action that is a plain name stays one."""
 
@@ -224,6 +202,9 @@ class Problem(
     `reward_value` is what one unit of reward is worth in the currency of the costs. It is from 1e-9
     to 1e9, and costs and fees are from 0 to 1e9: `askwise.problem.amounts` says why.
 
+    `rewards` is said instead where rewards are money: the lowest and the highest that an action can
+    earn. Then β is what lies between them, and all that is told and shown is in the currency.
+
     >>> problem = Problem(
     ...     observations=[Observation("mri", values=["neg", "pos"], cost=9.0)],
     ...     actions=["wait", "treat"],
@@ -234,8 +215,9 @@ class Problem(
     """
 
     max_observations: int | None = None
-    reward_value: float = 1.0
+    reward_value: float = _ONE
     panels: Sequence[Panel] = ()
+    rewards: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         observations: tuple[Any, ...] = as_tuple(self.observations, "observations")
@@ -263,14 +245,25 @@ class Problem(
                 f"the number of {which}, got {most!r}"
             )
         panels = as_tuple(self.panels, "panels")
-        _check_panels(panels, observations)
-        reward_value = check_reward_value(self.reward_value)
+        check_panels(panels, {o.name: o.given for o in observations})
+        reward_value, rewards = self.reward_value, self.rewards
+        if rewards is not None:
+            rewards = check_range(rewards)
+            between = rewards[1] - rewards[0]
+            if reward_value is not _ONE and reward_value != between:
+                raise ProblemError(
+                    "rewards and reward_value exclude each other: with rewards a reward is money "
+                    f"already, so leave reward_value out, got {reward_value!r}"
+                )
+            reward_value = between
+        reward_value = check_reward_value(reward_value)
         _DECLARED_ACTIONS.__set__(self, as_said(actions))
         for field, kept in (
             ("observations", observations),
             ("max_observations", int(most)),
             ("reward_value", reward_value),
             ("panels", panels),
+            ("rewards", rewards),
         ):
             msgspec.structs.force_setattr(self, field, kept)
 
@@ -284,6 +277,13 @@ class Problem(
         """The names of the actions, in the order of declaration."""
         return tuple(action.name for action in self.actions)
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether an action costs something, or anything requires an observation."""
+        return not all(a.is_plain for a in self.actions) or any(
+            o.requires for o in self.observations
+        )
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.yaml`, `.yml` or `.json` file, strictly."""
@@ -291,7 +291,10 @@ class Problem(
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `.yaml`, `.yml` or `.json` file that `Problem.load` reads back as an equal."""
-        write_document(path, self)
+        document = msgspec.to_builtins(self)
+        if self.rewards is not None:
+            document.pop("reward_value", None)  # it follows from them
+        write_document(path, document)
 
     def priced(self, prices: Mapping[str, float]) -> Self:
         """The same problem at other prices: {name: cost}, the others stay."""
@@ -311,14 +314,49 @@ class Problem(
 
     def supposing(self, prices: Mapping[str, float]) -> Self:
         """The same problem at prices that nobody asked: those that are reckoned with may be larger
-        than any that can be told."""
+        than any that can be told.
+
+        What costs less within a panel has its lowest price set to that, and the others rise or fall
+        with it.
+        """
         other = copy.copy(self)
         supposed = tuple(map(copy.copy, self.observations))
+        more: dict[str, float] = {}
         for observation in supposed:
             if observation.name in prices:
-                msgspec.structs.force_setattr(observation, "cost", float(prices[observation.name]))
+                name, least = observation.name, self.least_price(observation)
+                more[name] = float(prices[name]) - least
+                price = observation.cost + more[name] if observation.cost > least else prices[name]
+                msgspec.structs.force_setattr(observation, "cost", float(price))
         msgspec.structs.force_setattr(other, "observations", supposed)
+        panels = tuple(panel.dearer(more) for panel in self.panels)
+        msgspec.structs.force_setattr(other, "panels", panels)
         return other
+
+    def least_price(self, observation: Observation) -> float:
+        """What it costs at least, if a panel in which it costs less was paid for."""
+        name = observation.name
+        within = [p.prices[name] for p in self.panels if p.prices and name in p.prices]
+        return min([observation.cost, *within])
+
+    @property
+    def lowest_reward(self) -> float:
+        """The lowest that an action can earn, in the currency: gain = lowest + β r − Σ c."""
+        return 0.0 if self.rewards is None else self.rewards[0]
+
+    def as_share(self, reward: object) -> float:
+        """R of a reward as it is told: (x − low) / β where rewards are money, else itself.
+
+        >>> problem = Problem(observations=[Observation("mri", values=[0, 1], cost=9)],
+        ...                   actions=["wait", "treat"], rewards=(-500, 30))
+        >>> problem.as_share(-235), problem.as_money(0.5)
+        (0.5, -235.0)
+        """
+        return share_of(reward, self.rewards)
+
+    def as_money(self, share: float) -> float:
+        """A reward as it is told, by its r: low + β r where rewards are money, else r."""
+        return money_of(share, self.rewards)
 
     def _repr_html_(self) -> str:
         return of_problem(self)
@@ -328,21 +366,6 @@ class Problem(
         """The most observations that may be bought in a case."""
         assert self.max_observations is not None
         return self.max_observations
-
-
-def _check_panels(panels: Sequence[object], observations: Sequence[Observation]) -> None:
-    given = {o.name: o.given for o in observations}
-    for panel in panels:
-        if not isinstance(panel, Panel):
-            raise ProblemError(f"panels: expected a Panel, got {panel!r}")
-        for name in panel.observations:
-            if name not in given:
-                known = ", ".join(given)
-                raise ProblemError(
-                    f"panels: unknown observation {name!r}, expected one of: {known}"
-                )
-            if given[name]:
-                raise ProblemError(f"panels: observation {name!r} is given, nobody buys it")
 
 
 _MOST = 2**15 - 1  # choices are kept as 16-bit integers

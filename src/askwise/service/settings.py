@@ -26,6 +26,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether a process of its own compiles ahead what is not compiled yet."""
     authenticates: bool = True
     """Whether requests need a token; without, only loopback is listened to."""
+    metrics_folder: str = ""
+    """Where workers leave what they counted, for whichever of them is asked; empty: just one."""
+    tls: tuple[str, str] = ("", "")
+    """The files of a certificate and its key; empty: plain HTTP."""
     most_body: int = 1 << 20
     most_items: int = 1000
     """Requests in a batch."""
@@ -44,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 f"host {self.host!r} can be reached from elsewhere: without tokens the server "
                 "listens on 127.0.0.1 only"
             )
+        if bool(self.tls[0]) != bool(self.tls[1]):
+            raise OptionError("a certificate needs its key, and a key its certificate: give both")
         for name, least, most in (
             ("port", 0, 65_535),
             ("workers", 1, 64),

@@ -24,19 +24,26 @@ SEARCHED_EVERY = 0.05
 """Seconds between two searches for tokens that are not known: a client may be guessing."""
 
 
-def new_token(scope: str, project: str = "") -> tuple[str, StoredToken]:
-    """A token to be shown once, and what to keep of it."""
+def new_token(
+    scope: str, project: str = "", *, expires_in: int = 0, rate: int = 0
+) -> tuple[str, StoredToken]:
+    """A token to be shown once, and what to keep of it.
+
+    expires_in: seconds that it is good for; 0: for ever. rate: requests a minute; 0: any number.
+    """
     if scope not in SCOPES:
         raise OptionError(f"unknown scope {scope!r}, expected one of: {', '.join(SCOPES)}")
     token = PREFIX + secrets.token_urlsafe(32)
-    digest = digest_of(token)
+    digest, now = digest_of(token), time.time_ns() // 1000
     stored = StoredToken(
         id=digest.hex()[:12],
         digest=digest,
         scope=scope,
         project=project,
-        created=time.time_ns() // 1000,
+        created=now,
         revoked=0,
+        expires=now + expires_in * 1_000_000 if expires_in else 0,
+        rate=rate,
     )
     return token, stored
 
@@ -58,7 +65,8 @@ class TokenCache:
 
     def refresh(self) -> None:
         """Learn of new and of revoked tokens."""
-        good = {t.digest: t for t in self._ledger.tokens() if not t.revoked}
+        now = time.time_ns() // 1000
+        good = {t.digest: t for t in self._ledger.tokens() if t.is_good(now)}
         with self._lock:
             self._good = good
 
@@ -81,7 +89,9 @@ class TokenCache:
             raise Refusal(401, "expected a bearer token", "header:Authorization")
         digest = hashlib.sha256(text.strip()).digest()
         found = self._good.get(digest)
-        return found if found and hmac.compare_digest(found.digest, digest) else None
+        if found is None or not hmac.compare_digest(found.digest, digest):
+            return None
+        return found if not found.expires or found.is_good(time.time_ns() // 1000) else None
 
     def is_good(self, token: StoredToken) -> bool:
         """Whether a token that was found before is still good."""

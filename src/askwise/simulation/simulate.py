@@ -24,6 +24,7 @@ from askwise.learners import BaseLearner
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Cases
 from askwise.problem import Value
+from askwise.problem.rewards import range_words, remedy, shares_of
 from askwise.simulation.environments.base import Draws, Environment, stream
 from askwise.states import Lattice
 
@@ -45,6 +46,7 @@ class Run:
     action: Choices
     """What was done, as places among the actions."""
     reward: Floats
+    """As it was told: in the currency if the problem has `rewards`."""
     round: Integers
     """The number of the round each case belonged to."""
     paths: list[tuple[int, ...]] | None = None
@@ -59,13 +61,16 @@ class Run:
 
     @cached_property
     def cost(self) -> Floats:
-        """What was spent on observations in each case."""
-        return self.lattice.costs_of(self.state)
+        """What was spent in each case, on observations and on the action."""
+        spent: Floats = self.lattice.costs_of(self.state) + self.lattice.action_costs[self.action]
+        return spent
 
     @cached_property
     def gain(self) -> Floats:
-        """β r − Σ c."""
-        return self.lattice.problem.reward_value * self.reward - self.cost
+        """β r − cost(a) − Σ c; where rewards are money, what they are less all that was spent."""
+        problem = self.lattice.problem
+        worth = self.reward if problem.rewards else problem.reward_value * self.reward
+        return worth - self.cost
 
     def bought(self, part: slice = slice(None)) -> dict[str, float]:
         """For each observation the share of the cases, or of a part of them, that bought it."""
@@ -206,7 +211,8 @@ def simulate(
 def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
     """In the compiled loop."""
     values, actions = _checked_values(run.lattice, draws), run.action[part]
-    cases = Cases(values, draws.rewards, run.state[part], actions, run.round[part])
+    shares = shares_of(draws.rewards, run.lattice.problem.rewards)
+    cases = Cases(values, shares, run.state[part], actions, run.round[part])
     rounds_of(learner).run(cases)
     run.reward[part] = draws.rewards[np.arange(len(actions)), actions]
 
@@ -236,8 +242,12 @@ def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
             f"the environment drew a value of observation {name!r} that is not one of its {most}, "
             f"numbered from 0: {int(lowest[i])} to {int(highest[i])}"
         )
-    if not (rewards.min(initial=0.0) >= 0 and rewards.max(initial=0.0) <= 1):
-        raise ModelError("the environment drew a reward that is not from 0 to 1")
+    within = lattice.problem.rewards
+    low, high = within or (0.0, 1.0)
+    if not (rewards.min(initial=low) >= low and rewards.max(initial=low) <= high):
+        raise ModelError(
+            f"the environment drew a reward that is not {range_words(within)}; {remedy(within)}"
+        )
     return values
 
 

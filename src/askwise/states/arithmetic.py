@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
-from askwise._support.typing import Choices, Integers
+from askwise._support.typing import Choices, Flags, Integers
 from askwise.errors import TooLargeError
 from askwise.states.layout import Step, Steps, build_layout, count_products, count_states, said
 
@@ -34,10 +35,17 @@ MOST_STATES = 2**61
 class States:
     """The states of observations with so many outcomes, and the relations between them.
 
-    `outcomes` are those of what can be bought, then those of what is given.
+    `outcomes` are those of what can be bought, then those of what is given. `requires` has, for
+    each that can be bought, those that must be known before; none, if it is left out.
     """
 
-    def __init__(self, outcomes: Sequence[int], buyable: int, m: int) -> None:
+    def __init__(
+        self,
+        outcomes: Sequence[int],
+        buyable: int,
+        m: int,
+        requires: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         radices, given = list(outcomes[:buyable]), list(outcomes[buyable:])
         self.buyable = buyable
         """How many observations can be bought; the others are given."""
@@ -63,7 +71,12 @@ class States:
                 f"{said(self.size)} states in {said(subsets)} {most}"
                 f"max_observations, or the number of observations or of their values{times}"
             )
-        self.layout = build_layout(np.array(radices, np.int64), m, np.array(given, np.int64))
+        self.requires = [()] * buyable if requires is None else [tuple(r) for r in requires]
+        """What must be known before each observation is bought."""
+        self.has_requirements = any(self.requires)
+        self.layout = build_layout(
+            np.array(radices, np.int64), m, np.array(given, np.int64), self.requires
+        )
         # bisection takes a tenth of the time in a list; a large one is not worth its memory
         offsets = self.layout.offsets
         self._offsets = offsets.tolist() if len(offsets) <= FEW_SUBSETS else offsets
@@ -114,6 +127,52 @@ class States:
             members = tuple(self.layout.members[subset, : self.layout.sizes[subset]].tolist())
             self._members[subset] = members
         return members
+
+    def is_open(self, subset: int, observation: int) -> bool:
+        """Whether all is known in the states of the subset that the observation requires."""
+        requires = self.requires[observation]
+        return not requires or set(requires) <= set(self.members(subset))
+
+    def needs(self, observation: int) -> list[int]:
+        """All that must be known before an observation is bought, each after what it requires."""
+        found: list[int] = []
+        for other in self.requires[observation]:
+            found += [i for i in (*self.needs(other), other) if i not in found]
+        return found
+
+    def in_order(self, observations: Sequence[int]) -> list[int]:
+        """The same observations, each after those of them that it requires."""
+        if not self.has_requirements:
+            return list(observations)
+        found: list[int] = []
+        for observation in observations:
+            before = [i for i in self.needs(observation) if i in observations]
+            found += [i for i in (*before, observation) if i not in found]
+        return found
+
+    def may_look(self, index: int) -> list[int]:
+        """The observations that may be bought next in a state, if any more may."""
+        subset = self.subset_of(index)
+        known = self.members(subset)
+        return [i for i in range(self.buyable) if i not in known and self.is_open(subset, i)]
+
+    @cached_property
+    def open_subsets(self) -> Integers:
+        """The subsets that can be bought from nothing: what a member requires is a member."""
+        layout = self.layout
+        is_open = np.ones(self.subsets, np.bool_)
+        for i, requires in enumerate(self.requires):
+            for other in requires:
+                has, needs = (layout.members == i).any(axis=1), (layout.members == other)
+                is_open &= ~has | needs.any(axis=1)
+        return np.flatnonzero(is_open)
+
+    @cached_property
+    def are_open(self) -> Flags:
+        """Whether each subset can be bought from nothing."""
+        is_open = np.zeros(self.subsets, np.bool_)
+        is_open[self.open_subsets] = True
+        return is_open
 
     def parts(self, subset: int) -> list[int]:
         """Every subset of a subset, itself and the empty one included."""

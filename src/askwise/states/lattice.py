@@ -11,14 +11,19 @@ from functools import cached_property
 
 import numpy as np
 
-from askwise._support.typing import Floats, Integers
+from askwise._support.typing import Flags, Floats, Integers
 from askwise.errors import CaseError
 from askwise.problem import Fails, Problem, Seen, Value
+from askwise.problem.stakes import problem_at_stake
 from askwise.states.arithmetic import States
 from askwise.states.prices import Tariff, tariff_of
 
 UNAFFORDABLE = 1e15
 """Times β: a price at which no policy buys."""
+
+
+_OF_PRICES = ("tariff", "is_plain", "subset_costs", "set_prices", "refunds")
+"""What is worked out anew at other prices."""
 
 
 class Lattice(States):
@@ -49,6 +54,7 @@ class Lattice(States):
             [len(o.outcomes) for o in self.observations],
             sum(not o.given for o in self.observations),
             problem.m if max_observations is None else max_observations,
+            self._requirements(),
         )
         self._states = (
             tuple(
@@ -56,9 +62,13 @@ class Lattice(States):
             ),
             problem.action_names,
             problem.reward_value,
+            problem.rewards,
             self.m,
         )
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self.stake = 1.0
+        """How many times the reward of a case counts; `at_stake` makes others."""
+        self._per_unit: Lattice | None = None
         self.on_file: tuple[int, ...] = ()
         """What is not bought because it is known, so that it does not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
@@ -67,7 +77,7 @@ class Lattice(States):
         ]
 
     def __eq__(self, other: object) -> bool:
-        """Whether the states, the actions and β are the same; prices may be others."""
+        """Whether the states, the actions and rewards are the same; prices may be others."""
         return isinstance(other, Lattice) and self._states == other._states
 
     def __hash__(self) -> int:
@@ -144,13 +154,98 @@ class Lattice(States):
         known = [*pairs[bought:], *pairs[:bought]]
         return {self.observations[i].name: self.observations[i].outcomes[x] for i, x in known}
 
+    # --- actions ---------------------------------------------------------------------------------
+
+    @cached_property
+    def action_offsets(self) -> Floats | None:
+        """By how much what an action earns is less, in units of β, at [subset, a].
+
+        −cost/β; −∞ where something that the action requires is not known. None if no action costs
+        or requires anything, so that nothing takes longer.
+        """
+        actions = self.problem.actions
+        if all(action.is_plain for action in actions):
+            return None
+        offsets = np.empty((self.subsets, len(actions)))
+        for a, action in enumerate(actions):
+            offsets[:, a] = -action.cost / self.problem.reward_value
+            for name in action.requires:
+                i = self.positions[name]
+                if i < self.buyable:
+                    offsets[~(self.layout.members == i).any(axis=1), a] = -np.inf
+        return offsets
+
+    @property
+    def offsets_or_none(self) -> Floats:
+        """`action_offsets` as kernels take them: of no subset, if there are none."""
+        offsets = self.action_offsets
+        return np.empty((0, len(self.problem.actions))) if offsets is None else offsets
+
+    @cached_property
+    def action_costs(self) -> Floats:
+        """What each action costs, in the currency."""
+        return np.array([action.cost for action in self.problem.actions])
+
+    def net(self, reward: Floats) -> Floats:
+        """What actions earn less what they cost, in units of β, at [ψ, a]; −∞ where not allowed.
+
+        `reward` is r(a, ψ) at [ψ, a].
+        """
+        offsets = self.action_offsets
+        if offsets is None:
+            return reward
+        net: Floats = reward + np.repeat(offsets, np.diff(self.layout.offsets), axis=0)
+        return net
+
+    @cached_property
+    def may_act(self) -> Flags:
+        """Whether each action is allowed in the states of each subset, at [subset, a]."""
+        offsets = self.action_offsets
+        if offsets is None:
+            return np.ones((self.subsets, len(self.problem.actions)), np.bool_)
+        return offsets > -np.inf
+
+    def may_act_in(self, subset: int) -> Flags:
+        """Whether each action is allowed in the states of a subset; of that one alone."""
+        needs, known = self.action_needs, [-1, *self.members(subset)]
+        allowed: Flags = np.array([np.isin(need, known).all() for need in needs])
+        return allowed
+
+    @property
+    def most_earned(self) -> float:
+        """The most that a case can gain: β, less the cost of the cheapest action."""
+        offsets, beta = self.action_offsets, self.problem.reward_value
+        return beta if offsets is None else beta * (1.0 + float(offsets.max()))
+
+    def allows(self, index: int, action: int) -> bool:
+        """Whether all that the action requires is known in a state."""
+        offsets = self.action_offsets
+        return offsets is None or offsets.item(self.subset_of(index), action) > -np.inf
+
+    @cached_property
+    def action_needs(self) -> Integers:
+        """(A, …): what each action requires of what can be bought; −1 fills up."""
+        needs = [
+            [i for i in map(self.positions.__getitem__, action.requires) if i < self.buyable]
+            for action in self.problem.actions
+        ]
+        widest = max(map(len, needs))
+        return np.array([[*need, *[-1] * (widest - len(need))] for need in needs], np.int64)
+
+    def _requirements(self) -> list[list[int]]:
+        """What must be known before each observation that can be bought, as places."""
+        buyable = [o for o in self.observations if not o.given]
+        place = {o.name: i for i, o in enumerate(buyable)}
+        return [[place[name] for name in o.requires if name in place] for o in buyable]
+
     # --- prices ----------------------------------------------------------------------------------
 
     @cached_property
     def tariff(self) -> Tariff:
         """The prices of what can be bought."""
         names = {self.observations[i].name for i in self.on_file}
-        return tariff_of(self.observations[: self.buyable], self.problem.panels, names)
+        bought = [o.name for o in self.observations[: self.buyable]]
+        return tariff_of(self.problem, bought, names)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -159,20 +254,21 @@ class Lattice(States):
 
     @property
     def costs(self) -> Floats:
-        """c_i of every observation that can be bought, without the fees of panels."""
+        """c_i of every observation that can be bought, without the fees of panels: of what costs
+        less within a panel, its lowest price."""
         return self.tariff.cost
 
     @cached_property
     def subset_costs(self) -> Floats:
         """c(I) for each subset: prices summed in the order of declaration, then fees."""
-        members = self.layout.members
-        costs = np.array([*self.costs, 0.0])  # −1 costs nothing
-        total = np.zeros(self.subsets)
-        for member in members.T:
-            total += costs[member]
-        for k, fee in enumerate(self.tariff.fee.tolist()):
-            total += np.where(self.tariff.belongs(k)[members].any(axis=1), fee, 0.0)
-        return total
+        return self.tariff.totals(self.layout.members)
+
+    @cached_property
+    def set_prices(self) -> Floats:
+        """c(I) of every subset; ∞ where it cannot be bought at once from nothing."""
+        if not self.has_requirements:
+            return self.subset_costs
+        return np.where(self.are_open, self.subset_costs, np.inf)
 
     def costs_of(self, states: Integers) -> Floats:
         """What was spent in each of these states."""
@@ -183,12 +279,7 @@ class Lattice(States):
         members, places = self.layout.members[subsets], states - self.layout.offsets[subsets]
         digits = places[:, None] // self.layout.strides[subsets] % self.layout.radices[members]
         charged = np.where(digits == self.tariff.refunded[members], -1, members)
-        prices, total = np.array([*self.costs, 0.0]), np.zeros(len(states))
-        for member in charged.T:
-            total += prices[member]
-        for k, fee in enumerate(self.tariff.fee.tolist()):
-            total += np.where(self.tariff.belongs(k)[charged].any(axis=1), fee, 0.0)
-        return total
+        return self.tariff.totals(charged)
 
     def spent(self, index: int, subset: int = -1) -> float:
         """What was spent in a state, whose subset may be given.
@@ -207,6 +298,10 @@ class Lattice(States):
 
     def price(self, index: int, looks: tuple[int, ...]) -> float:
         """What these looks cost together in a state."""
+        tariff = self.tariff
+        if len(tariff.priced_fee):
+            paid = self.charged(index)
+            return tariff.cost_of(sorted([*paid, *looks])) - tariff.cost_of(paid)
         total = sum(self.observations[i].cost for i in looks)
         if not self.is_plain:
             due = {k for i in looks for k in self.tariff.panels_of(i)}
@@ -223,19 +318,45 @@ class Lattice(States):
 
     def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
         """The same states at other prices; what is on file opens no panel."""
+        if self.stake != 1.0:
+            return self.per_unit.priced(prices, on_file).at_stake(self.stake)
         return self._at(self.problem.priced(prices), on_file)
 
     def supposing(self, prices: Mapping[str, float]) -> Lattice:
         """The same states at prices to reckon with, which may be larger than any that is told."""
+        if self.stake != 1.0:
+            return self.per_unit.supposing(prices).at_stake(self.stake)
         return self._at(self.problem.supposing(prices))
+
+    def at_stake(self, stake: float) -> Lattice:
+        """The same states and prices in a case whose reward counts so many times."""
+        if stake == 1.0:
+            return self
+        other = copy.copy(self)
+        other.problem, other.stake = problem_at_stake(self.problem, stake), self.stake * stake
+        other._per_unit = self.per_unit
+        other.__dict__.pop("action_offsets", None)  # they are in units of β
+        return other
+
+    @property
+    def per_unit(self) -> Lattice:
+        """The same states and prices at a stake of 1."""
+        return self if self._per_unit is None else self._per_unit
 
     def _at(self, problem: Problem, on_file: Sequence[int] = ()) -> Lattice:
         other = copy.copy(self)
         other.problem = problem
         other.observations = tuple(other.problem.observations[i] for i in self.order)
         other.on_file = (*self.on_file, *on_file)
-        for name in ("tariff", "is_plain", "subset_costs", "refunds"):
+        for name in _OF_PRICES:
             other.__dict__.pop(name, None)
+        return other
+
+    def at_rate(self, rate: float) -> Lattice:
+        """The same states at that many times their prices, fees included: to plan with, not to
+        charge."""
+        other = self._at(self.problem)
+        other.tariff = self.tariff.at_rate(rate)
         return other
 
     def without(self, name: str) -> Lattice:

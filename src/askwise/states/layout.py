@@ -6,7 +6,7 @@ What is stored grows with the number of subsets, not of states.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,10 @@ class Layout(NamedTuple):
     """How far apart two values of each given observation are among the contexts."""
     context_offsets: Integers
     """(subsets · contexts + 1): where the states of each subset in each context begin."""
+    first_required: Integers
+    """(D + 1): where in `required` that begins which each observation requires."""
+    required: Integers
+    """The observations that must be known before others are bought; empty if none must."""
 
 
 class Step(NamedTuple):
@@ -117,7 +121,9 @@ def said(number: int) -> str:
     return f"{number:,}" if number <= MOST_COUNTED else "more than 10^30"
 
 
-def build_layout(radices: Integers, m: int, outcomes_given: Integers) -> Layout:
+def build_layout(
+    radices: Integers, m: int, outcomes_given: Integers, requires: Sequence[Sequence[int]]
+) -> Layout:
     """The tables for observations with so many outcomes, at most m of them in a state."""
     n = len(radices)
     contexts = int(outcomes_given.prod())
@@ -153,6 +159,18 @@ def build_layout(radices: Integers, m: int, outcomes_given: Integers) -> Layout:
     context_offsets = offsets
     if contexts > 1:
         context_offsets = np.concatenate([[0], np.cumsum(np.repeat(states, contexts))])
+    first_required = np.concatenate([[0], np.cumsum([len(r) for r in requires])]).astype(np.int64)
+    required = np.array([i for r in requires for i in r], np.int64)
     return Layout(
-        radices, members, sizes, strides, offsets, levels, binomials, given, context_offsets
+        radices,
+        members,
+        sizes,
+        strides,
+        offsets,
+        levels,
+        binomials,
+        given,
+        context_offsets,
+        first_required,
+        required,
     )

@@ -1,8 +1,14 @@
 """What a look costs, when that depends on what was bought before and on what it shows.
 
-The cost of a set is c(I) = Σ_{i in I} c_i + Σ_P fee_P [I ∩ P ≠ ∅], P being the panels: the first
-member bought pays the fee. The price of the next look is c(I ∪ {i}) − c(I). A look that fails and
-is refunded was not bought: it leaves I, and the fee is due with the next member of its panel.
+The cost of a set is c(I) = Σ_{i in I} c_i + Σ_P fee_P [I ∩ P ≠ ∅] + s(I), P being the panels whose
+first member pays a fee. s(I) is the surcharge of what costs less within panels Q that have prices
+of their own. Let c_i be its lowest price, and what it costs by itself and within Q be c_i + a_i and
+c_i + b_Qi; panels are paid for in the cheapest way:
+
+    s(I) = min_{𝒬} Σ_{Q in 𝒬} fee_Q + Σ_{i in I} min(a_i, min_{Q in 𝒬} b_Qi).
+
+The price of the next look is c(I ∪ {i}) − c(I). A look that fails and is refunded was not bought:
+it leaves I, and a fee is due with the next member of its panel.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askwise._support.typing import Floats, Integers
-from askwise.problem import Observation, Panel
+from askwise.problem import Panel, Problem
 
 
 class Tariff(NamedTuple):
@@ -29,6 +35,12 @@ class Tariff(NamedTuple):
     panel: Integers
     fee: Floats
     """Of each panel."""
+    alone: Floats
+    """a_i: how much more than c_i it costs outside of panels."""
+    priced_fee: Floats
+    """Of each panel in which observations have prices of their own."""
+    within: Floats
+    """b_Qi at [Q, i]: how much more than c_i it costs within that panel; ∞ if it is no member."""
 
     @property
     def has_refunds(self) -> bool:
@@ -38,11 +50,20 @@ class Tariff(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether every look has one price, whatever went before and whatever it shows."""
-        return len(self.fee) == 0 and not self.has_refunds
+        return not self.has_panels and not self.has_refunds
+
+    @property
+    def has_panels(self) -> bool:
+        """Whether the price of a look depends on what was bought before."""
+        return len(self.fee) + len(self.priced_fee) > 0
 
     def panels_of(self, i: int) -> list[int]:
         """The panels that an observation belongs to."""
         return [int(k) for k in self.panel[self.first_panel[i] : self.first_panel[i + 1]]]
+
+    def is_in_panel(self, i: int) -> bool:
+        """Whether its price depends on what else is bought."""
+        return bool(self.panels_of(i)) or bool(np.isfinite(self.within[:, i]).any())
 
     def belongs(self, panel: int) -> npt.NDArray[np.bool_]:
         """Whether each observation is a member of the panel; one more, at −1, is not."""
@@ -56,23 +77,71 @@ class Tariff(NamedTuple):
             total += float(self.cost[i])
         for k in sorted({k for i in bought for k in self.panels_of(i)}):
             total += float(self.fee[k])
+        if len(self.priced_fee):
+            total += float(self.surcharges(np.array([[*bought, -1]]))[0])
         return total
 
+    def totals(self, bought: Integers) -> Floats:
+        """c(I) of many sets, each a row of observations in ascending order; −1 is none."""
+        costs, total = np.array([*self.cost, 0.0]), np.zeros(len(bought))
+        for member in bought.T:
+            total += costs[member]
+        for k, fee in enumerate(self.fee.tolist()):
+            total += np.where(self.belongs(k)[bought].any(axis=1), fee, 0.0)
+        if len(self.priced_fee):
+            total += self.surcharges(bought)
+        return total
 
-def tariff_of(
-    observations: Sequence[Observation], panels: Sequence[Panel], on_file: Collection[str] = ()
-) -> Tariff:
+    def surcharges(self, bought: Integers) -> Floats:
+        """s(I) of many sets."""
+        best: Floats = np.full(len(bought), np.inf)
+        for chosen in range(1 << len(self.priced_fee)):
+            paid = [q for q in range(len(self.priced_fee)) if chosen >> q & 1]
+            more = np.array([*np.minimum(self.alone, self.within[paid].min(0, initial=np.inf)), 0])
+            total: Floats = np.full(len(bought), self.priced_fee[paid].sum())
+            for member in bought.T:
+                total += more[member]
+            np.minimum(best, total, out=best)
+        return best
+
+    def at_rate(self, rate: float) -> Tariff:
+        """Everything that many times as dear."""
+        scaled = {
+            name: rate * getattr(self, name)
+            for name in ("cost", "fee", "alone", "priced_fee", "within")
+        }
+        return self._replace(**scaled)
+
+
+def tariff_of(problem: Problem, names: Sequence[str], on_file: Collection[str] = ()) -> Tariff:
     """The prices of these observations, all of which can be bought; what is on file pays no fee."""
+    known = {o.name: o for o in problem.observations}
+    observations = [known[name] for name in names]
+    plain: list[Panel] = [p for p in problem.panels if p.prices is None]
+    priced: list[Panel] = [p for p in problem.panels if p.prices is not None]
     belongs = [
-        [k for k, p in enumerate(panels) if o.name in p.observations and o.name not in on_file]
-        for o in observations
+        [k for k, p in enumerate(plain) if name in p.observations and name not in on_file]
+        for name in names
     ]
+    least = np.array([problem.least_price(o) for o in observations], np.float64)
+    for i, o in enumerate(observations):
+        if o.name in on_file:
+            least[i] = o.cost  # it is not bought, so no panel makes it cheaper
+    within = np.full((len(priced), len(names)), np.inf)
+    for k, panel in enumerate(priced):
+        for i, name in enumerate(names):
+            if name in panel.observations and name not in on_file:
+                assert panel.prices is not None
+                within[k, i] = panel.prices[name] - least[i]
     return Tariff(
-        cost=np.array([o.cost for o in observations], np.float64),
+        cost=least,
         refunded=np.array(
             [len(o.values) if o.fails == "refunded" else -1 for o in observations], np.int64
         ),
         first_panel=np.concatenate([[0], np.cumsum([len(b) for b in belongs])]).astype(np.int64),
         panel=np.array([k for b in belongs for k in b], np.int64),
-        fee=np.array([p.fee for p in panels], np.float64),
+        fee=np.array([p.fee for p in plain], np.float64),
+        alone=np.array([o.cost for o in observations], np.float64) - least,
+        priced_fee=np.array([p.fee for p in priced], np.float64),
+        within=within,
     )

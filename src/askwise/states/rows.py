@@ -35,6 +35,7 @@ class Counters(NamedTuple):
     transitions: Integers
     action_counts: Integers
     reward_sums: Integers
+    graded_sums: Integers
 
 
 def extended(array: npt.NDArray[Any], used: int, length: int, fill: float = 0) -> npt.NDArray[Any]:

@@ -39,6 +39,11 @@ from askwise.testing.learner_checks import (
 )
 from askwise.testing.ledger_entries import MakesLedger
 from askwise.testing.ledgers import LEDGER_CHECKS, check_ledger
+from askwise.testing.people_checks import (
+    check_counts_who_knew_no_more,
+    check_learns_nothing_from_who_knew_more,
+    check_takes_stakes,
+)
 from askwise.testing.playing import MakesLearner, begin, play, see
 from askwise.testing.real_life_checks import (
     check_takes_what_is_on_file,
@@ -59,6 +64,9 @@ LEARNER_CHECKS: tuple[Callable[[MakesLearner], None], ...] = (
     check_policy_is_frozen_and_readable,
     check_what_happens_late,
     check_takes_what_is_on_file,
+    check_takes_stakes,
+    check_learns_nothing_from_who_knew_more,
+    check_counts_who_knew_no_more,
 )
 
 

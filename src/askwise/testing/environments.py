@@ -71,14 +71,15 @@ def check_values_are_declared(make: MakesEnvironment) -> None:
         assert column.max() <= most, f"{observation.name}: a value of {column.max()} above {most}"
 
 
-def check_rewards_lie_between_0_and_1(make: MakesEnvironment) -> None:
-    """Each action of each case earns a number from 0 to 1."""
+def check_rewards_lie_within_range(make: MakesEnvironment) -> None:
+    """Each action of each case earns a number from 0 to 1, or within the rewards of the problem."""
     environment = make()
     rewards = _draw(environment, 4, MANY).rewards
+    low, high = environment.problem.rewards or (0.0, 1.0)
     for column, action in zip(rewards.T, environment.problem.action_names, strict=True):
         assert np.isfinite(column).all(), f"{action}: a reward that is not finite"
-        assert column.min() >= 0, f"{action}: a reward of {column.min()}"
-        assert column.max() <= 1, f"{action}: a reward of {column.max()}"
+        assert column.min() >= low, f"{action}: a reward of {column.min()}"
+        assert column.max() <= high, f"{action}: a reward of {column.max()}"
 
 
 def check_same_seed_same_draws(make: MakesEnvironment) -> None:
@@ -173,7 +174,7 @@ ENVIRONMENT_CHECKS: tuple[Callable[[MakesEnvironment], None], ...] = (
     check_has_one_problem,
     check_draws_as_many_cases_as_asked,
     check_values_are_declared,
-    check_rewards_lie_between_0_and_1,
+    check_rewards_lie_within_range,
     check_same_seed_same_draws,
     check_randomness_is_the_generators,
     check_one_seed_is_one_stream,

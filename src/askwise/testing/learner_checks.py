@@ -28,7 +28,7 @@ from askwise.testing.playing import (
 
 def check_same_seed_same_run(make: MakesLearner) -> None:
     """Two learners with one seed decide alike."""
-    for model in models():
+    for model in models(make):
         first, second = make(model.problem, rng=3), make(model.problem, rng=3)
         runs = [play(x, model, 100, np.random.default_rng(1)) for x in (first, second)]
         assert decisions(runs[0]) == decisions(runs[1])
@@ -37,7 +37,7 @@ def check_same_seed_same_run(make: MakesLearner) -> None:
 
 def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
     """A learner loaded from its file decides as the original does, open cases included."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=5)
         rng = np.random.default_rng(2)
         play(learner, model, 100, rng)
@@ -61,7 +61,7 @@ def check_saved_and_loaded_goes_on(make: MakesLearner) -> None:
 
 def check_reading_changes_nothing(make: MakesLearner) -> None:
     """Whatever is read of a learner, and new counters that it makes, leave it as it was."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=8)
         play(learner, model, 60, np.random.default_rng(3))
         with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +91,7 @@ def _found(learner: object, name: str) -> object:
 
 def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
     """`simulate` decides, counts and draws just as the same cases do when opened one by one."""
-    for model in models():
+    for model in models(make):
         environment = Population(model)
         compiled, face = make(model.problem, rng=6), make(model.problem, rng=6)
         for steps, seed in ((80, 1), (1, 2), (150, 3)):  # begins and ends within a round
@@ -113,8 +113,11 @@ def check_compiled_run_equals_the_face(make: MakesLearner) -> None:
 
 
 def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
-    """No case buys more than it may, nothing twice, and its cost is the sum of the prices."""
-    for model in models():
+    """No case buys more than it may, nothing twice, and its cost is the sum of the prices.
+
+    What it buys and does, it may.
+    """
+    for model in models(make):
         problem = model.problem
         given = sum(o.given for o in problem.observations)
         learner = make(problem, rng=7)
@@ -128,12 +131,17 @@ def check_buys_at_most_m_and_counts_the_cost(make: MakesLearner) -> None:
                 and not (o.fails == "refunded" and case.state[o.name] is None)
             }
             fees = [p.fee for p in problem.panels if charged.keys() & set(p.observations)]
-            assert abs(case.cost - sum(charged.values()) - sum(fees)) < 1e-12
+            (action,) = (a for a in problem.actions if a.name == case.action)
+            spent = action.cost + sum(charged.values()) + sum(fees)
+            assert abs(case.cost - spent) < 1e-12
+            assert {*action.requires} <= {*known}
+            for observation in problem.observations:
+                assert observation.name not in known or {*observation.requires} <= {*known}
 
 
 def check_counts_each_case_once(make: MakesLearner) -> None:
     """Every case is one case and one reward, the reward at the exact state acted in."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=8)
         rounds_of(learner).forgetting = None  # nor does it forget any
         played = play(learner, model, 100, np.random.default_rng(5))
@@ -148,7 +156,7 @@ def check_counts_each_case_once(make: MakesLearner) -> None:
 
 def check_rewards_come_in_any_order(make: MakesLearner) -> None:
     """Rewards of open cases give the same statistics whatever the order."""
-    for model in models():
+    for model in models(make):
         counted = []
         for order in (1, -1):
             learner = make(model.problem, rng=9)
@@ -165,7 +173,7 @@ def check_rewards_come_in_any_order(make: MakesLearner) -> None:
 
 def check_bad_input_changes_nothing(make: MakesLearner) -> None:
     """Whatever a case cannot take raises an error that names it, and leaves all as it was."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=10)
         play(learner, model, 60, np.random.default_rng(7))
         case = begin(learner, [0] * len(model.problem.observations))
@@ -196,7 +204,7 @@ def check_bad_input_changes_nothing(make: MakesLearner) -> None:
 
 def check_refuses_damaged_files(make: MakesLearner) -> None:
     """A file cut short, changed or of another kind is refused with an error that names it."""
-    model = next(models())
+    model = next(models(make))
     learner = make(model.problem, rng=11)
     play(learner, model, 30, np.random.default_rng(8))
     with tempfile.TemporaryDirectory() as folder:
@@ -222,7 +230,7 @@ def check_refuses_damaged_files(make: MakesLearner) -> None:
 
 def check_works_from_threads(make: MakesLearner) -> None:
     """Cases opened, observed and rewarded from several threads are all counted."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=12)
         rounds_of(learner).forgetting = None
         with ThreadPoolExecutor(4) as pool:
@@ -237,7 +245,7 @@ def check_works_from_threads(make: MakesLearner) -> None:
 
 def check_policy_is_frozen_and_readable(make: MakesLearner) -> None:
     """A policy does not change under later cases, cannot be written to, and prints as a tree."""
-    for model in models():
+    for model in models(make):
         learner = make(model.problem, rng=13)
         policy = learner.policy
         tree, gain = policy.tree(), policy.evaluate(model)

@@ -86,7 +86,7 @@ def check_what_is_written_is_read(make: MakesLedger) -> None:
         assert (row.id, row.seq, row.opened, row.version) == (project, 3, 3, 1)
         assert (row.problem, row.learner, row.options, row.seed) == (b"{}", "learner", b"{}", 7)
         with ledger.transaction() as transaction:
-            assert transaction.lock([project, 99]) == {project: Head(3, 3, 1)}
+            assert transaction.lock([project, 99]) == {project: Head(3, 3, 1, "clinic")}
             assert transaction.cases(project, [1, 8]) == {1: cases[0]}
 
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from askwise._support.typing import RandomSource
-from askwise.errors import AskwiseError, CaseError
+from askwise.errors import AskwiseError, CaseError, OptionError, TooLargeError
 from askwise.estimation.models import Model
 from askwise.learners import BaseLearner
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
 from askwise.learners.saving import read
-from askwise.problem import Observation, Panel, Problem, Value
+from askwise.problem import Action, Observation, Panel, Problem, Value
 from askwise.simulation.environments import random_model
 
 
@@ -32,7 +32,7 @@ def play(learner: BaseLearner, model: Model, cases: int, rng: np.random.Generato
     for full in model.sample(rng, cases):
         case = see(begin(learner, full.tolist()), learner.problem, full.tolist())
         mean = model.reward[tuple(full)][case.action_index]
-        case.reward(float(rng.random() < mean))
+        case.reward(model.problem.as_money(float(rng.random() < mean)))
         played.append(case)
     return played
 
@@ -67,13 +67,49 @@ def load_like(path: Path, like: BaseLearner) -> BaseLearner:
     return read(path, {like.name: type(like)})
 
 
-def models() -> Iterator[Model]:
-    """Small populations of different kinds."""
+def models(make: MakesLearner | None = None) -> Iterator[Model]:
+    """Small populations of different kinds; one with rules for learners that do not refuse it."""
     rng = np.random.default_rng(0)
     yield random_model(rng, [2, 3, 2], max_observations=2)
     yield random_model(rng, [3], actions=2, reward_value=100.0, highest_cost=10.0)
     yield random_model(rng, [2, 2, 2], max_observations=0)
     yield _from_real_life(rng)
+    ruled = with_rules(rng)
+    if make is not None and takes_rules(make, ruled.problem):
+        yield ruled
+
+
+def takes_rules(make: MakesLearner, problem: Problem) -> bool:
+    """Whether such learners reckon with what actions cost and require; else they say that."""
+    try:
+        make(problem, rng=0)
+    except TooLargeError:
+        return False
+    except OptionError as error:
+        assert "cannot reckon with what actions cost" in str(error), str(error)
+        return False
+    return True
+
+
+def with_rules(rng: np.random.Generator) -> Model:
+    """Actions cost, and require; so does a look."""
+    problem = Problem(
+        observations=[
+            Observation("scan", values=[0, 1], cost=0.02, requires=["visit"]),
+            Observation("visit", values=[0, 1], cost=0.01, fails="charged"),
+            Observation("age", values=["young", "old"], given=True),
+            Observation("lab", values=[0, 1], cost=0.02),
+        ],
+        actions=[
+            Action("treat", requires=["visit", "age"]),
+            Action("wait", cost=0.05),
+            Action("operate", cost=0.1, requires=["scan"]),
+        ],
+        max_observations=2,
+    )
+    shape = tuple(len(o.outcomes) for o in problem.observations)
+    probability = rng.dirichlet(np.ones(int(np.prod(shape))))
+    return Model(problem, probability, rng.random((*shape, 3)).reshape(-1, 3))
 
 
 def _from_real_life(rng: np.random.Generator) -> Model:

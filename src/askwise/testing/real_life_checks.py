@@ -20,7 +20,7 @@ from askwise.testing.playing import (
 
 def check_what_happens_late(make: MakesLearner) -> None:
     """Defaults give way, corrections replace, and cancelled cases leave: nothing counts twice."""
-    for model in models():
+    for model in models(make):
         tidy, untidy = make(model.problem, rng=14), make(model.problem, rng=14)
         rng = np.random.default_rng(10)
         full = model.sample(rng, 60).tolist()
@@ -59,7 +59,7 @@ def check_what_happens_late(make: MakesLearner) -> None:
 
 def check_takes_what_is_on_file(make: MakesLearner) -> None:
     """What was on file is known, costs nothing and is not bought again."""
-    for model in models():
+    for model in models(make):
         learner, problem = make(model.problem, rng=15), model.problem
         play(learner, model, 40, np.random.default_rng(11))
         to_buy = [o for o in problem.observations if not o.given]
@@ -70,7 +70,8 @@ def check_takes_what_is_on_file(make: MakesLearner) -> None:
         for observation in to_buy:
             known: dict[str, Value | None] = {observation.name: observation.values[-1]}
             case = learner.open(given | known)
-            assert case.cost == 0.0
+            acting = [a.cost for a in problem.actions if a.name == case.action]
+            assert case.cost == sum(acting)
             assert observation.name not in case.wanted
             see(case, problem, [0] * len(problem.observations))
             assert case.state[observation.name] == observation.values[-1]

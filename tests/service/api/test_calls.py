@@ -5,12 +5,14 @@ from typing import get_type_hints
 
 import pytest
 
-from askwise.service.api.calls import CALLS, Call
+from askwise.service.api.call import Call
+from askwise.service.api.calls import CALLS
 from askwise.service.api.openapi import document
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
 from askwise.service.client.client import AsyncClient, Client
 from askwise.service.client.requests import ClientRequest
+from askwise.service.http.administration_handlers import AdministrationHandlers
 from askwise.service.http.decision_handlers import DecisionHandlers
 from askwise.service.http.handlers import Handlers
 from askwise.service.http.project_handlers import ProjectHandlers
@@ -19,7 +21,7 @@ from askwise.service.http.requests import Request
 from askwise.service.http.routing import Router
 from askwise.service.settings import Settings
 
-HANDLERS = (DecisionHandlers, ProjectHandlers, ReportHandlers)
+HANDLERS = (AdministrationHandlers, DecisionHandlers, ProjectHandlers, ReportHandlers)
 
 
 def by_name(calls):
@@ -46,7 +48,9 @@ def test_every_handler_has_a_call_and_every_call_has_a_handler():
 @by_name(CALLS)
 def test_what_the_client_sends_is_routed_to_its_call(call):
     router = Router(CALLS, find=lambda name: name)
-    sent = ClientRequest(call, project="a b/ä%", case=7, query={"limit": 3, "before": None})
+    sent = ClientRequest(
+        call, project="a b/ä%", case=7, token="x/y", query={"limit": 3, "before": None}
+    )
     path, _, query = sent.path.partition("?")
     route, target = router.find(Request(sent.method, path, query, {}))
     assert route.handler == call.handler

@@ -49,7 +49,7 @@ def test_a_case_from_the_door_to_its_reward(server):
         case = client.open("clinic")
         assert case.wanted == ("mammogram", "mri")
         case = client.observe("clinic", case.case, {"mammogram": "low", "mri": None})
-        with pytest.raises(ServiceError, match="from 0 to 1, got nan"):
+        with pytest.raises(ServiceError, match="a finite number, got nan"):
             client.reward("clinic", case.case, math.nan)
         assert (case.wanted, case.cost) == ((), 1.0)
         client.reward("clinic", case.case, 0.25, default=True)
@@ -85,6 +85,24 @@ def test_a_case_from_the_door_to_its_reward(server):
         assert "already" in answers[1].problem.detail
 
 
+def test_stakes_and_what_people_did(server):
+    with Client(server.url, server.token) as client:
+        before = client.summary("clinic")
+        case = client.open("clinic", prices={"mri": 2.0}, stake=10.0)
+        client.observe("clinic", case.case, {"mri": "pos"}, unasked=True, knew_more=False)
+        done = client.act("clinic", case.case, "treat", knew_more=False)
+        assert (done.action, done.cost, done.propensity) == ("treat", 2.0, None)
+        client.reward("clinic", case.case, 0.5)
+        story, summary = client.case("clinic", case.case), client.summary("clinic")
+        assert (story.stake, story.overruled) == (10.0, True)
+        assert summary.gain - before.gain == 10 * 100.0 * 0.5 - 2.0
+        assert sum(row.cases for row in summary.overruled) == 1
+        with pytest.raises(ServiceError, match="a stake must be a number above 0, got nan"):
+            client.open("clinic", stake=math.nan)
+        with pytest.raises(ServiceError, match="stake"):
+            client.open("clinic", stake=0.0)
+
+
 def test_an_answer_that_was_lost_is_given_again(server):
     before = open_ledger(server.path).project("clinic").opened
     lossy = Lossy()
@@ -108,8 +126,10 @@ def test_awaited_it_is_the_same(server):
             done = await client.observe("clinic", first.case, values, paid={"mri": 8.0})
             assert done.cost == 9.0
             await client.reward("clinic", first.case, 1.0)
+            case = await client.open("clinic", stake=3.0)
+            assert (await client.act("clinic", case.case, "treat")).action == "treat"
             lines = [line async for line in client.events("clinic")]
-            assert lines[-1].kind == "reward"
+            assert [line.kind for line in lines[-3:]] == ["reward", "open", "act"]
             with pytest.raises(ServiceError, match="no project 'none'"):
                 await client.project("none")
 

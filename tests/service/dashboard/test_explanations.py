@@ -99,3 +99,27 @@ def test_explanations_before_the_first_case(planned):
     assert [o.name for o in worth.observations] == [o.name for o in PROBLEM.observations]
     assert worth.gain_of_nothing == pytest.approx(50)
     assert worth.gain_of_everything == pytest.approx(50 - 1 - 9 * 2 / 3)  # one MRI in three fails
+
+
+def test_what_a_summary_began_and_failed_is_said_once_and_tried_with_the_next_version(
+    planned, monkeypatch, capfd
+):
+    calls = []
+
+    def failing(one):
+        calls.append(one.version)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(explanations, "worth", failing)
+
+    async def ask_often():
+        found = Explanations()
+        for version in (1, 1, 1, 2, 2):
+            assert found.still_to_learn(1, planned._replace(version=version)) is None
+            await asyncio.sleep(0.05)
+        found.close()
+
+    asyncio.run(ask_often())
+    assert calls == [1, 2]
+    said = [msgspec.json.decode(line) for line in capfd.readouterr().err.splitlines()]
+    assert [line["error"] for line in said] == ["ZeroDivisionError"] * 2

@@ -46,7 +46,9 @@ def test_blocks_and_awaited_cases_equal_a_book_kept_by_hand(tmp_path):
     create(writer)
     book = play(writer, np.random.default_rng(3), 60)
     project = ledger.project("clinic")
-    found = summary(ledger, CaseDecider(project, partial(PolicyCache(ledger).version, project.id)))
+    found = summary(
+        ledger, CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
+    )
     assert [b.first for b in found.blocks] == [1, 17, 33, 49]
     for block in found.blocks:
         rows = [book[n] for n in range(block.first, min(block.last, 60) + 1)]

@@ -7,7 +7,8 @@ import pytest
 
 from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
 from askwise.service.decisions.case_decider import CaseDecider
-from askwise.service.decisions.commit_groups import Answer, CommitGroup, Operation
+from askwise.service.decisions.commit_groups import CommitGroup, Operation
+from askwise.service.decisions.jobs import Answer
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.replanning.policy_versions import PolicyCache

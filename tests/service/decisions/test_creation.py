@@ -102,8 +102,8 @@ def test_many_observations_keep_their_tallies(ledger):
 
 
 def test_what_cannot_be_served_is_refused(ledger, tmp_path):
-    with pytest.raises(OptionError, match="cannot forget yet"):
-        creation_from_learner("k", "p", aw.Learner(PROBLEM, window=100))
+    with pytest.raises(OptionError, match="'random-choice' cannot be served"):
+        creation_from_learner("k", "p", aw.baselines.RandomChoice(PROBLEM))
     with pytest.raises(OptionError, match="project 'a b'"):
         creation_from_learner("k", "a b", aw.SeqOOS(PROBLEM))
     assert ledger.projects() == []

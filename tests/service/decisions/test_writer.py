@@ -7,7 +7,8 @@ import pytest
 
 from askwise.errors import LedgerError, LedgerUnavailableError
 from askwise.service.api.messages import Opening
-from askwise.service.decisions.commit_groups import Answer, Operation
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.jobs import Answer
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger

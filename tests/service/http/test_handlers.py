@@ -141,7 +141,7 @@ def test_the_document_names_every_call(server):
     document = get(server, "/openapi.json", token="none").json()
     assert document["openapi"].startswith("3.")
     calls = {(m.upper(), p) for p, methods in document["paths"].items() for m in methods}
-    assert len(calls) == 20
+    assert len(calls) == 33
     assert ("GET", "/metrics") in calls
     assert ("POST", "/v1/projects/{project}/cases/{case}/reward") in calls
     text = json.dumps(document)

@@ -72,8 +72,9 @@ def test_bad_input_is_refused_by_name_and_changes_nothing(server, path, body, st
     [
         ({"name": "magic"}, "unknown learner 'magic'"),
         ({"name": "policy-ucb"}, "cannot be served"),
-        ({"options": {"window": 100}}, "cannot forget"),
-        ({"options": {"detect": True}}, "cannot forget"),
+        ({"options": {"window": 7}}, "window must be a whole number of at least 8"),
+        ({"options": {"detect": 1}}, "detect must be True or False"),
+        ({"options": {"window": 100, "explore_budget": 1.0}}, "not with window or detect"),
         ({"options": {"colour": 1}}, "no option 'colour'"),
         ({"options": {"rng": 1}}, "no option 'rng'"),
         ({"options": {"acquisition": "never"}}, "acquisition must be"),

@@ -31,7 +31,7 @@ def test_simulated_patients_come_at_once_and_none_is_left_without_its_result(tmp
     patients.stop()
     thread.join(PATIENCE)
     project = ledger.project(PROJECT)
-    decider = CaseDecider(project, partial(PolicyCache(ledger).version, project.id))
+    decider = CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
     found = summary(ledger, decider)
     assert found.cases >= AWAITED
     assert found.statuses["rewarded"] == found.cases

@@ -101,6 +101,9 @@ def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i:
 
 @jit_internal
 def count_reward(counters: Counters, row: int, action: int, reward: float, unit: float) -> None:
-    """N(a, ψ) += 1 and Σr(a, ψ) += r."""
+    """N(a, ψ) += 1, Σr(a, ψ) += r and Σr(1 − r) += r(1 − r)."""
+    units = np.int64(np.rint(reward / unit))
     counters.action_counts[row, action] += 1
-    counters.reward_sums[row, action] += np.int64(np.rint(reward / unit))
+    counters.reward_sums[row, action] += units
+    if 0.0 < reward < 1.0:
+        counters.graded_sums[row, action] += units - np.int64(np.rint(reward * reward / unit))

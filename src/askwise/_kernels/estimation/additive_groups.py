@@ -30,6 +30,8 @@ class Data(NamedTuple):
     """(rows, A)"""
     sums: Floats
     """(rows, A)"""
+    graded: Floats
+    """(rows, A): Σr(1 − r)."""
 
 
 class Effects(NamedTuple):

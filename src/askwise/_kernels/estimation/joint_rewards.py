@@ -4,9 +4,14 @@ For one action, r = c + f with f ~ N(0, K). Acting in ψ says something of Σ_φ
 
     Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − c) p_ψ
 
-where v(ψ) = r̃ (1 − r̃) is the variance of a single reward, r̃ being the mean of the rewards there
-and of `DOUBT` more that are as the action's usual ones. By r̂ alone, luck would make its own weight:
-a state whose first rewards happen to be alike would seem to be known well.
+where v(ψ) is the variance of a single reward, measured among the rewards there and `DOUBT` more
+that are as the action's usual ones: with r̃ and g̃ the means of r and of r(1 − r) among all these,
+
+    v(ψ) = r̃ (1 − r̃) − g̃,
+
+a coin's variance if rewards are 0 or 1. By the rewards there alone, luck would make its own weight:
+a state whose first rewards happen to be alike, or without the loss that is rare, would seem to be
+known well. For the same reason v has a least value, by what the action earned in all states.
 
 Factors are upper triangular, Λ = UᵀU: their rows are contiguous, so the loops over them are
 compiled to vector instructions.
@@ -21,14 +26,18 @@ from askwise._support.typing import Floats, Integers
 
 DOUBT = 10.0
 LEAST_VARIANCE = 0.0475
-"""Of a single reward: no mean is taken to be below 0.05 or above 0.95 for its sake."""
+"""Of a single reward of 0 or 1, at most: no mean is taken to be below 0.05 or above 0.95 for its
+sake, unless the action's own is. Graded rewards have a smaller one."""
 
 
 @jit
-def variance_of_reward(total: float, n: float, usual: float) -> float:
-    """r̃ (1 − r̃), r̃ = (total + DOUBT · usual) / (n + DOUBT)."""
+def variance_of_reward(
+    total: float, graded: float, n: float, usual: float, usually_graded: float, least: float
+) -> float:
+    """v, of n rewards with Σr and Σr(1 − r) and of `DOUBT` usual ones."""
     mean = (total + DOUBT * usual) / (n + DOUBT)
-    return max(LEAST_VARIANCE, mean * (1.0 - mean))
+    rest = (graded + DOUBT * usually_graded) / (n + DOUBT)
+    return max(least, mean * (1.0 - mean) - rest)
 
 
 @jit
@@ -39,9 +48,12 @@ def add_evidence(
     within: Floats,
     counts: Integers,
     sums: Integers,
+    graded: Integers,
     unit: float,
     centre: float,
     usual: float,
+    usually_graded: float,
+    least: float,
     precision: Floats,
     target: Floats,
 ) -> None:
@@ -54,7 +66,8 @@ def add_evidence(
             if n == 0:
                 continue
             total = sums[state] * unit
-            weight = n / variance_of_reward(total, n, usual)
+            rest = graded[state] * unit
+            weight = n / variance_of_reward(total, rest, n, usual, usually_graded, least)
             centred = total / n - centre
             scale = weight / (within[state] * within[state])
             pull = weight * centred / within[state]
@@ -135,17 +148,21 @@ def posterior(
     inverse_prior: Floats,
     counts: Integers,
     sums: Integers,
+    graded: Integers,
     unit: float,
     known: Floats,
     seen: Floats,
     centre: float,
     usual: Floats,
+    usually_graded: Floats,
+    least: Floats,
     out_factor: Floats,
     out_mean: Floats,
 ) -> None:
     """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹ by agreement.
 
-    `known` is N(φ) / v(φ) of complete records, `seen` is r̂(φ) of them, both at [a, φ].
+    `known` is N(φ) / v(φ) of complete records, `seen` is r̂(φ) of them, both at [a, φ]. What is
+    `usual`, `usually_graded` and the `least` variance are of each action.
     """
     for action in range(counts.shape[1]):
         factor = out_factor[action]
@@ -162,9 +179,12 @@ def posterior(
             within,
             counts[:, action],
             sums[:, action],
+            graded[:, action],
             unit,
             centre,
             usual[action],
+            usually_graded[action],
+            least[action],
             factor,
             mean,
         )

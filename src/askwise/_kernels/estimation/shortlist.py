@@ -20,12 +20,18 @@ from askwise.states.layout import Layout
 
 @jit
 def project(
-    layout: Layout, place: Integers, data: Data, out_counts: Floats, out_sums: Floats
+    layout: Layout,
+    place: Integers,
+    data: Data,
+    out_counts: Floats,
+    out_sums: Floats,
+    out_graded: Floats,
 ) -> None:
     """Add up the rows by what they know of the few; `place` is an observation's place or −1."""
     few = len(layout.radices)
     out_counts[:] = 0.0
     out_sums[:] = 0.0
+    out_graded[:] = 0.0
     for row in range(len(data.seen)):
         state = 0
         subset = 0
@@ -43,6 +49,7 @@ def project(
         for a in range(data.counts.shape[1]):
             out_counts[state, a] += data.counts[row, a]
             out_sums[state, a] += data.sums[row, a]
+            out_graded[state, a] += data.graded[row, a]
 
 
 @jit

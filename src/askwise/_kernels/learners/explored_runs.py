@@ -8,7 +8,7 @@ from askwise._kernels.counting.counting import begin_path, count_reward, count_s
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.policy import draws as choices
 from askwise._kernels.policy.draws import ACTS, ANY, LOOKS, STOP, WHICH
-from askwise._kernels.states.lattices import start_of, state_of_set
+from askwise._kernels.states.lattices import is_open, start_of, state_of_set, union_of
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
@@ -18,9 +18,26 @@ tried = jit_no_arrays(choices.tried)
 
 
 @jit_internal
+def any_open(layout: Layout, subset: int, luck: float) -> int:
+    """`any_unknown` where observations require others."""
+    found = 0
+    for i in range(len(layout.radices)):
+        found += union_of(layout, subset, i)[1] >= 0 and is_open(layout, subset, i)
+    chosen = int(luck * found)
+    for i in range(len(layout.radices)):
+        if union_of(layout, subset, i)[1] >= 0 and is_open(layout, subset, i):
+            if chosen == 0:
+                return i
+            chosen -= 1
+    return -1
+
+
+@jit_internal
 def any_unknown(layout: Layout, subset: int, luck: float) -> int:
-    """An observation that the subset does not have, each as likely; there must be one."""
+    """An observation that can be bought next, each as likely; there must be one."""
     size = layout.sizes[subset]
+    if len(layout.required) > 0:
+        return any_open(layout, subset, luck)
     chosen = int(luck * (len(layout.radices) - size))
     for j in range(size):  # members ascend: step over those that are known
         if layout.members[subset, j] <= chosen:
@@ -53,14 +70,19 @@ def look_of(
 
 @jit_internal
 def set_of(
-    tag: int, context: int, sets: Integers, subsets: int, other: Integers, probability: Floats
+    tag: int,
+    context: int,
+    sets: Integers,
+    open_subsets: Integers,
+    other: Integers,
+    probability: Floats,
 ) -> int:
-    """What to buy at once: the policy's set, or sometimes the other set, or any."""
+    """What to buy at once: the policy's set, or sometimes the other set, or any that is open."""
     subset = tried(uniform(tag, LOOKS), probability[context], other[context])
     if subset == STOP:
         return sets[context]
     if subset == ANY:
-        return int(uniform(tag, WHICH) * subsets)
+        return open_subsets[int(uniform(tag, WHICH) * len(open_subsets))]
     return subset
 
 
@@ -108,6 +130,7 @@ def run_exploring_sequential(
 @jit_no_arrays
 def run_exploring_simultaneous(
     layout: Layout,
+    open_subsets: Integers,
     sets: Integers,
     actions: Choices,
     other: Integers,
@@ -125,7 +148,7 @@ def run_exploring_simultaneous(
     """Decide and count one case for each tag."""
     for t in range(len(tags)):
         context = start_of(layout, values, t)
-        bought = set_of(tags[t], context, sets, len(layout.sizes), other, probability)
+        bought = set_of(tags[t], context, sets, open_subsets, other, probability)
         state = state_of_set(layout, values, t, bought, context)
         count_set(layout, counters, bought, state)
         action = action_of(state, tags[t], actions, other_action, action_probability)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from askwise._kernels.jit import jit, jit_internal
-from askwise._kernels.states.lattices import union_of
+from askwise._kernels.states.lattices import is_open, union_of
 from askwise._support.typing import Choices, Floats
 from askwise.states.layout import Layout
 
@@ -26,10 +26,12 @@ def luck(deviation: float, behind: float) -> float:
 def paths_by_advantage(
     layout: Layout,
     beta: float,
+    stop: Floats,
     spent: Floats,
     cases: Floats,
     weight: Floats,
     reward: Floats,
+    offsets: Floats,
     spread: Floats,
     shrinkage: float,
     charge: float,
@@ -39,26 +41,24 @@ def paths_by_advantage(
 ) -> None:
     """F(ψ) and the best next look of every state, from the largest states down.
 
-    `reward` is r(a, ψ) at [ψ, a]. An outcome is as likely as its `weight`; it was seen if it has
-    `cases`. Where nothing was seen, nothing is bought. With `charge` above 0, a look is charged
-    with so many times what it would seem to be worth if it told nothing, by luck alone: `spread` is
-    the deviation, at [ψ, a], of what a earns more than the best action in one record.
+    `stop` is what acting earns in each state, net of what actions cost; `reward` is r(a, ψ) at
+    [ψ, a], and `offsets` is what comes off it in a subset, at [subset, a]. An outcome is as likely
+    as its `weight`; it was seen if it has `cases`. Where nothing was seen, nothing is bought. With
+    `charge` above 0, a look is charged with so many times what it would seem to be worth if it told
+    nothing, by luck alone: `spread` is the deviation, at [ψ, a], of what a earns more than the best
+    action in one record.
     """
     actions = reward.shape[1]
     m = layout.members.shape[1]
     blindly = np.empty(actions)
     for state in range(len(out_value)):
-        best = reward[state, 0]
-        for action in range(1, actions):
-            best = max(best, reward[state, action])
-        out_value[state] = beta * best
+        out_value[state] = stop[state]
         out_look[state] = -1
-    stop = out_value.copy()
     for subset in range(layout.levels[m] - 1, -1, -1):
         here = layout.offsets[subset]
         for i in range(len(layout.radices)):
             union, slot = union_of(layout, subset, i)
-            if slot < 0:
+            if slot < 0 or not is_open(layout, subset, i):
                 continue
             stride = layout.strides[union, slot]
             radix = layout.radices[i]
@@ -79,14 +79,15 @@ def paths_by_advantage(
                         most = 0.0
                         noise = beta * math.sqrt(cases[child]) / (cases[child] + shrinkage)
                         for action in range(actions):
-                            behind = stop[state] - beta * reward[state, action]
+                            net = reward[state, action] + offsets[subset, action]
+                            behind = stop[state] - beta * net
                             most = max(most, luck(noise * spread[state, action], behind))
                         lucky += weight[child] * most
                     for action in range(actions):
                         blindly[action] += weight[child] * reward[child, action]
-                blind = blindly[0]
+                blind = blindly[0] + mass * offsets[subset, 0]
                 for action in range(1, actions):
-                    blind = max(blind, blindly[action])
+                    blind = max(blind, blindly[action] + mass * offsets[subset, action])
                 worth = stop[state] + spent[state] + (gained - beta * blind) / mass
                 worth -= charge * lucky / mass
                 if worth > out_value[state] + margin:

@@ -1,7 +1,7 @@
 """What can be relied on, from what was seen only; by row, from the largest states down."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
-from askwise._kernels.states.lattices import child
+from askwise._kernels.states.lattices import child, is_open
 from askwise._kernels.states.prices import price
 from askwise._kernels.states.rows import find, state_of
 from askwise._support.typing import Choices, Floats, Integers
@@ -78,6 +78,8 @@ def plan_seen_paths(
         for i in range(len(layout.radices)):
             if known < layout.sizes[subset] and layout.members[subset, known] == i:
                 known += 1
+                continue
+            if not is_open(layout, subset, i):
                 continue
             _, first, stride, slot = child(layout, subset, state, i)
             cost = price(layout, tariff, subset, state, i)

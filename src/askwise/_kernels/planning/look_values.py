@@ -6,7 +6,7 @@ import numpy as np
 
 from askwise._kernels.jit import jit
 from askwise._kernels.planning.optimism import FEW, optimistic_mean
-from askwise._kernels.states.lattices import child, union_of
+from askwise._kernels.states.lattices import child, is_open, union_of
 from askwise._kernels.states.prices import price
 from askwise._support.typing import Choices, Floats, Weights
 from askwise.states.layout import Layout
@@ -26,7 +26,7 @@ def look_values(
 ) -> None:
     """Q(ψ, i) = −c_i + the optimistic mean of `ahead` over what i shows, at [ψ, i].
 
-    −∞ where i is known already, or nothing more may be bought.
+    −∞ where i may not be bought: it is known already, what it requires is not, or m are known.
     """
     m = layout.members.shape[1]
     most = layout.radices.max() if len(layout.radices) > 0 else 0
@@ -37,6 +37,8 @@ def look_values(
             for i in range(len(layout.radices)):
                 out[state, i] = -math.inf
                 if layout.sizes[subset] == m or union_of(layout, subset, i)[1] < 0:
+                    continue
+                if not is_open(layout, subset, i):
                     continue
                 _, first, stride, slot = child(layout, subset, state, i)
                 cost = price(layout, tariff, subset, state, i)
@@ -80,7 +82,7 @@ def randomized_values(
             if layout.sizes[subset] == m:
                 continue
             for i in range(len(layout.radices)):
-                if union_of(layout, subset, i)[1] < 0:
+                if union_of(layout, subset, i)[1] < 0 or not is_open(layout, subset, i):
                     continue
                 _, first, stride, slot = child(layout, subset, state, i)
                 cost = price(layout, tariff, subset, state, i)

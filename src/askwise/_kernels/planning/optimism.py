@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from askwise._kernels.jit import jit, jit_internal, jit_no_arrays
+from askwise._kernels.jit import jit, jit_inlined, jit_internal, jit_no_arrays
 from askwise._support.typing import Choices, Floats, Integers, Weights
 
 FEW = 8
@@ -17,24 +17,48 @@ CHUNK = 256
 """States handled together, so that the square roots and divisions are done several at a time."""
 
 
+DOUBT = 1.0
+"""Beside what varied, as much as four tosses of a coin: few rewards that are alike say little."""
+
+
+@jit_inlined
+def part_of_coin(earned: float, mean: float, graded: float) -> float:
+    """By which part of a coin's variance the rewards of one action in one state varied.
+
+    With S = Σr, n rewards vary by Σr² − S²/n in all, and those of 0 or 1 with the same sum by
+    S − S²/n. The difference is G = Σr(1 − r), so it is 1 − G / (S − S²/n + DOUBT): just 1 if all
+    rewards are 0 or 1, and never 0.
+    """
+    return 1.0 - graded / (earned * (1.0 - mean) + DOUBT)
+
+
 @jit
 def optimistic_rewards(
     counts: Integers,
     sums: Integers,
+    graded: Integers,
     unit: float,
     width: float,
     by_variance: float,
+    measured: float,
+    first_states: Integers,
+    action_offsets: Floats,
     out_reward: Floats,
     out_action: Choices,
 ) -> None:
-    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) and the first action that reaches it.
+    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) − cost(a)/β and the first action that reaches it.
 
     conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
-    With `by_variance` = 1 it is the narrower one of `Radii`.
+    With `by_variance` = 1 it is the narrower one of `Radii`; with `measured` = 1 it is narrower
+    where rewards are graded. The states of subset I begin with `first_states[I]`;
+    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed, and empty if there is no
+    such thing.
     """
     states, actions = counts.shape
+    subset = 0
     flat_counts = counts.reshape(-1)
     flat_sums = sums.reshape(-1)
+    flat_graded = graded.reshape(-1)
     rewards = np.empty(CHUNK * actions)
     for start in range(0, states, CHUNK):
         end = min(states, start + CHUNK)
@@ -44,6 +68,12 @@ def optimistic_rewards(
             n = float(flat_counts[first + cell])
             reward = (flat_sums[first + cell] * unit + math.sqrt(width * n)) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
+        for cell in range(0 if measured == 0.0 else cells):
+            if flat_graded[first + cell] > 0:
+                n = float(flat_counts[first + cell])
+                earned = flat_sums[first + cell] * unit
+                part = part_of_coin(earned, earned / n, flat_graded[first + cell] * unit)
+                rewards[cell] = min(1.0, (earned + math.sqrt(width * n * part)) / n)
         for cell in range(0 if by_variance == 0.0 else cells):
             n = float(flat_counts[first + cell])
             earned = flat_sums[first + cell] * unit
@@ -53,8 +83,13 @@ def optimistic_rewards(
             off = lean + math.sqrt(lean * lean + width * n * variance)
             reward = (earned + off) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
+        for state in range(start, end if len(action_offsets) > 0 else start):
+            while first_states[subset + 1] <= state:
+                subset += 1
+            for action in range(actions):
+                rewards[(state - start) * actions + action] += action_offsets[subset, action]
         for state in range(start, end):
-            best = -1.0
+            best = -math.inf
             choice = 0
             for action in range(actions):
                 reward = rewards[(state - start) * actions + action]
@@ -67,14 +102,23 @@ def optimistic_rewards(
 
 @jit_internal
 def optimistic_reward(
-    counts: Integers, sums: Integers, state: int, unit: float, width: float, by_variance: float
+    counts: Integers,
+    sums: Integers,
+    graded: Integers,
+    state: int,
+    unit: float,
+    width: float,
+    by_variance: float,
+    measured: float,
+    subset: int,
+    action_offsets: Floats,
 ) -> tuple[float, int]:
-    """`optimistic_rewards` of one state, to the same bits: its reward and the action.
+    """`optimistic_rewards` of one state of a subset, to the same bits: its reward and the action.
 
-    One arithmetic for both radii: with `by_variance` = 0 what it adds is exactly nothing.
+    One arithmetic for all radii: with `by_variance` = 0 what it adds is exactly nothing.
     """
     fixed = 1.0 - by_variance
-    best = -1.0
+    best = -math.inf
     choice = 0
     for action in range(counts.shape[1]):
         n = float(counts[state, action])
@@ -82,9 +126,13 @@ def optimistic_reward(
         mean = earned / max(1.0, n)
         lean = width * by_variance * max(0.0, 1.0 - 2.0 * mean)
         variance = fixed + by_variance * 2.0 * mean * (1.0 - mean)
+        if measured > 0.0 and graded[state, action] > 0:
+            variance = part_of_coin(earned, mean, graded[state, action] * unit)
         off = lean + math.sqrt(lean * lean + width * n * variance)
         reward = (earned + off) / max(1.0, n)
         reward = reward if reward < 1.0 and n > 0.0 else 1.0
+        if len(action_offsets) > 0:
+            reward += action_offsets[subset, action]
         if reward > best:
             best = reward
             choice = action

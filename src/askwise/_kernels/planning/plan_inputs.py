@@ -17,7 +17,10 @@ them too often."""
 
 
 SLACK = 1e-12
-"""By how much, as a part of β, a bound is raised: rounding must not put it below what it bounds."""
+"""By how much, as a part of β, a bound is raised: rounding must not put it below what it bounds.
+
+Where all actions cost, values are as large as that cost, and so is what rounding does to them.
+"""
 
 
 class Setting(NamedTuple):
@@ -26,6 +29,10 @@ class Setting(NamedTuple):
     cost: Floats
     """Of every observation, or of every subset."""
     tariff: Tariff
+    action_offsets: Floats
+    """−cost(a)/β at [subset, a], or −∞ where a is not allowed; of no subset if there are none."""
+    top: float
+    """The most that an action may earn less what it costs, in units of β: 1, unless all cost."""
     beta: float
     unit: float
     """What one unit of Σr is worth."""
@@ -39,15 +46,20 @@ class PlanInputs(NamedTuple):
 
     cost: Floats
     tariff: Tariff
+    action_offsets: Floats
+    top: float
     beta: float
+    most: float
+    """β · top: what a state is worth in which an action may still earn 1."""
     unit: float
     reward_width: float
     width: float
     width_per_outcome: float
     cap: float
     by_variance: float
+    measured: float
     slack: float
-    """By how much every mean is raised, up to β: 0, unless they are bounds."""
+    """By how much every mean is raised, up to `most`: 0, unless they are bounds."""
 
 
 @jit_internal
@@ -59,14 +71,18 @@ def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
     return PlanInputs(
         setting.cost,
         setting.tariff,
+        setting.action_offsets,
+        setting.top,
         setting.beta,
+        setting.beta * setting.top,
         setting.unit,
         schedule.reward + schedule.reward_slope * log + schedule.reward_epochs * epochs,
         schedule.outcomes + schedule.outcomes_slope * log + schedule.outcomes_epochs * epochs,
         schedule.per_outcome + schedule.per_outcome_slope * log,
         schedule.cap,
         schedule.by_variance,
-        SLACK * setting.beta if are_bounds else 0.0,
+        schedule.measured,
+        SLACK * setting.beta * max(1.0, 2.0 - setting.top) if are_bounds else 0.0,
     )
 
 

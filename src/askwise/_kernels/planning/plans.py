@@ -4,7 +4,7 @@ import numpy as np
 
 from askwise._kernels.jit import jit
 from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_means
-from askwise._kernels.states.lattices import union_of
+from askwise._kernels.states.lattices import is_open, union_of
 from askwise._kernels.states.prices import price
 from askwise._support.typing import Choices, Floats, Integers, Weights
 from askwise.states.layout import Layout
@@ -56,7 +56,7 @@ def simultaneous(
 def sequential(
     layout: Layout,
     tariff: Tariff,
-    beta: float,
+    most: float,
     stop: Floats,
     weight: Weights,
     width: float,
@@ -70,6 +70,7 @@ def sequential(
     """F̂(ψ) and ĝ(ψ) of every state, from the largest states down to the empty one.
 
     `ahead` is what a child is worth: `out_value` itself, or `stop` to look one step ahead only.
+    No value is above `most`.
 
     Works on whole subsets: the children of a block of states under observation i lie in one block
     again, those of one state `stride` apart, so nothing is looked up for a single state.
@@ -92,7 +93,7 @@ def sequential(
         states = layout.offsets[subset + 1] - here
         for i in range(len(layout.radices)):
             union, slot = union_of(layout, subset, i)
-            if slot < 0:
+            if slot < 0 or not is_open(layout, subset, i):
                 continue
             stride = layout.strides[union, slot]
             radix = layout.radices[i]
@@ -100,6 +101,7 @@ def sequential(
             child = layout.offsets[union]
             refunded = tariff.refunded[i]
             in_panels = tariff.first_panel[i + 1] > tariff.first_panel[i]
+            in_panels = in_panels or len(tariff.priced_fee) > 0
             low = 0
             for start in range(0, states, LANES):
                 lanes = min(LANES, states - start)
@@ -155,7 +157,7 @@ def sequential(
                     state = here + start + lane
                     worth = mean[lane] - cost[lane]
                     if refunded >= 0:
-                        worth = min(worth, beta)  # rounding must not make it more
+                        worth = min(worth, most)  # rounding must not make it more
                     if worth > out_value[state] + margin:
                         out_value[state] = worth
                         out_look[state] = i

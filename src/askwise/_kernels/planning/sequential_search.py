@@ -11,8 +11,8 @@ from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import optimistic_reward
 from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.planning.sequential_updates import Tables, mean_of_look, subset_of
-from askwise._kernels.states.lattices import child, contexts_of
-from askwise._kernels.states.prices import price
+from askwise._kernels.states.lattices import child, contexts_of, is_open
+from askwise._kernels.states.prices import has_panels, price
 from askwise._kernels.states.rows import find, state_of
 from askwise._support.typing import Choices
 from askwise.states.layout import Layout
@@ -24,19 +24,26 @@ def begin_state(
     layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, row: int, level: int
 ) -> bool:
     """What stopping is worth; whether that is all there is to find."""
+    subset = 0
+    if len(inputs.action_offsets) > 0:
+        subset = subset_of(layout, counters, tables, row)
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
+        subset,
+        inputs.action_offsets,
     )
     tables.search[row] = tables.searches[0]
     tables.found[row] = inputs.beta * reward
     tables.action[row] = action
     tables.look[row] = -1
-    return reward == 1.0 or level == layout.members.shape[1]
+    return reward == inputs.top or level == layout.members.shape[1]
 
 
 @jit_internal
@@ -52,18 +59,18 @@ def next_look(
     """The untried look with the highest bound, if it may be the best; else −1."""
     highest = tables.found[row]
     choice = tables.look[row]
-    is_bounded = tables.stop[row] < inputs.beta  # else its looks have no bound but β
+    is_bounded = tables.stop[row] < inputs.most  # else its looks have no bound but that
     look = -1
     for i in range(len(inputs.cost)):
-        if untried[i] != 0:
+        if untried[i] != 0 and is_open(layout, subset, i):
             if is_bounded:
                 bound = tables.cache[tables.cache_of[row], i]
             elif inputs.tariff.refunded[i] >= 0:
-                bound = inputs.beta
-            elif len(inputs.tariff.fee) > 0:
-                bound = inputs.beta - price(layout, inputs.tariff, subset, state, i)
+                bound = inputs.most
+            elif has_panels(inputs.tariff):
+                bound = inputs.most - price(layout, inputs.tariff, subset, state, i)
             else:
-                bound = inputs.beta - inputs.cost[i]
+                bound = inputs.most - inputs.cost[i]
             if bound > highest or (bound == highest and look < 0 and i < choice):
                 highest = bound
                 look = i
@@ -125,14 +132,14 @@ def search_from(
                     untried[level + 1, layout.members[union, j]] = 0
             else:
                 is_known = tables.is_acted[below] != 0
-                tables.values[level, x] = tables.found[below] if is_known else inputs.beta
+                tables.values[level, x] = tables.found[below] if is_known else inputs.most
                 tables.weights[level, x] = counters.transitions[below, slot]
                 outcome[level] += 1
         if goes_deeper:
             level += 1
             continue
         cost = inputs.cost[i]
-        if len(inputs.tariff.fee) > 0:
+        if has_panels(inputs.tariff):
             cost = price(layout, inputs.tariff, subset, state, i)
         worth = mean_of_look(tables, inputs, i, level, layout.radices[i], cost)
         best = tables.found[row]

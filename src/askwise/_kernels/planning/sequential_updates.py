@@ -1,15 +1,17 @@
 """The sequential plan, kept up to date at the cost of what changed.
 
 A plan changes where counters did, and from there towards the empty state only as far as values
-really change. Two facts keep that short. A state with an action that may still earn 1 is worth β,
-whatever lies below it: only the others, the bounded ones, need their looks valued, and each keeps
-Q̂(ψ, i) of every look. And a change in a child touches one Q̂ of each of its at most m parents.
+really change. Two facts keep that short. A state with an action that may still earn 1, and costs
+no more than any other, is worth β less its cost, whatever lies below it: only the others, the
+bounded ones, need their looks valued, and each keeps Q̂(ψ, i) of every look. And a change in a
+child touches one Q̂ of each of its at most m parents.
 
 Changes wait in a queue for each level: `row · (D + 1) + i` for a look that was counted or whose
 child changed, `row · (D + 1) + D` for an action that was rewarded.
 
-All tables are by row. A state that has none was never visited: it is worth β, and no plan waits
-for its looks.
+All tables are by row. A state that has none was never visited: it is worth as much, and no plan
+waits for its looks. So the cheapest action must be allowed in every state, else a case might look
+for what it requires: `planning/incremental.py` asks for that.
 """
 
 import math
@@ -18,8 +20,8 @@ from typing import NamedTuple
 from askwise._kernels.jit import jit_internal
 from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_reward
 from askwise._kernels.planning.plan_inputs import PlanInputs
-from askwise._kernels.states.lattices import child, parent, subset_at
-from askwise._kernels.states.prices import price
+from askwise._kernels.states.lattices import child, is_open, parent, subset_at
+from askwise._kernels.states.prices import has_panels, price
 from askwise._kernels.states.rows import find, state_of
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
@@ -40,7 +42,7 @@ class Tables(NamedTuple):
     cache_of: Integers
     """Which line of `cache` is the row's; −1 if none is."""
     cache: Floats
-    """(bounded states, D): Q̂(ψ, i); −∞ for what is known already."""
+    """(bounded states, D): Q̂(ψ, i); −∞ for what may not be bought."""
     cached: Integers
     """How many lines of it are given out, as an array of one."""
     queue: Integers
@@ -52,7 +54,7 @@ class Tables(NamedTuple):
     mark: Integers
     """1 while the row is among them."""
     acted: Integers
-    """The rows of states in which an action was ever rewarded: all others are worth β."""
+    """The rows of states in which an action was ever rewarded: all others are worth the most."""
     is_acted: Choices
     """1 if the row is among those."""
     acted_in: Integers
@@ -73,15 +75,24 @@ class Tables(NamedTuple):
 
 
 @jit_internal
-def refresh_stop(counters: Counters, tables: Tables, inputs: PlanInputs, row: int) -> None:
+def refresh_stop(
+    layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, row: int
+) -> None:
     """β r̂*(ψ) and ĥ(ψ)."""
+    subset = 0
+    if len(inputs.action_offsets) > 0:
+        subset = subset_of(layout, counters, tables, row)
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
+        subset,
+        inputs.action_offsets,
     )
     tables.stop[row] = inputs.beta * reward
     tables.action[row] = action
@@ -114,7 +125,7 @@ def look_value(
         tables.values[0, x] = tables.value[row]
         tables.weights[0, x] = counters.transitions[row, slot]
     cost = inputs.cost[i]
-    if len(inputs.tariff.fee) > 0:
+    if has_panels(inputs.tariff):
         cost = price(layout, inputs.tariff, subset, state, i)
     return mean_of_look(tables, inputs, i, 0, outcomes, cost)
 
@@ -125,7 +136,7 @@ def mean_of_look(
 ) -> float:
     """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
     refunded = inputs.tariff.refunded[i]
-    most = inputs.beta
+    most = inputs.most
     if refunded >= 0:
         tables.values[level, refunded] += cost
         most += cost
@@ -142,7 +153,7 @@ def mean_of_look(
         outcomes <= FEW,
     )
     worth = min(mean + inputs.slack, most) - cost
-    return worth if refunded < 0 else min(worth, inputs.beta)  # rounding must not make it more
+    return worth if refunded < 0 else min(worth, inputs.most)  # rounding must not make it more
 
 
 @jit_internal
@@ -173,6 +184,8 @@ def refresh_looks(
         if slot < layout.sizes[subset] and layout.members[subset, slot] == i:
             tables.cache[cache, i] = -math.inf
             slot += 1
+        elif not is_open(layout, subset, i):
+            tables.cache[cache, i] = -math.inf
         else:
             tables.cache[cache, i] = look_value(layout, counters, tables, inputs, state, subset, i)
 
@@ -182,7 +195,7 @@ def refresh_value(tables: Tables, inputs: PlanInputs, row: int, is_last: bool) -
     """F̂(ψ) and ĝ(ψ) from what is kept; whether F̂ has changed."""
     value = tables.stop[row]
     look = -1
-    if value < inputs.beta and not is_last:
+    if value < inputs.most and not is_last:
         cache = tables.cache_of[row]
         for i in range(len(inputs.cost)):
             if tables.cache[cache, i] > value:
@@ -214,11 +227,11 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, inputs: Plan
             i = tables.queue[level, entry] % (observations + 1)
             if i == observations:
                 remember_acted(tables, row)
-                was_bounded = tables.stop[row] < inputs.beta
-                refresh_stop(counters, tables, inputs, row)
-                if tables.stop[row] < inputs.beta and not was_bounded and level < m:
+                was_bounded = tables.stop[row] < inputs.most
+                refresh_stop(layout, counters, tables, inputs, row)
+                if tables.stop[row] < inputs.most and not was_bounded and level < m:
                     refresh_looks(layout, counters, tables, inputs, row)
-            elif tables.stop[row] < inputs.beta:
+            elif tables.stop[row] < inputs.most:
                 subset = subset_of(layout, counters, tables, row)
                 state = state_of(counters.rows, row)
                 tables.cache[tables.cache_of[row], i] = look_value(
@@ -236,10 +249,10 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, inputs: Plan
                 continue
             subset = subset_of(layout, counters, tables, row)
             for slot in range(level):
-                _, before = parent(layout, subset, state_of(counters.rows, row), slot)
+                smaller, before = parent(layout, subset, state_of(counters.rows, row), slot)
                 parent_row = find(counters.rows, before)
-                if tables.stop[parent_row] < inputs.beta:
-                    looked_at = layout.members[subset, slot]
+                looked_at = layout.members[subset, slot]
+                if tables.stop[parent_row] < inputs.most and is_open(layout, smaller, looked_at):
                     queue_change(layout, tables, level - 1, parent_row, looked_at)
 
 
@@ -254,12 +267,12 @@ def refresh_plan(layout: Layout, counters: Counters, tables: Tables, inputs: Pla
                 remember_acted(tables, tables.queue[level, entry] // (observations + 1))
         tables.queued[level] = 0
     for entry in range(tables.acted_in[0]):
-        refresh_stop(counters, tables, inputs, tables.acted[entry])
+        refresh_stop(layout, counters, tables, inputs, tables.acted[entry])
     for level in range(m, -1, -1):
         for entry in range(tables.acted_in[0]):
             row = tables.acted[entry]
             if layout.sizes[subset_of(layout, counters, tables, row)] != level:
                 continue
-            if tables.stop[row] < inputs.beta and level < m:
+            if tables.stop[row] < inputs.most and level < m:
                 refresh_looks(layout, counters, tables, inputs, row)
             refresh_value(tables, inputs, row, level == m)

@@ -4,7 +4,7 @@ import numpy as np
 
 from askwise._kernels.jit import jit
 from askwise._kernels.planning.optimism import FEW, optimistic_mean
-from askwise._kernels.states.lattices import child
+from askwise._kernels.states.lattices import child, is_open
 from askwise._kernels.states.prices import spent
 from askwise._support.typing import Floats, Integers, Weights
 from askwise.states.layout import Layout
@@ -28,7 +28,8 @@ def best_set_from(
     """The best set that contains the subset `known`, whose state `start` is known already.
 
     A set is valued by looking at its other members one after the other, in order, whatever they
-    show: `weight[ψ', slot]` is how often the look in that slot led to ψ'. −∞ for other sets.
+    show: `weight[ψ', slot]` is how often the look in that slot led to ψ'. −∞ for other sets, and
+    for those in which a member that is bought lacks what it requires.
     """
     most = 1
     for context_subset in range(len(layout.context_offsets) - 1):
@@ -44,6 +45,8 @@ def best_set_from(
     for subset in range(len(layout.sizes)):
         out_value[subset] = -np.inf
         count, holds = added_members(layout, known, subset, added)
+        for j in range(count):
+            holds &= is_open(layout, subset, added[j])
         if not holds:
             continue
         leaves = 1

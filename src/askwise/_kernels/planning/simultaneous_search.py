@@ -22,15 +22,20 @@ def exact_value(
 ) -> float:
     """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
+    subset = context_subset // len(tables.best)
     for entry in range(seen):
         row = tables.rows[entry]
         reward, action = optimistic_reward(
             counters.action_counts,
             counters.reward_sums,
+            counters.graded_sums,
             row,
             inputs.unit,
             inputs.reward_width,
             inputs.by_variance,
+            inputs.measured,
+            subset,
+            inputs.action_offsets,
         )
         tables.values[entry] = inputs.beta * reward
         if len(tables.refund) > 0:

@@ -6,9 +6,11 @@ wins: the one with fewer observations, then the one declared first. Where someth
 subset has a value, and the tree a twin, for each context.
 
 V̂(I) is a mean over the states of I. If rows are sparse, those that were visited hang in a list, in
-the order of their states, so that the sum has the same bits; all others are worth β.
+the order of their states, so that the sum has the same bits; all others are worth β less the cost
+of the cheapest action. A subset in which a member lacks what it requires costs ∞.
 """
 
+import math
 from typing import NamedTuple
 
 from askwise._kernels.jit import jit_internal
@@ -16,7 +18,7 @@ from askwise._kernels.planning.optimism import FEW, optimistic_mean, optimistic_
 from askwise._kernels.planning.plan_inputs import PlanInputs
 from askwise._kernels.states.lattices import context_of, subset_at
 from askwise._kernels.states.prices import spent
-from askwise._kernels.states.rows import is_sparse
+from askwise._kernels.states.rows import is_sparse, state_of
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.states.layout import Layout
 from askwise.states.rows import Counters
@@ -65,15 +67,21 @@ class SetTables(NamedTuple):
 
 
 @jit_internal
-def refresh_reward(counters: Counters, tables: SetTables, inputs: PlanInputs, row: int) -> None:
-    """β r̂*(ψ) and ĥ(ψ)."""
+def refresh_reward(
+    counters: Counters, tables: SetTables, inputs: PlanInputs, row: int, subset: int
+) -> None:
+    """β r̂*(ψ) and ĥ(ψ) of a state of the subset."""
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
+        counters.graded_sums,
         row,
         inputs.unit,
         inputs.reward_width,
         inputs.by_variance,
+        inputs.measured,
+        subset,
+        inputs.action_offsets,
     )
     tables.stop[row] = inputs.beta * reward
     if len(tables.refund) > 0:
@@ -99,7 +107,7 @@ def list_new_rows(
             after = tables.tail[after]
         if len(tables.refund) > 0:
             tables.refund[row] = refund_in(layout, inputs, subset, states[row])
-            tables.stop[row] = inputs.beta + tables.refund[row]
+            tables.stop[row] = inputs.most + tables.refund[row]
         tables.tail[row] = after
         if before == 0:
             tables.head[context_subset] = row
@@ -189,11 +197,13 @@ def mean_of_rows(
     """V̂(I), from the first so many `rows` and their `values`."""
     outcomes = layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset]
     cost = inputs.cost[context_subset // len(tables.best)]
+    if cost == math.inf:
+        return -math.inf
     width = inputs.width + inputs.width_per_outcome * outcomes
     for entry in range(seen):
         tables.weights[entry] = counters.visits[tables.rows[entry]]
     if seen < outcomes:  # one stands for all that were never seen
-        tables.values[seen] = inputs.beta
+        tables.values[seen] = inputs.most
         if len(tables.refund) > 0:
             tables.values[seen] += most_refund_unseen(
                 layout, counters, tables, inputs, context_subset, seen
@@ -202,7 +212,7 @@ def mean_of_rows(
         seen += 1
     few = outcomes <= FEW
     mean = optimistic_mean(tables.values, tables.weights, 0, 1, 0, 1, seen, width, inputs.cap, few)
-    most = inputs.beta if len(tables.refund) == 0 else inputs.beta + cost
+    most = inputs.most if len(tables.refund) == 0 else inputs.most + cost
     return min(mean + inputs.slack, most) - cost
 
 
@@ -236,7 +246,11 @@ def update_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: P
     """Work the queued changes into the plan."""
     list_new_rows(layout, counters, tables, inputs)
     for entry in range(tables.queued[0]):
-        refresh_reward(counters, tables, inputs, tables.rewarded[entry])
+        row = tables.rewarded[entry]
+        subset = 0
+        if len(inputs.action_offsets) > 0:
+            subset = subset_at(layout, state_of(counters.rows, row))
+        refresh_reward(counters, tables, inputs, row, subset)
     leaves = tables.tree.shape[1] // 2
     for entry in range(tables.queued[1]):
         context_subset = tables.context_subsets[entry]
@@ -266,11 +280,12 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: 
             and counters.subset_visits[context_subset] == 0
             and tables.is_rewarded[context_subset] == 0
         ):
-            # nothing is known of it: worth β
-            tables.value[context_subset] = inputs.beta - inputs.cost[context_subset // contexts]
+            # nothing is known of it: worth the most
+            tables.value[context_subset] = inputs.most - inputs.cost[context_subset // contexts]
             continue
         for entry in range(collect_rows(layout.context_offsets, counters, tables, context_subset)):
-            refresh_reward(counters, tables, inputs, tables.rows[entry])
+            row = tables.rows[entry]
+            refresh_reward(counters, tables, inputs, row, context_subset // contexts)
         refresh_subset(layout, counters, tables, inputs, context_subset)
     leaves = tables.tree.shape[1] // 2
     for context in range(contexts):

@@ -9,6 +9,10 @@ they call nothing.
 LOOKS, WHICH, ACTS = 0, 1, 2
 """What a uniform number is for: the place of a choice is 4 · state + one of these."""
 
+MIXES = 7
+"""The place at which it is decided which of two mixed policies a case follows; no other choice has
+it: of those, 4 · 1 + 3 is none."""
+
 STOP, ANY = -1, -2
 """In place of an observation or a set that is tried: none, or any."""
 

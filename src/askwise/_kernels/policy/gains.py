@@ -1,7 +1,7 @@
 """What cases are expected to gain under a policy, what they try included."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
-from askwise._kernels.states.lattices import child
+from askwise._kernels.states.lattices import child, is_open
 from askwise._support.typing import Choices, Flags, Floats, Integers
 from askwise.states.layout import Layout
 
@@ -59,7 +59,7 @@ def gains_by_paths(
                     is_known = False
                     for j in range(layout.sizes[subset]):
                         is_known |= layout.members[subset, j] == i
-                    if not is_known:
+                    if not is_known and is_open(layout, subset, i):
                         anything += gain_after_look(layout, p, spent, gains, subset, state, i)
                         unknown += 1
                 anything /= unknown

@@ -48,12 +48,14 @@ class Tree(NamedTuple):
     sets: Integers
     """(n, m): sets worth trying, as often as they are."""
     acts: Floats
-    """(A): how likely each action is where a case acts otherwise."""
+    """(A): how likely each action is where a case acts otherwise, of those that are allowed."""
     replacing: float
     beside: float
     """The shares of the cases that try a set in place of the tree, and beside it."""
     is_set: bool
     """Whether the tree looks at a set chosen beforehand (simultaneous)."""
+    needs: Integers
+    """(A, …): what each action requires; −1 fills up."""
 
 
 class Tallies(NamedTuple):
@@ -131,18 +133,36 @@ def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -
     return subset
 
 
+@jit_internal
+def is_allowed(layout: Layout, tree: Tree, subset: int, action: int) -> bool:
+    """Whether the subset has all that the action requires."""
+    for j in range(tree.needs.shape[1]):
+        i = tree.needs[action, j]
+        if i >= 0 and not is_known(layout, subset, i):
+            return False
+    return True
+
+
 @jit_no_arrays
-def action_of(tree: Tree, tag: int, behaviour: int, node: int) -> int:
-    """What a case does in the end."""
+def action_of(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, subset: int) -> int:
+    """What a case does in the end that knows the subset."""
     share = ACTING_REPLACING if behaviour == tree.sets.shape[1] else ACTING_BESIDE
     if behaviour == FOLLOW or uniform(tag, _DIE) >= share:
         return tree.action[node]
     luck = uniform(tag, _ACTION)
-    action = 0
-    while action < len(tree.acts) - 1 and luck >= tree.acts[action]:
-        luck -= tree.acts[action]
-        action += 1
-    return action
+    if tree.needs.shape[1] > 0:
+        total = 0.0
+        for action in range(len(tree.acts)):
+            total += tree.acts[action] if is_allowed(layout, tree, subset, action) else 0.0
+        luck *= total
+    last = tree.action[node]
+    for action in range(len(tree.acts)):
+        if is_allowed(layout, tree, subset, action):
+            last = action
+            if luck < tree.acts[action]:
+                break
+            luck -= tree.acts[action]
+    return last
 
 
 @jit_no_arrays
@@ -177,7 +197,7 @@ def decide(
         level += 1
         node = node_after(layout, tree, values, t, subset, node)
         i = next_look(layout, tree, tag, behaviour, node, subset)
-    return state, action_of(tree, tag, behaviour, node)
+    return state, action_of(layout, tree, tag, behaviour, node, subset)
 
 
 @jit_no_arrays

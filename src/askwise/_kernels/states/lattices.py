@@ -56,6 +56,18 @@ def context_of(layout: Layout, subset: int, state: int) -> int:
 
 
 @jit_internal
+def is_open(layout: Layout, subset: int, i: int) -> bool:
+    """Whether all is known in the states of the subset that the observation requires."""
+    for k in range(layout.first_required[i], layout.first_required[i + 1]):
+        is_known = False
+        for j in range(layout.sizes[subset]):
+            is_known |= layout.members[subset, j] == layout.required[k]
+        if not is_known:
+            return False
+    return True
+
+
+@jit_internal
 def union_of(
     layout: Layout,
     subset: int,

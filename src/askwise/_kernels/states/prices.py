@@ -1,5 +1,7 @@
 """Prices that depend on what was bought before: panels, and failures that are refunded."""
 
+import numpy as np
+
 from askwise._kernels.jit import jit_internal
 from askwise.states.layout import Layout
 from askwise.states.prices import Tariff
@@ -12,7 +14,47 @@ def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> fl
     for place in range(tariff.first_panel[i], tariff.first_panel[i + 1]):
         if not has_paid(layout, tariff, subset, state, tariff.panel[place]):
             total += tariff.fee[tariff.panel[place]]
+    if len(tariff.priced_fee) > 0:
+        total += surcharge(layout, tariff, subset, state, i)
+        total -= surcharge(layout, tariff, subset, state, -1)
     return total
+
+
+@jit_internal
+def has_panels(tariff: Tariff) -> bool:
+    """Whether the price of a look depends on what was bought before."""
+    return len(tariff.fee) + len(tariff.priced_fee) > 0
+
+
+@jit_internal
+def surcharge(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> float:
+    """s(I ∪ {i}), or s(I) if i is −1: panels with prices of their own in the cheapest way."""
+    place = state - layout.offsets[subset]
+    best = np.inf
+    for chosen in range(1 << len(tariff.priced_fee)):
+        total = 0.0
+        for panel in range(len(tariff.priced_fee)):
+            if chosen >> panel & 1:
+                total += tariff.priced_fee[panel]
+        for j in range(layout.sizes[subset]):
+            member = layout.members[subset, j]
+            stride = layout.strides[subset, j]
+            if place // stride % layout.radices[member] != tariff.refunded[member]:
+                total += cheapest(tariff, chosen, member)
+        if i >= 0:
+            total += cheapest(tariff, chosen, i)
+        best = min(best, total)
+    return best
+
+
+@jit_internal
+def cheapest(tariff: Tariff, chosen: int, i: int) -> float:
+    """min(a_i, b_Qi) over the panels that were chosen."""
+    more = tariff.alone[i]
+    for panel in range(len(tariff.priced_fee)):
+        if chosen >> panel & 1:
+            more = min(more, tariff.within[panel, i])
+    return more
 
 
 @jit_internal
@@ -42,4 +84,6 @@ def spent(layout: Layout, tariff: Tariff, subset: int, state: int) -> float:
     for panel in range(len(tariff.fee)):
         if has_paid(layout, tariff, subset, state, panel):
             total += tariff.fee[panel]
+    if len(tariff.priced_fee) > 0:
+        total += surcharge(layout, tariff, subset, state, -1)
     return total

@@ -25,7 +25,7 @@ class Myopic(OptimisticInFull):
     def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
         """In every state the look of the largest marginal benefit, among those that pay."""
         weight = self.acquisition.weight(now.statistics)
-        estimates = self.estimates(now, now.statistics, weight)
+        estimates = self.estimates(now, now.statistics, weight, lattice)
         stop = lattice.problem.reward_value * estimates.reward
         net = look_values(lattice, estimates, stop)
         look = greedy_looks(net, stop, self._prices(lattice), self.chooses_by)
@@ -34,7 +34,7 @@ class Myopic(OptimisticInFull):
 
     def _prices(self, lattice: Lattice) -> Floats:
         """What each look costs in each state."""
-        if not len(lattice.tariff.fee):
+        if not lattice.tariff.has_panels:
             return np.broadcast_to(lattice.costs, (lattice.size, lattice.buyable))
         every = range(lattice.buyable)
         return np.array([[lattice.price(s, (i,)) for i in every] for s in range(lattice.size)])

@@ -22,6 +22,7 @@ class UCB1(Strategy):
     """A fixed set × UCB1 in each of its states × doubling."""
 
     acquisition = Simultaneous()
+    honours_rules = True
 
     def __init__(self, subset: int, exploration: float) -> None:
         self.subset = subset
@@ -29,7 +30,7 @@ class UCB1(Strategy):
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The set, with the actions of the highest index."""
-        actions, _ = ucb_actions(now.statistics, self.exploration)
+        actions, _ = ucb_actions(now.statistics, self.exploration, lattice)
         nothing_known = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, nothing_known))
 
@@ -78,6 +79,11 @@ def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int
         raise OptionError(f"observations: {error}") from None
     if len(chosen) > lattice.m:
         raise OptionError(f"observations: {len(chosen)} of them, expected at most {lattice.m}")
+    for i in chosen:
+        lacking = [j for j in lattice.requires[i] if j not in chosen]
+        if lacking:
+            name, others = lattice.names_of((i,))[0], ", ".join(lattice.names_of(tuple(lacking)))
+            raise OptionError(f"observations: {name!r} requires {others} too")
     return chosen
 
 
@@ -98,13 +104,19 @@ def outcomes_in(lattice: Lattice, subset: int) -> list[int]:
     return [len(lattice.observations[i].outcomes) for i, _ in known]
 
 
-def ucb_actions(statistics: Statistics, exploration: float) -> tuple[Choices, Floats]:
-    """The action of the highest UCB1 index in each state, and that index; untried ones first."""
+def ucb_actions(
+    statistics: Statistics, exploration: float, lattice: Lattice
+) -> tuple[Choices, Floats]:
+    """The action of the highest UCB1 index in each state, and that index; untried ones first.
+
+    What an action costs comes off its index, in units of the lattice's β.
+    """
     tried = statistics.action_counts > 0
     n = np.maximum(1, statistics.action_counts)
     seen = np.maximum(1, statistics.action_counts.sum(axis=1, keepdims=True))
     index = statistics.mean_rewards() + exploration * np.sqrt(2 * np.log(seen) / n)
-    index[~tried] = np.inf
+    index = lattice.net(index)
+    index[~tried & (index > -np.inf)] = np.inf
     return index.argmax(axis=1).astype(np.int16), index.max(axis=1)
 
 

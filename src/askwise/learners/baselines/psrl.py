@@ -15,6 +15,8 @@ from askwise.states import Lattice
 class PosteriorSampling(Strategy):
     """The best policy of a world drawn from the posterior."""
 
+    honours_rules = True
+
     def __init__(self, acquisition: Acquisition) -> None:
         self.acquisition = acquisition
 
@@ -25,7 +27,8 @@ class PosteriorSampling(Strategy):
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """The best policy of a drawn world."""
         weight = self.acquisition.weight(now.statistics)
-        return self.acquisition.best(lattice, posterior_estimates(now.statistics, weight, now.rng))
+        drawn = posterior_estimates(now.statistics, weight, now.rng, lattice)
+        return self.acquisition.best(lattice, drawn)
 
 
 class PSRL(BaseLearner):

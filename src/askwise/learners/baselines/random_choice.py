@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from askwise._support.typing import RandomSource
+from askwise._support.typing import Choices, RandomSource
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.strategy import Progress, Strategy
 from askwise.policy import Policy, SetTable
@@ -20,6 +20,7 @@ class Uniform(Strategy):
     """Another policy for every case, drawn evenly."""
 
     acquisition = Simultaneous()
+    honours_rules = True
     doubles = False
 
     def round_length(self, now: Progress) -> int:
@@ -50,11 +51,13 @@ class RandomChoice(BaseLearner):
 
 
 def random_policy(lattice: Lattice, rng: np.random.Generator) -> Policy:
-    """A uniformly random set with uniformly random actions."""
-    subset = int(rng.integers(lattice.subsets))
-    actions = np.zeros(lattice.size, np.int16)
-    states = lattice.states(subset)
-    chosen = rng.integers(len(lattice.problem.actions), size=len(states))
+    """A uniformly random set with uniformly random actions, of those that are allowed."""
+    subset = int(lattice.open_subsets[rng.integers(len(lattice.open_subsets))])
+    may_act = lattice.may_act
+    first = may_act.argmax(axis=1).astype(np.int16)
+    actions: Choices = np.repeat(first, np.diff(lattice.layout.offsets))
+    states, allowed = lattice.states(subset), np.flatnonzero(may_act[subset])
+    chosen = allowed[rng.integers(len(allowed), size=len(states))]
     actions[states.start : states.stop] = chosen
     table = SetTable(lattice, subset, actions, np.full(lattice.context_subsets, math.nan))
     return Policy(table, UniformDraw())

@@ -21,6 +21,7 @@ class RandomizedValues(Strategy):
     """What is best by values that are drawn, from the largest states down."""
 
     acquisition = Sequential()
+    honours_rules = True
 
     def __init__(self, noise: float, prior: float) -> None:
         self.noise = noise
@@ -39,6 +40,7 @@ class RandomizedValues(Strategy):
         n = statistics.action_counts + (noise / prior) ** 2
         mean = beta * statistics.reward_sums * UNIT / n
         acting = mean + noise / np.sqrt(n) * now.rng.standard_normal(mean.shape)
+        acting = beta * lattice.net(acting / beta) if lattice.problem.has_rules else acting
         draws = now.rng.standard_normal((lattice.size, lattice.buyable))
         values, look = acting.max(axis=1), np.empty(lattice.size, np.int16)
         layout, tariff, weight = lattice.layout, lattice.tariff, statistics.transitions
@@ -56,7 +58,8 @@ class RLSVI(BaseLearner):
         Q̃(ψ, a) ~ N( β Σr(a, ψ) / (N(a, ψ) + λ),              σ² / (N(a, ψ) + λ) )
         Q̃(ψ, i) ~ N( Σ_ψ' N(ψ, i, ψ') F̃(ψ') / (N(ψ, i) + λ),  σ² / (N(ψ, i) + λ) ) − c_i
 
-    and F̃(ψ) is the largest of them. Prices are known, so they are no part of a regression. They
+    and F̃(ψ) is the largest of them. Prices and the costs of actions are known, so they are no part
+    of a regression. They
     draw once a case; here a draw lasts for a round, which is one case longer than the one before.
 
     noise: how far a reward scatters, as a part of β.

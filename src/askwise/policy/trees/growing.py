@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askwise.estimation.evidence import Distribution, Evidence
-from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop, blended_reason, merge
+from askwise.policy.trees.nodes import (
+    Act,
+    Look,
+    Node,
+    Reason,
+    Stop,
+    blended_reason,
+    merge,
+    scaled,
+)
 
 if TYPE_CHECKING:
     from askwise.policy.policy import Policy
 
 SELECTION = 1.2
 """By how much intervals are wider than the evidence says: a policy chosen by the same cases
-looks better than it is. How it was chosen is in docs/learning.md."""
+looks better than it is. How it was chosen is in docs/decisions-learning.md."""
 START = 0
 """The empty state; of as many as there are contexts, the first."""
 
 
 def root_of(policy: Policy, evidence: Evidence | None) -> Node:
-    """The whole policy: a level for each given observation that matters, then what it buys."""
+    """The whole policy: a level for each given observation that matters, then what it buys.
+
+    Of two policies that are mixed it begins with one level for chance.
+    """
+    if policy.mixture is not None:
+        return _by_chance(policy, evidence)
     often = None if evidence is None else evidence.contexts()
     return _Growing(policy, evidence).from_given({}, policy.lattice.buyable, often)
+
+
+def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:
+    """One level for chance: which of two policies a case follows."""
+    branches, reasons = [], []
+    for part, one in policy.parts:
+        root = scaled(root_of(one, evidence), part)
+        branches.append(((f"{part:.1%}",), root))
+        if root.reason is not None:
+            reasons.append(root.reason)
+    known = replace(blended_reason(reasons), stop=None) if reasons else None
+    return Look((), 0.0, "chance", tuple(branches), known)
 
 
 def node_of(policy: Policy, state: int, evidence: Evidence | None = None) -> Node:
@@ -90,15 +117,15 @@ class _Growing:
 
     def _act(self, state: int, share: float) -> Act:
         action, problem = self.policy.act(state), self.policy.problem
-        name = problem.action_names[action]
+        name, cost = problem.action_names[action], problem.actions[action].cost
         if self.evidence is None:
-            return Act(name)
-        earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state)
+            return Act(name, cost=cost)
+        earned, spent = self.evidence.mean_reward(state, action), self.lattice.spent(state) + cost
         if earned is None:
-            return Act(name, Reason(share, spent, None, 0.0))
+            return Act(name, Reason(share, spent, None, 0.0), cost)
         beta = problem.reward_value
         variance = (SELECTION * beta) ** 2 * earned.variance
-        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance))
+        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance), cost)
 
     def _why_look(
         self, state: int, buys: bool, children: list[Node], share: float, cases: float
@@ -126,5 +153,6 @@ class _Growing:
         if earned is not None:
             beta = problem.reward_value
             doubt = (SELECTION * beta) ** 2 * earned.variance
-            stop = Stop(stop.action, beta * earned.mean - spent, doubt)
+            gained = beta * earned.mean - problem.actions[action].cost - spent
+            stop = Stop(stop.action, gained, doubt)
         return Reason(share, spent, gain, variance, stop)

@@ -38,7 +38,7 @@ def _item(node: Node, label: str, figures: Figures, depth: int) -> Iterator[str]
     when = f'<span class="when">{escape(label)}</span>' if label else ""
     why = _why(node, figures)
     if isinstance(node, Act):
-        action = node.action if depth else f"{node.action} (buying nothing)"
+        action = node.label if depth else f"{node.label} (buying nothing)"
         yield f'<li class="leaf">{when}<b>{escape(action)}</b>{why}</li>'
         return
     title = headline(node) if node.bought else f"{node.observation}?"

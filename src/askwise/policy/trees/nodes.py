@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from askwise._support.numbers import as_price
 from askwise.problem import Value
 
 
@@ -27,9 +28,10 @@ class Reason:
     share: float
     """Of all cases."""
     spent: float
-    """On the way there, on average; in a leaf it is all that is spent."""
+    """On the way there, on average; in a leaf it is all that is spent, on the action too."""
     gain: float | None
-    """What such a case earns in the end, β r − Σ c; None if nobody knows."""
+    """What such a case earns in the end, β r − cost(a) − Σ c and, in a tree that is shown, the
+    lowest reward; None if nobody knows."""
     variance: float
     """Of that estimate; 0 if it is known."""
     stop: Stop | None = None
@@ -41,6 +43,13 @@ class Act:
 
     action: str
     reason: Reason | None = field(default=None, compare=False)
+    cost: float = 0.0
+    """What doing it costs."""
+
+    @property
+    def label(self) -> str:
+        """Its name, with what it costs, if it does."""
+        return f"{self.action} ({as_price(self.cost)})" if self.cost else self.action
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,30 @@ def blended(nodes: Sequence[Node]) -> Node:
         for k, (values, _) in enumerate(first.branches)
     )
     return replace(first, branches=branches, reason=reason)
+
+
+def scaled(node: Node, part: float) -> Node:
+    """The same node, if only a part of the cases comes to it."""
+    reason = node.reason and replace(node.reason, share=part * node.reason.share)
+    if isinstance(node, Act):
+        return replace(node, reason=reason)
+    branches = tuple((values, scaled(child, part)) for values, child in node.branches)
+    return replace(node, branches=branches, reason=reason)
+
+
+def raised(node: Node, by: float) -> Node:
+    """The same node and all below it, with gains that are so much higher."""
+    if by == 0.0 or node.reason is None:
+        return node
+    reason, stop = node.reason, node.reason.stop
+    if stop is not None and stop.gain is not None:
+        stop = replace(stop, gain=by + stop.gain)
+    gain = None if reason.gain is None else by + reason.gain
+    reason = replace(reason, gain=gain, stop=stop)
+    if isinstance(node, Act):
+        return replace(node, reason=reason)
+    branches = tuple((values, raised(child, by)) for values, child in node.branches)
+    return replace(node, branches=branches, reason=reason)
 
 
 def blended_reason(reasons: Sequence[Reason]) -> Reason:

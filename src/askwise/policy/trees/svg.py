@@ -80,7 +80,7 @@ def svg(root: Node, figures: Figures) -> str:
 
 def _box(node: Node, label: str, figures: Figures) -> Box:
     if isinstance(node, Act):
-        title, children = [node.action], []
+        title, children = [node.label], []
     else:
         title = _wrapped(headline(node) if node.bought else f"{node.observation}?")
         children = [

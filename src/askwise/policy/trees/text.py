@@ -54,7 +54,7 @@ def _parted(gain: str) -> tuple[str, str]:
 def _lines(node: Node) -> Iterator[tuple[str, Node | None]]:
     """Each line with the node that it is about."""
     if isinstance(node, Act):
-        yield f"{node.action} (buying nothing)", node
+        yield f"{node.label} (buying nothing)", node
         return
     if node.bought:
         yield headline(node), node
@@ -66,7 +66,7 @@ def _branches(node: Look, prefix: str) -> Iterator[tuple[str, Node | None]]:
         last = place == len(node.branches) - 1
         line = f"{prefix}{'└─' if last else '├─'} {values_of(node, values)}"
         if isinstance(child, Act):
-            yield f"{line} → {child.action}", child
+            yield f"{line} → {child.label}", child
             continue
         yield (f"{line} → {headline(child)}" if child.bought else line), child
         yield from _branches(child, prefix + ("   " if last else "│  "))

@@ -82,7 +82,7 @@ def as_dict(node: Node) -> dict[str, Any]:
             error = stop.variance**0.5
             why["stop"] = {"action": stop.action, "gain": stop.gain, "gain_error": error}
     if isinstance(node, Act):
-        return {"action": node.action, **why}
+        return {"action": node.action, **({"cost": node.cost} if node.cost else {}), **why}
     branches = [{"values": list(values), **as_dict(child)} for values, child in node.branches]
     left_out = {"folded": node.folded} if node.folded else {}
     return {

@@ -8,7 +8,8 @@ client (`client/requests.py`) are all made from this table.
 1. here, one more `Call`; a body or an answer of a new shape is a type in `api/messages.py`;
 2. its handler, the method that `handler` names: `DecisionHandlers` (`http/decision_handlers.py`)
    decides about cases, `ProjectHandlers` (`http/project_handlers.py`) creates and lists projects,
-   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done.
+   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done, and
+   `AdministrationHandlers` (`http/administration_handlers.py`) does what operators ask.
 
 The call is then served, checked for its token, counted in the metrics and described in
 /openapi.json, and `Client.call` and `AsyncClient.call` can make it. A method of the clients with
@@ -17,12 +18,12 @@ its own name and arguments is two lines in `client/client.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-import msgspec
-
+from askwise.service.api.call import CASE, LARGEST, PROJECT, Call
 from askwise.service.api.messages import (
+    Acting,
+    Alarms,
     BatchAnswer,
     BatchItem,
     Cancelling,
@@ -41,48 +42,7 @@ from askwise.service.api.messages import (
     TokenAnswer,
     WorthAnswer,
 )
-
-T = TypeVar("T")
-
-PROJECT = "/v1/projects/{project}"
-CASE = PROJECT + "/cases/{case}"
-
-LARGEST = 2**53
-"""The largest whole number that every reader of JSON has."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call(Generic[T]):
-    """One call of the service."""
-
-    method: str
-    path: str
-    handler: str
-    """The class and the method that answer it; the method's name is the call's in the document."""
-    scope: str
-    """What the token must allow: read, decide or admin; empty: any token that is good."""
-    summary: str
-    answer: type[T]
-    """Of a stream: the type of one line."""
-    body: Any = None
-    """The type of the body; None for a call without one."""
-    status: int = 200
-    content_type: str = "application/json"
-    query: tuple[tuple[str, int, int], ...] = ()
-    """Whole numbers that may be given: name, least, most."""
-    has_key: bool = True
-    """Whether a POST has an idempotency key; in a batch, each item has its own."""
-    decoder: msgspec.json.Decoder[Any] = field(init=False, repr=False)
-    """Reads the body; made here once, because two threads must not make it at the same time."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.body or Any))
-
-    @property
-    def name(self) -> str:
-        """The name of the call in the OpenAPI document."""
-        return self.handler.partition(".")[2]
-
+from askwise.service.api.operator_calls import OPERATOR_CALLS
 
 GET_TOKEN = Call(
     method="GET",
@@ -163,6 +123,15 @@ OBSERVE = Call(
     body=Observing,
     answer=CaseAnswer,
 )
+ACT = Call(
+    method="POST",
+    path=CASE + "/acted",
+    handler="DecisionHandlers.act",
+    scope="decide",
+    summary="Report what people did, whatever was advised.",
+    body=Acting,
+    answer=CaseAnswer,
+)
 REWARD = Call(
     method="POST",
     path=CASE + "/reward",
@@ -216,6 +185,14 @@ GET_SUMMARY = Call(
     summary="Gain, spend and cases, by day and by case.",
     answer=Summary,
 )
+LIST_ALARMS = Call(
+    method="GET",
+    path=PROJECT + "/alarms",
+    handler="ReportHandlers.alarms",
+    scope="read",
+    summary="What an operator should look at.",
+    answer=Alarms,
+)
 LIST_EVENTS = Call(
     method="GET",
     path=PROJECT + "/events",
@@ -236,7 +213,7 @@ STREAM_CHANGES = Call(
     content_type="text/event-stream",
 )
 
-CALLS: tuple[Call[Any], ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, Call)
+CALLS: tuple[Call[Any], ...] = (
+    tuple(value for value in list(globals().values()) if isinstance(value, Call)) + OPERATOR_CALLS
 )
-"""All of the above, in that order."""
+"""All of the above, in that order, and those of operators (`operator_calls.py`)."""

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from askwise._support.documents import prepare
 from askwise.problem import Problem
+from askwise.problem.amounts import LARGEST_AMOUNT
 from askwise.service.api.served_learners import served
 
 Name = Annotated[
@@ -35,57 +36,92 @@ Seen = Text | Whole | float | bool | None
 failed."""
 
 
-class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    pass
+class Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is sent: no other fields than these."""
 
 
-class ChosenLearner(_Body, omit_defaults=False):
+class ChosenLearner(Body, omit_defaults=False):
     """A learner of the registry, by its name, and its options."""
 
     name: Annotated[str, Meta(examples=served())] = "learner"
     options: dict[str, Any] = {}
 
 
-class NewProject(_Body):
-    """A problem, and who learns it."""
+class NewProject(Body):
+    """A problem, and who learns it; or a saved learner, to begin with what it knows."""
 
     name: Name
-    problem: Problem
+    problem: Problem | None = None
     learner: ChosenLearner = msgspec.field(default_factory=ChosenLearner)
+    saved: bytes | None = None
+    """A learner as the library saves it, in Base64, in place of problem and learner."""
 
 
-class Opening(_Body):
-    """A new case: what is given, and what is on file."""
+class Opening(Body):
+    """A new case: what is given and on file, its own prices, how many times its reward counts."""
 
     known: dict[str, Seen] | None = None
+    prices: dict[str, float] | None = None
+    stake: Annotated[float, Meta(gt=0.0, le=1e9)] = 1.0
 
 
-class Observing(_Body):
-    """What was bought showed these values; `paid` is what it cost, if that was not known."""
+class Observing(Body):
+    """What was bought showed these values; `paid` is what it cost, if that was not known.
+
+    With `unasked` people looked at some of it without being asked; they knew more of the case than
+    it did, unless `knew_more` is false.
+    """
 
     values: dict[str, Seen]
     paid: dict[str, float] | None = None
+    unasked: bool = False
+    knew_more: bool = True
 
 
-class Rewarding(_Body):
-    """How well it went; by default, because nothing came; or a correction."""
+class Acting(Body):
+    """What people did, whatever was advised; they knew more of the case, unless that is denied."""
 
-    reward: Annotated[float, Meta(ge=0.0, le=1.0)]
+    action: Text
+    knew_more: bool = True
+
+
+class Rewarding(Body):
+    """How well it went; by default, because nothing came; or a correction.
+
+    From 0 to 1, or in the currency if the problem has `rewards`, within these.
+    """
+
+    reward: Annotated[float, Meta(ge=-LARGEST_AMOUNT, le=LARGEST_AMOUNT)]
     default: bool = False
     replaces: bool = False
 
 
-class Cancelling(_Body):
+class Cancelling(Body):
     """The case is abandoned."""
 
 
-class BatchItem(_Body):
-    """One request of a batch, with its own key: just one of open, observations, reward, cancel."""
+class BlockEnd(Body, omit_defaults=False):
+    """A block of cases is over: what the project remembers from now on. The replanner writes it."""
+
+    block: Annotated[int, Meta(ge=1)]
+    """How many blocks are over."""
+    first: Annotated[int, Meta(ge=0)]
+    """The oldest block that is remembered."""
+    drift: bool = False
+    """Whether all before it is forgotten because it contradicts what came since."""
+
+
+class BatchItem(Body):
+    """One request of a batch, with its own key.
+
+    Just one of open, observations, acted, reward, cancel.
+    """
 
     key: Key
     case: CaseNumber | None = None
     open: Opening | None = None
     observations: Observing | None = None
+    acted: Acting | None = None
     reward: Rewarding | None = None
     cancel: Cancelling | None = None
 
@@ -117,6 +153,9 @@ class CaseStory(msgspec.Struct):
     reward: float | None
     by_default: bool
     opened: str
+    stake: float = 1.0
+    overruled: bool = False
+    """Whether people did the action in place of what was advised, or before anything was."""
 
 
 class ProjectAnswer(msgspec.Struct):
@@ -133,6 +172,8 @@ class ProjectAnswer(msgspec.Struct):
     """How many events the current policy was planned with."""
     planned: str
     plan_failure: str | None
+    archived: str | None = None
+    """Since when it takes no requests; null if it does."""
     token: str | None = None
     """Only when it was just created."""
 
@@ -184,8 +225,19 @@ class EstimateAnswer(msgspec.Struct):
     high: float
 
 
+class OverruledAnswer(msgspec.Struct):
+    """What people did in place of what was advised: how often, and how well it went."""
+
+    action: str
+    cases: int
+    rewarded: int
+    """How many of those have their reward."""
+    reward: float | None
+    """The mean of these, per unit of stake; null if there is none."""
+
+
 class Summary(msgspec.Struct):
-    """What a project has earned and spent."""
+    """What a project has earned and spent. A reward counts as many times as its case's stake."""
 
     cases: int
     statuses: dict[str, int]
@@ -197,6 +249,9 @@ class Summary(msgspec.Struct):
     days: list[DaySummary]
     blocks: list[BlockSummary]
     """Narrow ones first, and wider as there are more cases."""
+    overruled: list[OverruledAnswer]
+    unasked: dict[str, int]
+    """How often people looked at what, without being asked."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case, by the newest policy version for
     which that was worked out; null before the first, and where it cannot be said."""
@@ -276,6 +331,19 @@ class WorthAnswer(msgspec.Struct):
     """If everything were bought, or as much as may be."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case; null if it cannot be said."""
+
+
+class Alarm(msgspec.Struct):
+    """What an operator should look at."""
+
+    name: str
+    detail: str
+
+
+class Alarms(msgspec.Struct):
+    """The alarms of a project; none, if all is well."""
+
+    alarms: list[Alarm]
 
 
 class TokenAnswer(msgspec.Struct):

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from askwise import __version__
-from askwise.service.api.calls import CALLS, LARGEST, Call
+from askwise.service.api.call import LARGEST, Call
+from askwise.service.api.calls import CALLS
 from askwise.service.api.messages import ProblemDetails
 
 _STATUS = {"type": "object", "properties": {"status": {"type": "string"}}, "required": ["status"]}
@@ -69,6 +70,7 @@ def _operation(call: Call[Any], body: Any, answer: Any) -> dict[str, Any]:
         for name, schema in (
             ("project", {"type": "string", "minLength": 1, "maxLength": 64}),
             ("case", {"type": "integer", "minimum": 1, "maximum": LARGEST}),
+            ("token", {"type": "string", "pattern": "^[0-9a-f]{12}$"}),
         )
         if f"{{{name}}}" in call.path
     ]

@@ -1,4 +1,4 @@
-"""Which learners the service offers: those that learn from counters alone, and forget nothing.
+"""Which learners the service offers: those that learn from counters alone.
 
 A class of learners says itself why it cannot be served (`_why_not_served`).
 """
@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from askwise.errors import OptionError
 from askwise.learners import LEARNERS, BaseLearner, make
 from askwise.learners.learner import why_not_served
 from askwise.learners.registry import learner_class
 from askwise.problem import Problem
-
-FORGETS = {"window": None, "detect": False}
-"""Options of learners that forget, and what they are for one that does not."""
 
 
 def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int) -> BaseLearner:
@@ -24,12 +19,6 @@ def new_learner(problem: Problem, name: str, options: dict[str, Any], seed: int)
     reason = why_not_served(learner_class(name))
     if reason:
         raise OptionError(f"learner {name!r} cannot be served: {reason}")
-    for option, value in options.items():
-        if option in FORGETS and value != FORGETS[option]:
-            raise OptionError(
-                f"option {option!r}: the service keeps every event and cannot forget yet, "
-                f"expected {msgspec.json.encode(FORGETS[option]).decode()}"
-            )
     return make(name, problem, options, rng=seed)
 
 

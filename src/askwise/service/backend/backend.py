@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from askwise.errors import AskwiseError, LedgerUnavailableError
+from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
 from askwise.service.api.messages import Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.metrics import Metrics
+from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.backend.readiness import Readiness
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.writer import Writer
@@ -34,6 +35,9 @@ ADOPTED_EVERY = 1.0
 """Seconds between two policies of a project that are adopted: unpacking one takes milliseconds of
 the interpreter, and requests want it too."""
 
+EAGER = 50
+"""With more projects than this, each is loaded when it is asked for; a thousand take long."""
+
 YOUNG = 10_000
 """Events up to which a project adopts every policy at once: it learns fastest then."""
 
@@ -46,9 +50,10 @@ class Backend:
         self.ledger = open_ledger(settings.db)
         self.policy_cache = PolicyCache(self.ledger)
         self.tokens = TokenCache(self.ledger)
+        self.limits = RateLimits(settings.workers)
         self.writer = Writer(self.ledger, self.policy_cache)
         self.readiness = Readiness(self.ledger, self.writer)
-        self.metrics = Metrics(worker, self.writer, self.readiness)
+        self.metrics = Metrics(worker, self.writer, self.readiness, settings.metrics_folder)
         self.projects: dict[str, Project] = {}
         """By name, as they were at the last look at the ledger."""
         self.deciders: dict[str, CaseDecider] = {}
@@ -81,25 +86,40 @@ class Backend:
     def decider(self, project: Project) -> CaseDecider:
         """The decider of a project, for reading cases only."""
         decider = self.deciders.get(project.name)
-        if decider is None:
-            find = partial(self.policy_cache.version, project.id)
+        if decider is None or decider.project.id != project.id:
+            find = partial(self.policy_cache.version_or_thin, project.id)
             decider = self.deciders[project.name] = CaseDecider(project, find)
         return decider
 
     def plan_openings(self, decider: CaseDecider, openings: Sequence[Opening]) -> None:
         """Plan for cases that will be opened with something known already."""
         project = decider.project
-        planned = self.policy_cache.newest(project.id, project.version)
+        try:
+            planned = self.policy_cache.newest(project.id, project.version)
+        except LedgerError:  # it was removed just now, or cannot be read
+            return
         for opening in openings:
             with suppress(Refusal):  # it is refused when it is opened
                 decider.prepare(planned, opening)
+
+    def load(self, name: str) -> CaseDecider | None:
+        """Get a project into memory that was not asked for yet; None if there is none."""
+        project = self.ledger.project(name)
+        if project is None:
+            return None
+        self.policy_cache.newest(project.id, project.version)
+        return self.decider(project)
 
     def refresh(self) -> None:
         """Learn what other processes did."""
         self.tokens.refresh()
         projects = self.ledger.projects()
+        self.projects = {project.name: project for project in projects}
+        for name in [name for name in self.deciders if name not in self.projects]:
+            del self.deciders[name]
         for project in projects:
-            self.projects[project.name] = project
+            if len(projects) > EAGER and project.name not in self.deciders:
+                continue  # it is loaded when it is asked for
             try:
                 self._adopt(project)
             except LedgerUnavailableError:
@@ -130,6 +150,7 @@ class Backend:
 
     def _maintain(self) -> None:
         while not self._closing.is_set():
+            began = time.monotonic()
             for task, failed in (
                 (self.refresh, self.readiness.cannot_read),
                 (self.readiness.probe, self.readiness.cannot_read),
@@ -142,4 +163,7 @@ class Backend:
                 except Exception as error:
                     failed(type(error).__name__)
                     log_failure("maintenance failed", error)
-            self._closing.wait(REFRESHED_EVERY)
+            self.metrics.leave()
+            # with a thousand projects a look takes long: it gets a fifth of the time, no more
+            took = time.monotonic() - began
+            self._closing.wait(max(REFRESHED_EVERY, 4.0 * took))

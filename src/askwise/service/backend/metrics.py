@@ -1,15 +1,24 @@
-"""Numbers for Prometheus: counted with plain dictionaries, turned into its families when asked."""
+"""Numbers for Prometheus, of all workers together.
+
+A worker counts with plain dictionaries. Several times a second it leaves what it counted in a
+folder that all workers of a server share, and whichever of them is asked for /metrics answers for
+all: its own numbers as they are now, those of the others as they left them last.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
 
 from askwise.service.backend.readiness import Readiness
 from askwise.service.decisions.writer import Writer
-from askwise.service.ledger.rows import Project
+from askwise.service.ledger.rows import Lease, Project
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Seconds."""
@@ -17,13 +26,48 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Metrics:
-    """Counts what this process did; each of several workers has its own."""
+class WorkerCounts(msgspec.Struct):
+    """What one worker has counted."""
 
-    def __init__(self, worker: int, writer: Writer, readiness: Readiness) -> None:
+    worker: str
+    requests: list[tuple[str, int, int]]
+    """Route, status, how many."""
+    buckets: list[int]
+    seconds: float
+    commits: int
+    committed: int
+    waiting: int
+    ready: bool
+    connections: int
+
+
+class ProjectFacts(NamedTuple):
+    """What is shown of a project beside its row."""
+
+    gain: float = 0.0
+    spend: float = 0.0
+    alarms: Sequence[str] = ()
+
+
+class ServerFacts(NamedTuple):
+    """What is shown of the server as a whole."""
+
+    lease: Lease
+    database: int
+    """Bytes."""
+    projects: dict[str, ProjectFacts]
+
+
+class Metrics:
+    """Counts what this process did."""
+
+    def __init__(self, worker: int, writer: Writer, readiness: Readiness, folder: str = "") -> None:
         self.worker = str(worker)
+        self.connections: Callable[[], int] = lambda: 0
+        """How many are open now."""
         self._writer = writer
         self._readiness = readiness
+        self._folder = Path(folder) if folder else None
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
@@ -34,72 +78,129 @@ class Metrics:
         self._buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds += seconds
 
-    def text(self, projects: list[Project]) -> bytes:
+    def leave(self) -> None:
+        """Leave what was counted where the other workers find it."""
+        if self._folder is None:
+            return
+        part = self._folder / f".{self.worker}.part"
+        with contextlib.suppress(OSError):  # a full disk costs numbers, no more
+            part.write_bytes(msgspec.json.encode(self._counts()))
+            part.replace(self._folder / f"{self.worker}.json")
+
+    def _counts(self) -> WorkerCounts:
+        return WorkerCounts(
+            worker=self.worker,
+            requests=[(*what, count) for what, count in sorted(self._requests.items())],
+            buckets=list(self._buckets),
+            seconds=self._seconds,
+            commits=self._writer.groups,
+            committed=self._writer.committed,
+            waiting=self._writer.waiting,
+            ready=not self._readiness.obstacles(),
+            connections=self.connections(),
+        )
+
+    def _all_counts(self) -> list[WorkerCounts]:
+        found = {self.worker: self._counts()}
+        for file in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
+            with contextlib.suppress(OSError, msgspec.MsgspecError):
+                counts = msgspec.json.decode(file.read_bytes(), type=WorkerCounts)
+                found.setdefault(counts.worker, counts)
+        return [found[worker] for worker in sorted(found)]
+
+    def text(self, projects: list[Project], facts: ServerFacts) -> bytes:
         """All metrics, in the text format of Prometheus."""
         from prometheus_client import CollectorRegistry, generate_latest
 
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(list(self._families(projects))))
+        families = [
+            *worker_families(self._all_counts()),
+            *self._project_families(projects, facts),
+            *_server_families(facts),
+        ]
+        registry.register(_Collector(families))
         return generate_latest(registry)
 
-    def _families(self, projects: list[Project]) -> Iterator[Any]:
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
+    def _project_families(self, projects: list[Project], facts: ServerFacts) -> Iterator[Any]:
+        of = facts.projects
+        late, unreadable = set(self._readiness.late), set(self._readiness.unreadable)
+        lags = self._readiness.lags()
+        for name, text, value in (
+            ("cases", "Cases opened.", lambda p: p.opened),
+            ("events", "Events in the ledger.", lambda p: p.seq),
+            ("policy_version", "The version of the policy.", lambda p: p.version),
+            ("planned_events", "Events that the policy was planned with.", lambda p: p.watermark),
+            ("unplanned_events", "Events that wait for a plan.", lambda p: p.seq - p.watermark),
+            ("plan_lag_seconds", "How long they have waited.", lambda p: lags.get(p.id, 0.0)),
+            ("plan_failed", "Whether the newest plan failed.", lambda p: bool(p.failure)),
+            ("plan_late", "Whether it waits, and should not.", lambda p: p.name in late),
+            (
+                "policy_unreadable",
+                "Whether its newest policy cannot be read.",
+                lambda p: p.name in unreadable,
+            ),
+            ("gain", "What all cases gained.", lambda p: of.get(p.name, ProjectFacts()).gain),
+            ("spend", "What all cases spent.", lambda p: of.get(p.name, ProjectFacts()).spend),
+        ):
+            yield _gauge(name, text, "project", ((p.name, value(p)) for p in projects))
+        yield _gauge(
+            "alarm",
+            "Whether an alarm is raised; see the page of the service.",
+            ("project", "alarm"),
+            (((name, alarm), 1) for name, fact in of.items() for alarm in fact.alarms),
         )
 
-        worker = self.worker
-        requests = CounterMetricFamily(
-            "askwise_requests", "Requests answered.", labels=["worker", "route", "status"]
-        )
-        for (route, status), count in sorted(self._requests.items()):
-            requests.add_metric([worker, route, str(status)], count)
-        yield requests
-        seconds = HistogramMetricFamily(
-            "askwise_request_seconds", "From the last byte in to the answer.", labels=["worker"]
-        )
+
+def worker_families(workers: Sequence[WorkerCounts]) -> Iterator[Any]:
+    """What the workers of a server have counted."""
+    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+    labels = ["worker", "route", "status"]
+    requests = CounterMetricFamily("askwise_requests", "Requests answered.", labels=labels)
+    seconds = HistogramMetricFamily(
+        "askwise_request_seconds", "From the last byte in to the answer.", labels=["worker"]
+    )
+    for one in workers:
+        for route, status, count in one.requests:
+            requests.add_metric([one.worker, route, str(status)], count)
         total, buckets = 0, []
-        for bound, count in zip((*map(str, BOUNDS), "+Inf"), self._buckets, strict=True):
+        for bound, count in zip((*map(str, BOUNDS), "+Inf"), one.buckets, strict=True):
             total += count
             buckets.append((bound, total))
-        seconds.add_metric([worker], buckets, self._seconds)
-        yield seconds
-        for name, text, value in (
-            ("askwise_commits", "Transactions committed.", self._writer.groups),
-            ("askwise_committed_requests", "Requests in them.", self._writer.committed),
-        ):
-            family = CounterMetricFamily(name, text, labels=["worker"])
-            family.add_metric([worker], value)
-            yield family
-        for name, text, value in (
-            ("askwise_waiting", "Requests that wait.", self._writer.waiting),
-            ("askwise_ready", "Whether it can decide.", not self._readiness.obstacles()),
-        ):
-            gauge = GaugeMetricFamily(name, text, labels=["worker"])
-            gauge.add_metric([worker], value)
-            yield gauge
-        for name, text, of in (
-            ("askwise_cases", "Cases opened.", "opened"),
-            ("askwise_events", "Events in the ledger.", "seq"),
-            ("askwise_policy_version", "The version of the policy.", "version"),
-            ("askwise_planned_events", "Events that the policy was planned with.", "watermark"),
-        ):
-            gauge = GaugeMetricFamily(name, text, labels=["project"])
-            for project in projects:
-                gauge.add_metric([project.name], getattr(project, of))
-            yield gauge
-        late, unreadable = set(self._readiness.late), set(self._readiness.unreadable)
-        failed = {project.name for project in projects if project.failure}
-        for name, text, which in (
-            ("askwise_plan_failed", "Whether the newest plan failed.", failed),
-            ("askwise_plan_late", "Whether it waits for a plan, and should not.", late),
-            ("askwise_policy_unreadable", "Whether its newest policy cannot be read.", unreadable),
-        ):
-            gauge = GaugeMetricFamily(name, text, labels=["project"])
-            for project in projects:
-                gauge.add_metric([project.name], project.name in which)
-            yield gauge
+        seconds.add_metric([one.worker], buckets, one.seconds)
+    yield requests
+    yield seconds
+    for name, text, of in (
+        ("askwise_commits", "Transactions committed.", "commits"),
+        ("askwise_committed_requests", "Requests in them.", "committed"),
+    ):
+        family = CounterMetricFamily(name, text, labels=["worker"])
+        for one in workers:
+            family.add_metric([one.worker], getattr(one, of))
+        yield family
+    for name, text, of in (
+        ("waiting", "Requests that wait.", "waiting"),
+        ("ready", "Whether it can decide.", "ready"),
+        ("connections", "Connections that are open.", "connections"),
+    ):
+        yield _gauge(name, text, "worker", ((w.worker, getattr(w, of)) for w in workers))
+
+
+def _server_families(facts: ServerFacts) -> Iterator[Any]:
+    lease = facts.lease
+    held = [(lease.holder, lease.left / 1e6)] if lease.is_good else []
+    yield _gauge("lease_seconds", "How long the planner's lease is good for.", "holder", held)
+    yield _gauge("database_bytes", "The database on disk.", (), [((), facts.database)])
+
+
+def _gauge(name: str, text: str, labels: str | tuple[str, ...], values: Any) -> Any:
+    from prometheus_client.core import GaugeMetricFamily
+
+    names = [labels] if isinstance(labels, str) else list(labels)
+    family = GaugeMetricFamily(f"askwise_{name}", text, labels=names)
+    for key, value in values:
+        family.add_metric([key] if isinstance(key, str) else list(key), float(value))
+    return family
 
 
 class _Collector:

@@ -72,6 +72,11 @@ class Readiness:
             found.append("the ledger cannot be written now")
         return found
 
+    def lags(self) -> dict[int, float]:
+        """Seconds that projects have waited for a plan of what is new, by their numbers."""
+        now = time.monotonic()
+        return {project: now - since for project, (_, since) in list(self._waiting.items())}
+
     def warnings(self) -> list[str]:
         """What is wrong though decisions are made."""
         found = []

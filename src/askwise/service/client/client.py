@@ -8,7 +8,6 @@ key: however often it arrives, it happens once. Every call of `api/calls.py` can
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -16,28 +15,25 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
-from askwise.errors import ServiceError
 from askwise.problem import Problem
 from askwise.service.api import calls
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import (
+    Acting,
     BatchAnswer,
     BatchItem,
     CaseAnswer,
     CaseStory,
-    ChosenLearner,
     EventLine,
-    NewProject,
-    Observing,
-    Opening,
     PolicyAnswer,
     ProjectAnswer,
-    Rewarding,
     Seen,
     Summary,
     TokenAnswer,
     WorthAnswer,
 )
+from askwise.service.client.administration import Administration, AsyncAdministration
+from askwise.service.client.bodies import new_project, observing, opening, rewarding
 from askwise.service.client.requests import RETRIED, ClientRequest, wait_before
 
 T = TypeVar("T")
@@ -48,27 +44,7 @@ def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
 
-def _new_project(
-    name: str, problem: Problem, learner: str, options: Mapping[str, Any] | None
-) -> NewProject:
-    return NewProject(name, problem, ChosenLearner(learner, dict(options or {})))
-
-
-def _opening(known: Mapping[str, Seen] | None) -> Opening:
-    return Opening(None if known is None else dict(known))
-
-
-def _observing(values: Mapping[str, Seen], paid: Mapping[str, float] | None) -> Observing:
-    return Observing(dict(values), None if paid is None else dict(paid))
-
-
-def _rewarding(reward: float, default: bool, replaces: bool) -> Rewarding:
-    if not math.isfinite(reward):  # JSON has no such numbers
-        raise ServiceError(f"a reward must be a number from 0 to 1, got {reward!r}")
-    return Rewarding(reward, default, replaces)
-
-
-class Client:
+class Client(Administration):
     """Asks a service and waits for its answers.
 
     retries: how often a request is sent again before that is an error.
@@ -107,7 +83,7 @@ class Client:
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
         """A new project; the answer has a token for it, once."""
-        body = _new_project(name, problem, learner, options)
+        body = new_project(name, problem, learner, options)
         return self.call(calls.CREATE_PROJECT, body=body)
 
     def projects(self) -> list[ProjectAnswer]:
@@ -118,9 +94,17 @@ class Client:
         """A project as it stands."""
         return self.call(calls.GET_PROJECT, project=name)
 
-    def open(self, project: str, known: Mapping[str, Seen] | None = None) -> CaseAnswer:
+    def open(
+        self,
+        project: str,
+        known: Mapping[str, Seen] | None = None,
+        *,
+        prices: Mapping[str, float] | None = None,
+        stake: float = 1.0,
+    ) -> CaseAnswer:
         """A new case: what to buy, or the action."""
-        return self.call(calls.OPEN_CASE, project=project, body=_opening(known))
+        body = opening(known, prices, stake)
+        return self.call(calls.OPEN_CASE, project=project, body=body)
 
     def observe(
         self,
@@ -129,10 +113,17 @@ class Client:
         values: Mapping[str, Seen],
         *,
         paid: Mapping[str, float] | None = None,
+        unasked: bool = False,
+        knew_more: bool = True,
     ) -> CaseAnswer:
-        """What was bought showed these values: what next."""
-        body = _observing(values, paid)
+        """What was bought, or looked at unasked, showed these values: what next."""
+        body = observing(values, paid, unasked, knew_more)
         return self.call(calls.OBSERVE, project=project, case=case, body=body)
+
+    def act(self, project: str, case: int, action: str, *, knew_more: bool = True) -> CaseAnswer:
+        """People did this, whatever was advised."""
+        body = Acting(action, knew_more)
+        return self.call(calls.ACT, project=project, case=case, body=body)
 
     def reward(
         self,
@@ -144,7 +135,7 @@ class Client:
         replaces: bool = False,
     ) -> CaseAnswer:
         """How well it went; by default, or as a correction."""
-        body = _rewarding(reward, default, replaces)
+        body = rewarding(reward, default, replaces)
         return self.call(calls.REWARD, project=project, case=case, body=body)
 
     def cancel(self, project: str, case: int) -> CaseAnswer:
@@ -200,11 +191,14 @@ class Client:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:
@@ -222,7 +216,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
 
-class AsyncClient:
+class AsyncClient(AsyncAdministration):
     """The same as `Client`, to be awaited."""
 
     def __init__(
@@ -258,7 +252,7 @@ class AsyncClient:
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
         """A new project; the answer has a token for it, once."""
-        body = _new_project(name, problem, learner, options)
+        body = new_project(name, problem, learner, options)
         return await self.call(calls.CREATE_PROJECT, body=body)
 
     async def projects(self) -> list[ProjectAnswer]:
@@ -269,9 +263,17 @@ class AsyncClient:
         """A project as it stands."""
         return await self.call(calls.GET_PROJECT, project=name)
 
-    async def open(self, project: str, known: Mapping[str, Seen] | None = None) -> CaseAnswer:
+    async def open(
+        self,
+        project: str,
+        known: Mapping[str, Seen] | None = None,
+        *,
+        prices: Mapping[str, float] | None = None,
+        stake: float = 1.0,
+    ) -> CaseAnswer:
         """A new case: what to buy, or the action."""
-        return await self.call(calls.OPEN_CASE, project=project, body=_opening(known))
+        body = opening(known, prices, stake)
+        return await self.call(calls.OPEN_CASE, project=project, body=body)
 
     async def observe(
         self,
@@ -280,10 +282,19 @@ class AsyncClient:
         values: Mapping[str, Seen],
         *,
         paid: Mapping[str, float] | None = None,
+        unasked: bool = False,
+        knew_more: bool = True,
     ) -> CaseAnswer:
-        """What was bought showed these values: what next."""
-        body = _observing(values, paid)
+        """What was bought, or looked at unasked, showed these values: what next."""
+        body = observing(values, paid, unasked, knew_more)
         return await self.call(calls.OBSERVE, project=project, case=case, body=body)
+
+    async def act(
+        self, project: str, case: int, action: str, *, knew_more: bool = True
+    ) -> CaseAnswer:
+        """People did this, whatever was advised."""
+        body = Acting(action, knew_more)
+        return await self.call(calls.ACT, project=project, case=case, body=body)
 
     async def reward(
         self,
@@ -295,7 +306,7 @@ class AsyncClient:
         replaces: bool = False,
     ) -> CaseAnswer:
         """How well it went; by default, or as a correction."""
-        body = _rewarding(reward, default, replaces)
+        body = rewarding(reward, default, replaces)
         return await self.call(calls.REWARD, project=project, case=case, body=body)
 
     async def cancel(self, project: str, case: int) -> CaseAnswer:
@@ -353,11 +364,14 @@ class AsyncClient:
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table; what the path names, the body and the query."""
-        request = ClientRequest(call, project=project, case=case, body=body, query=query)
+        request = ClientRequest(
+            call, project=project, case=case, token=token, body=body, query=query
+        )
         for attempt in range(self.retries + 1):
             is_last = attempt == self.retries
             try:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from askwise.errors import ServiceError
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.messages import ProblemDetails
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ LONGEST_WAIT = 5.0
 class ClientRequest(Generic[T]):
     """One request, which may be sent again: its idempotency key stays the same.
 
-    project, case: what the path names. query: numbers by name; None is not sent.
+    project, case, token: what the path names. query: numbers by name; None is not sent.
     """
 
     def __init__(
@@ -36,11 +36,13 @@ class ClientRequest(Generic[T]):
         *,
         project: str = "",
         case: int = 0,
+        token: str = "",
         body: object = None,
         query: Mapping[str, int | None] | None = None,
     ) -> None:
         self.method = call.method
-        self.path = call.path.format(project=quote(project, safe=""), case=case)
+        names = {"project": quote(project, safe=""), "token": quote(token, safe="")}
+        self.path = call.path.format(case=case, **names)
         given = {name: number for name, number in (query or {}).items() if number is not None}
         if given:
             self.path += f"?{urlencode(given)}"

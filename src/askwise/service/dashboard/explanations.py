@@ -21,6 +21,7 @@ from askwise.service.api.messages import (
     TreeAnswer,
     WorthAnswer,
 )
+from askwise.service.logging import log_failure
 from askwise.service.replanning.policy_versions import PolicyVersion
 
 MOST_KEPT = 64
@@ -39,11 +40,12 @@ class Explanations:
         self._loop = asyncio.get_running_loop()
         self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
         self._worth: dict[int, WorthAnswer] = {}
-        self._begun: dict[int, asyncio.Task[WorthAnswer]] = {}
+        self._begun: dict[int, tuple[int, asyncio.Task[None]]] = {}
+        """What was last begun for a summary of each project: of which version."""
 
     def close(self) -> None:
         """Begin to work out nothing more."""
-        for task in self._begun.values():
+        for _, task in self._begun.values():
             task.cancel()
         self._thread.shutdown(cancel_futures=True)
 
@@ -61,14 +63,26 @@ class Explanations:
     def still_to_learn(self, project: int, planned: PolicyVersion) -> EstimateAnswer | None:
         """As far as it was worked out; begins with this version, if none is being worked on.
 
-        A summary is asked for often, and does not wait.
+        A summary is asked for often, and does not wait. What failed is tried again with the next
+        version only: it would most likely fail again.
         """
-        known, begun = self._worth.get(project), self._begun.get(project)
-        if (known is None or known.policy_version < planned.version) and (
-            begun is None or begun.done()
-        ):
-            self._begun[project] = self._loop.create_task(self.worth(project, planned))
+        known = self._worth.get(project)
+        version, task = self._begun.get(project, (0, None))
+        tried = max(version, 0 if known is None else known.policy_version)
+        if tried < planned.version and (task is None or task.done()):
+            begun = self._loop.create_task(self._work_out(project, planned))
+            self._begun[project] = (planned.version, begun)
         return None if known is None else known.still_to_learn
+
+    def known_worth(self, project: int) -> WorthAnswer | None:
+        """What observations are worth, as far as it was worked out."""
+        return self._worth.get(project)
+
+    async def _work_out(self, project: int, planned: PolicyVersion) -> None:
+        try:
+            await self.worth(project, planned)
+        except Exception as error:  # nobody waits for it, so it is said here
+            log_failure("what observations are worth could not be worked out", error)
 
     async def _once(
         self, what: str, project: int, planned: PolicyVersion, work: Callable[[PolicyVersion], Any]

@@ -8,17 +8,20 @@ from collections.abc import Iterator
 import msgspec
 
 from askwise.counting import PAID_UNIT, UNIT
+from askwise.counting.overrides import Overrides
+from askwise.problem import Problem
 from askwise.service.api.messages import (
     BlockSummary,
     CaseStory,
     DaySummary,
     EventLine,
+    OverruledAnswer,
     Summary,
 )
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.case_blocks import cases_of
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, spend_of
+from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, reward_of, spend_of
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Project, Status, StoredCase
 from askwise.service.logging import timestamp
@@ -40,13 +43,16 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
         reward=found.earned,
         by_default=found.is_by_default,
         opened=timestamp(served.opened),
+        stake=found.stake,
+        overruled=found.is_overruled,
     )
 
 
 def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
     """What a project has earned and spent, day by day and block by block."""
-    project, beta = decider.project.id, decider.lattice.problem.reward_value
-    rows = [_day(day, of_day, beta) for day, of_day in _rows(ledger, project, "day", DAILY)]
+    project, problem = decider.project.id, decider.lattice.problem
+    rows = [_day(day, of_day, problem) for day, of_day in _rows(ledger, project, "day", DAILY)]
+    people = overrides(ledger, decider)
     statuses = ledger.counter_values(project, "status")
     return Summary(
         cases=sum(row.opened for row in rows),
@@ -56,8 +62,19 @@ def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
         gain=sum(row.gain for row in rows),
         bought=bought(ledger, decider),
         days=rows,
-        blocks=[_block(*row) for row in _rows(ledger, project, "block", BY_BLOCK)],
+        blocks=[_block(*row, problem) for row in _rows(ledger, project, "block", BY_BLOCK)],
+        overruled=[OverruledAnswer(*row) for row in people.by_action()],
+        unasked=people.looks(),
     )
+
+
+def overrides(ledger: Ledger, decider: CaseDecider) -> Overrides:
+    """What people did without being asked, as the library counts it."""
+    people = Overrides(decider.lattice)
+    for name, array in people.arrays():
+        for (cell, place), amount in ledger.counter_values(decider.project.id, name).items():
+            array[(cell, place) if array.ndim == 2 else cell] = amount
+    return people
 
 
 def _rows(
@@ -70,7 +87,15 @@ def _rows(
     return sorted(found.items())
 
 
-def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
+def _reward(amounts: dict[str, int], problem: Problem) -> float:
+    """The sum of rewards, in the currency if they are money."""
+    shares = reward_of(amounts) * UNIT
+    if problem.rewards is None:
+        return shares
+    return problem.lowest_reward * amounts["rewarded"] + problem.reward_value * shares
+
+
+def _block(block: int, amounts: dict[str, int], problem: Problem) -> BlockSummary:
     cases = cases_of(block)
     return BlockSummary(
         first=cases.start,
@@ -78,7 +103,7 @@ def _block(block: int, amounts: dict[str, int]) -> BlockSummary:
         acted=amounts["acted"],
         rewarded=amounts["rewarded"],
         awaited=amounts["awaited"],
-        reward=amounts["reward"] * UNIT,
+        reward=_reward(amounts, problem),
         spend=spend_of(amounts) * PAID_UNIT,
     )
 
@@ -95,8 +120,9 @@ def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
     return found
 
 
-def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
-    reward, spend = amounts["reward"] * UNIT, spend_of(amounts) * PAID_UNIT
+def _day(day: int, amounts: dict[str, int], problem: Problem) -> DaySummary:
+    reward, spend = _reward(amounts, problem), spend_of(amounts) * PAID_UNIT
+    worth = reward if problem.rewards else problem.reward_value * reward
     return DaySummary(
         day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
         opened=amounts["opened"],
@@ -105,8 +131,15 @@ def _day(day: int, amounts: dict[str, int], beta: float) -> DaySummary:
         cancelled=amounts["cancelled"],
         reward=reward,
         spend=spend,
-        gain=beta * reward - spend,
+        gain=worth - spend,
     )
+
+
+def ledger_totals(ledger: Ledger, project: Project) -> tuple[float, float]:
+    """What all cases of a project gained, and what they spent."""
+    problem = msgspec.json.decode(project.problem, type=Problem)
+    days = [_day(*row, problem) for row in _rows(ledger, project.id, "day", DAILY)]
+    return sum(day.gain for day in days), sum(day.spend for day in days)
 
 
 def bought(ledger: Ledger, decider: CaseDecider) -> dict[str, int]:
@@ -125,8 +158,8 @@ def event_line(event: Event) -> bytes:
         case=event.case or None,
         at=timestamp(event.at),
         status=event.status,
-        body=msgspec.Raw(event.body),
-        answer=msgspec.Raw(event.answer),
+        body=msgspec.Raw(event.body or b"null"),
+        answer=msgspec.Raw(event.answer or b"null"),
     )
     return msgspec.json.encode(line) + b"\n"
 

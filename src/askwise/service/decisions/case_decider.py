@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
-from askwise.errors import AskwiseError, CaseError
+from askwise.errors import AskwiseError, CaseError, LedgerError, ProblemError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
+from askwise.problem.amounts import check_stake
 from askwise.service.api.messages import (
+    Acting,
     Cancelling,
     CaseAnswer,
     Observing,
@@ -27,16 +30,20 @@ from askwise.service.api.messages import (
     Rewarding,
 )
 from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
 from askwise.service.ledger.rows import Project, Status, StoredCase
-from askwise.service.replanning.policy_versions import PolicyVersion, learner_of
+from askwise.service.replanning.policy_versions import AnyVersion, PolicyVersion, learner_of
+from askwise.service.replanning.thinning import AnsweredPolicy, ThinVersion
+from askwise.states import Lattice
 
-Request = Opening | Observing | Rewarding | Cancelling
+Request = Opening | Observing | Acting | Rewarding | Cancelling
 
 KINDS: dict[type[Request], str] = {
     Opening: "open",
     Observing: "observe",
+    Acting: "act",
     Rewarding: "reward",
     Cancelling: "cancel",
 }
@@ -55,10 +62,12 @@ Step = tuple[StoredCase, int, bytes]
 class CaseDecider:
     """Decides what happens to the cases of one project.
 
-    find_version: the policy of a version, by its number.
+    find_version: the policy of a version in the states of the project, by its number.
     """
 
-    def __init__(self, project: Project, find_version: Callable[[int], PolicyVersion]) -> None:
+    def __init__(
+        self, project: Project, find_version: Callable[[Lattice, int], AnyVersion]
+    ) -> None:
         self.project = project
         self._find_version = find_version
         learner = learner_of(project)
@@ -68,24 +77,53 @@ class CaseDecider:
         self._is_tagged = type(strategy).tag is not Strategy.tag
         self._seed = project.seed.to_bytes(8, "little")
         plans_anew = strategy.acquisition.plans_anew_for_files
-        self.needs_own_policies = plans_anew or bool(learner.problem.panels)
+        self._plans_for_files = plans_anew or bool(learner.problem.panels)
         """Whether a case that begins with something on file may need a policy of its own."""
         self._cached: dict[int, tuple[StoredCase, ServedCase]] = {}
         """Cases by number, each with how it was stored."""
+        self.forgets = self.changes.blocks is not None
+        """Whether what a step counts depends on how many cases were opened before it."""
         self._cached_version = 0
         """Of the policy that those follow."""
 
+    def find_version(self, version: int) -> AnyVersion:
+        """The policy of this version, or what is left of it."""
+        return self._find_version(self.lattice, version)
+
+    def needs_own_policy(self, body: Opening) -> bool:
+        """Whether a case that is opened like this may need a policy of its own."""
+        return bool(body.prices or body.stake != 1.0 or (body.known and self._plans_for_files))
+
     def prepare(self, planned: PolicyVersion, body: Opening) -> None:
         """Plan for a case that will be opened, so that `open` finds its policy made."""
-        _policy_from(planned, *self._start(body))
+        policy_for(planned, *self._start(body), self._terms(body))
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
-        start, subset = self._start(body)
-        policy = _policy_from(planned, start, subset)
-        case = Case(number, policy, self.changes, self.tag(number), start, subset)
-        served = ServedCase(case, planned.version, planned.learner.statistics.lattice, at)
-        self.changes.count_step(at, number, None, served.status)
+        policy = policy_for(planned, *self._start(body), self._terms(body))
+        return self._open(number, planned, policy, body, at)
+
+    def open_as_answered(
+        self, number: int, thin: ThinVersion, body: Opening, at: int, answer: CaseAnswer
+    ) -> Step:
+        """Open a case again whose policy was thinned: it does what was answered."""
+        (_, subset), terms = self._start(body), self._terms(body)
+        filed = [i for i in thin.lattice.members(subset) if thin.lattice.tariff.panels_of(i)]
+        lattice = (
+            thin.lattice.priced(terms.prices, filed) if filed or terms.prices else thin.lattice
+        )
+        policy: Any = AnsweredPolicy(lattice, answer)
+        return self._open(number, thin, policy, body, at)
+
+    def _open(
+        self, number: int, planned: AnyVersion, policy: Policy, body: Opening, at: int
+    ) -> Step:
+        (start, subset), terms = self._start(body), self._terms(body)
+        case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
+        served = ServedCase(case, planned.version, planned.lattice, at, prices=terms.prices)
+        served.spent = case.cost  # of an action that is taken at once
+        spent = round(served.spent / PAID_UNIT)
+        self.changes.count_step(at, number, None, served.status, spent=spent)
         return self._answer(served, 201, has_acted=case.action_index >= 0)
 
     def step(
@@ -98,6 +136,8 @@ class CaseDecider:
         """Take the step of a case that is open."""
         if isinstance(body, Observing):
             return self.observe(served, body, at, paid_before)
+        if isinstance(body, Acting):
+            return self.act(served, body, at)
         if isinstance(body, Rewarding):
             return self.reward(served, body, at)
         return self.cancel(served, at)
@@ -107,7 +147,8 @@ class CaseDecider:
     ) -> Step:
         """Take in what was bought: the case wants more, or has its action."""
         case, changes = served.case, self.changes
-        if served.status != Status.OBSERVING:
+        is_open = served.status == Status.OBSERVING
+        if not is_open and not (body.unasked and served.status == Status.ACTED):
             raise Refusal(
                 409, f"case {case.id} wants nothing more: it {_status_text(served.status)}"
             )
@@ -115,23 +156,44 @@ class CaseDecider:
             self._check_paid(body.paid, paid_before)
         looks = len(case.path)
         try:
-            case.observe(body.values, paid=body.paid)
+            how = {"unasked": body.unasked, "knew_more": body.knew_more}
+            case.observe(body.values, paid=body.paid, **how)
         except (AskwiseError, OverflowError) as error:
             pointer = "#/paid" if str(error).startswith("paid") else "#/values"
             raise Refusal(422, str(error), pointer) from None
         for i, _ in case.path[looks:]:
             changes.bought[i] += 1
-        spent, served.spent = served.spent, case.cost
-        before = served.update_status()
+        self._count_spent(served, at)
+        return self._answer(served, has_acted=is_open and case.action_index >= 0)
+
+    def act(self, served: ServedCase, body: Acting, at: int) -> Step:
+        """Take in what people did, whatever was advised."""
+        case = served.case
+        if served.status not in (Status.OBSERVING, Status.ACTED):
+            raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+        try:
+            case.act(body.action, knew_more=body.knew_more)
+        except AskwiseError as error:
+            raise Refusal(422, str(error), "#/action") from None
+        self._count_spent(served, at)
+        return self._answer(served)
+
+    def _count_spent(self, served: ServedCase, at: int) -> None:
+        """Count what a step has cost, for looks or for the action."""
+        spent, served.spent = served.spent, served.case.cost
         more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
-        changes.count_step(at, case.id, before, served.status, spent=more)
-        return self._answer(served, has_acted=case.action_index >= 0)
+        before = served.update_status()
+        self.changes.count_step(at, served.case.id, before, served.status, spent=more)
 
     def reward(self, served: ServedCase, body: Rewarding, at: int) -> Step:
         """Take in a reward, now or much later."""
-        case, status, earned = served.case, served.status, served.case.earned
+        case, status, share = served.case, served.status, served.case.share
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
+        try:
+            case.lattice.problem.as_share(body.reward)
+        except CaseError as error:
+            raise Refusal(422, f"reward: {error}", "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
@@ -147,8 +209,10 @@ class CaseDecider:
             case.reward_by_default(body.reward)
         else:
             case.reward(body.reward, replaces=body.replaces)
-        assert case.earned is not None
-        more = round(case.earned / UNIT) - round((earned or 0.0) / UNIT)
+        assert case.share is not None
+        more = _earned_units(case, case.share) - (
+            0 if share is None else _earned_units(case, share)
+        )
         self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
         return self._answer(served)
 
@@ -166,18 +230,32 @@ class CaseDecider:
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
-    def resume(self, stored: StoredCase) -> ServedCase:
-        """The case that was stored like this, to go on with; the caller may change it."""
+    def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
+        """The case that was stored like this, to go on with; the caller may change it.
+
+        Where the policy was thinned, a case that looks does what was answered.
+        """
+        if not stored.data:
+            raise Refusal(410, f"case {stored.id} was erased", "path:case")
         cached = self._cached.pop(stored.id, None)
         if cached is not None and cached[0] == stored:
-            return cached[1]
+            served = cached[1]
+            before: Any = served.case.policy
+            if isinstance(before, AnsweredPolicy) and answer is not None:
+                now: Any = AnsweredPolicy(before.lattice, answer)
+                served.case.follow(now)
+            return served
         record = decode_case(stored)
-        planned, start = self._find_version(record.version), record.start
-        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-        policy = _policy_from(planned, start, subset)
-        return resume_case(
-            stored.id, record, planned.learner.statistics.lattice, policy, self.changes
-        )
+        planned, start = self._find_version(self.lattice, record.version), record.start
+        policy: Any = None
+        if record.looks and isinstance(planned, ThinVersion):
+            if answer is None:
+                raise LedgerError(f"the policy of case {stored.id} was thinned")
+            policy = AnsweredPolicy(planned.lattice, answer)
+        elif record.looks and isinstance(planned, PolicyVersion):
+            subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+            policy = policy_for(planned, start, subset, Terms(record.own_prices, record.stake))
+        return resume_case(stored.id, record, planned.lattice, policy, self.changes)
 
     def tag(self, number: int) -> int:
         """The random number that decides what a case explores: always the same for its number."""
@@ -195,6 +273,19 @@ class CaseDecider:
         except (CaseError, OverflowError) as error:
             raise Refusal(422, str(error), "#/known") from None
         return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+
+    def _terms(self, body: Opening) -> Terms:
+        """The prices and the stake of a case, if they can be."""
+        problem = self.lattice.problem
+        try:
+            check_stake(body.stake, problem.reward_value)
+        except CaseError as error:
+            raise Refusal(422, str(error), "#/stake") from None
+        try:
+            problem.priced(body.prices or {})
+        except (ProblemError, OverflowError) as error:
+            raise Refusal(422, str(error), "#/prices") from None
+        return Terms(body.prices or {}, body.stake)
 
     def _answer(self, served: ServedCase, status: int = 200, *, has_acted: bool = False) -> Step:
         case = served.case
@@ -236,13 +327,14 @@ class CaseDecider:
                     )
 
 
-def _policy_from(planned: PolicyVersion, start: int, subset: int) -> Policy:
-    """The policy of a case that began in this state."""
-    if not subset:
-        return planned.policy
-    rounds = rounds_of(planned.learner)
-    with rounds.lock:
-        return rounds.policy_for_case(planned.policy, rounds.now.lattice, start, subset)
+def _earned_units(case: Case, share: float) -> int:
+    """What a case adds to Σr of its day and block, so that n low + β Σr is what was earned.
+
+    It earned stake · (low + β r), and counts as one of n.
+    """
+    problem, stake = case.lattice.problem, case.stake
+    more = (stake - 1.0) * problem.lowest_reward / problem.reward_value
+    return round((stake * share + more) / UNIT)
 
 
 def _status_text(status: Status) -> str:

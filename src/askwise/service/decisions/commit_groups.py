@@ -23,7 +23,16 @@ from askwise.errors import LedgerError, LedgerUnavailableError
 from askwise.service.api.messages import Observing, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import KINDS, CaseDecider, Request
+from askwise.service.decisions.jobs import (
+    Administration,
+    Answer,
+    Result,
+    StaleProjectError,
+    administer,
+    repeated_answer,
+)
 from askwise.service.ledger.contract import Ledger, Transaction
+from askwise.service.ledger.counters import MEMORY
 from askwise.service.ledger.rows import (
     NO_PROJECT,
     Event,
@@ -33,6 +42,7 @@ from askwise.service.ledger.rows import (
     StoredPolicy,
     StoredToken,
 )
+from askwise.service.replanning.memory import Memory
 from askwise.service.replanning.policy_versions import PolicyCache
 
 _encode = msgspec.json.Encoder().encode
@@ -60,19 +70,8 @@ class Creation(NamedTuple):
     """Without the token: that is shown once, and kept nowhere."""
 
 
-Job = Operation | Creation
+Job = Operation | Creation | Administration
 
-
-class Answer(NamedTuple):
-    """What was committed as the answer to a request."""
-
-    status: int
-    body: bytes
-    is_new: bool = True
-    """Whether it was decided just now; else it is the answer that was given before."""
-
-
-Result = Answer | Refusal
 
 _Decided = tuple[str, str, int, bytes, int, bytes, int]
 """An event without its number."""
@@ -96,6 +95,9 @@ class _ProjectRequests:
         """Cases as they are in the ledger; before the lock, as far as this process knows."""
         self._paid: dict[tuple[int, int], int] = {}
         """What was ever paid for each observation."""
+        self._memory = Memory()
+        """Which blocks of cases are remembered, where the learner forgets."""
+        self._is_archived = False
         self._decided: dict[int, _Decided] = {}
         """What was decided, by place in the group."""
         self._places: dict[str, int] = {}
@@ -124,18 +126,26 @@ class _ProjectRequests:
         if self._is_decided_ahead:
             self._decide([(place, job) for place, job in self._jobs if job.case], results)
 
-    def write(self, head: Head, transaction: Transaction, results: list[Result | None]) -> None:
+    def write(
+        self, head: Head | None, transaction: Transaction, results: list[Result | None]
+    ) -> None:
         """Decide the rest, and write all; the project is locked."""
+        if head is None or head.name != self.decider.project.name:
+            raise StaleProjectError(self.decider.project.name)
         undecided, before = self._jobs, self._found
         self._by_key = transaction.events_with_keys(self.project, [job.key for _, job in undecided])
         numbers = {job.case for _, job in undecided if job.case}
         self._found = transaction.cases(self.project, sorted(numbers))
-        if self._is_decided_ahead and not self._by_key and self._found == before:
+        self._is_archived = head.archived > 0
+        is_as_expected = not self._by_key and self._found == before and not self._is_archived
+        if self._is_decided_ahead and is_as_expected:
             undecided = [(place, job) for place, job in undecided if not job.case]
         else:
             self._reset()
             if self._has_paid_amounts():
                 self._paid = transaction.counter_values(self.project, "paid_sums")
+            if self.decider.forgets:
+                self._memory = Memory.of(transaction.counter_values(self.project, MEMORY))
         opened = self._decide(undecided, results, head.opened, head.version)
         if self._decided:
             decided = (self._decided[place] for place in sorted(self._decided))
@@ -152,10 +162,11 @@ class _ProjectRequests:
     def _can_decide_ahead(self) -> bool:
         """Whether requests about existing cases depend on nothing but those cases.
 
-        Amounts paid must fit together with all that was ever paid, and a request may be about a
-        case that the same group opens: then they depend on more.
+        Amounts paid must fit together with all that was ever paid, a learner that forgets counts by
+        blocks of cases, and a request may be about a case that the same group opens: then they
+        depend on more.
         """
-        if self._has_paid_amounts():
+        if self._has_paid_amounts() or self.decider.forgets:
             return False
         if all(job.case for _, job in self._jobs):
             return True
@@ -199,7 +210,11 @@ class _ProjectRequests:
         if key in self._places:
             before = Event(0, *self._decided[self._places[key]])
             return repeated_answer(before, kind, asked, body)
+        if self._is_archived:
+            raise Refusal(409, f"the project {job.project!r} is archived", "path:project")
         decider = self.decider
+        is_new = isinstance(request, Opening)
+        decider.changes.begin_step(number if is_new else number - 1, self._memory)
         if isinstance(request, Opening):
             planned = self._policy_cache.newest(self.project, version)
             case, status, answer = decider.open(number, planned, request, self._at)
@@ -228,10 +243,14 @@ class CommitGroup:
         self._at = time.time_ns() // 1000
         self._results: list[Result | None] = [None] * len(jobs)
         self._creations: list[tuple[int, Creation]] = []
+        self._administrations: list[tuple[int, Administration]] = []
         self._by_project: dict[str, _ProjectRequests] = {}
         for place, job in enumerate(jobs):
             if isinstance(job, Creation):
                 self._creations.append((place, job))
+                continue
+            if isinstance(job, Administration):
+                self._administrations.append((place, job))
                 continue
             requests = self._by_project.get(job.project)
             if requests is None:
@@ -252,11 +271,18 @@ class CommitGroup:
 
     def write(self, transaction: Transaction) -> list[Result]:
         """Decide the rest, and write all; returns an answer or a refusal for each request."""
+        locks = [requests.project for requests in self._by_project.values()]
+        for _, job in self._administrations:
+            locks += (NO_PROJECT, job.log, *job.locks)
+        if self._creations:
+            locks.append(NO_PROJECT)
+        heads = transaction.lock(locks)
         for place, creation in self._creations:
             self._results[place] = self._create(creation, transaction)
-        heads = transaction.lock([requests.project for requests in self._by_project.values()])
         for requests in self._by_project.values():
-            requests.write(heads[requests.project], transaction, self._results)
+            requests.write(heads.get(requests.project), transaction, self._results)
+        for place, job in self._administrations:
+            self._results[place] = administer(job, transaction, self._at)
         assert None not in self._results
         return self._results  # type: ignore[return-value]
 
@@ -284,15 +310,3 @@ class CommitGroup:
         transaction.append(NO_PROJECT, head._replace(seq=event.seq), [event], [], [])
         transaction.add_token(job.token)
         return Answer(201, job.answer)
-
-
-def repeated_answer(before: Event, kind: str, case: int, body: bytes) -> Answer:
-    """The answer that this key was given before, if the request is the same; else a refusal."""
-    asked = before.kind, 0 if kind in ("open", "create") else before.case, before.body
-    if asked != (kind, case, body):
-        raise Refusal(
-            409,
-            "this idempotency key was used for another request; a new request needs a new key",
-            "header:Idempotency-Key",
-        )
-    return Answer(before.status, before.answer, is_new=False)

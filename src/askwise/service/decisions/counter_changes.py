@@ -2,14 +2,15 @@
 
 The increments are found by letting a learner count the events on counters that are all 0, and
 reading them off once. Beside what learners learn from, cases are counted by status, and cases,
-rewards and spending by day and by block of cases.
+rewards and spending by day and by block of cases. Where the learner forgets, what it learns from is
+counted by blocks of its own (`replanning/memory.py`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from askwise.counting import BY_ROW, Statistics
 from askwise.learners.cases import Case
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.ledger.case_blocks import block_of
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, SPEND_HIGH, TALLY
+from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, HIGH, TALLY
 from askwise.service.ledger.rows import Increment, Status
+from askwise.service.replanning.memory import AT, KEPT, Blocks, Memory
 
 DENSE_UP_TO = 4096
 """States up to which it is faster to have a row for every one than to look rows up."""
@@ -27,7 +29,16 @@ DENSE_UP_TO = 4096
 _Step = tuple[int, int, Status | None, Status]
 """On this day a case of this block went from one status to another."""
 
-_OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len(DAILY))
+(
+    _OPENED,
+    _ACTED,
+    _REWARDED,
+    _REWARD,
+    _SPEND,
+    _CANCELLED,
+    _SPEND_HIGH,
+    _REWARD_HIGH,
+) = range(len(DAILY))
 (
     _BLOCK_ACTED,
     _BLOCK_REWARDED,
@@ -35,7 +46,11 @@ _OPENED, _ACTED, _REWARDED, _REWARD, _SPEND, _CANCELLED, _SPEND_HIGH = range(len
     _BLOCK_SPEND,
     _BLOCK_AWAITED,
     _BLOCK_SPEND_HIGH,
+    _BLOCK_REWARD_HIGH,
 ) = range(len(BY_BLOCK))
+
+_DAY_AMOUNTS = (_SPEND_HIGH, _SPEND, _REWARD_HIGH, _REWARD)
+_BLOCK_AMOUNTS = (_BLOCK_SPEND_HIGH, _BLOCK_SPEND, _BLOCK_REWARD_HIGH, _BLOCK_REWARD)
 
 
 class CounterChanges:
@@ -47,18 +62,23 @@ class CounterChanges:
     def __init__(self, learner: BaseLearner) -> None:
         self.rounds = rounds_of(learner)
         """Never plans and never opens a case; it knows how to count."""
+        self.blocks = Blocks.of(learner)
+        """Into which the learner divides its cases, if it forgets."""
+        self.rounds.forgetting = None  # which of them it remembers, the ledger knows
+        self._now, self._memory = 0, Memory()
         self.lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
         """Forget what was counted, and count from 0."""
-        rounds = self.rounds
-        lattice = rounds.now.lattice
-        rounds.count_anew(Statistics(lattice, sparse=lattice.size > DENSE_UP_TO), 0)
-        for array in rounds.strategy.tallies().values():
-            array[...] = 0
-        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-        """How many, what they spent (multiples of `SPEND_HIGH`, and the rest), and earned."""
+        lattice = self.rounds.now.lattice
+        self._count_from_0()
+        self._learned: list[Increment] = []
+        """What was counted in other blocks than that of now."""
+        self._block: int | None = 0
+        """In which the learner's counters count now; None: in one that is forgotten."""
+        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0] * 5)
+        """How many, what they spent and earned (multiples of `HIGH`, and the rest, of both)."""
         self.bought = [0] * lattice.buyable
         """How often each observation was bought."""
 
@@ -69,34 +89,89 @@ class CounterChanges:
             totals[kind, cell, place] += amount
         found = [Increment(*key, amount) for key, amount in totals.items() if amount]
         found += [Increment("bought", i, 0, n) for i, n in enumerate(self.bought) if n]
-        statistics = self.rounds.now.statistics
-        if statistics.cases:
-            found.append(Increment("cases", 0, 0, statistics.cases))
-        for name, array in statistics.arrays():
-            found += _array_increments(name, array, statistics.states if name in BY_ROW else None)
-        for name, array in self.rounds.strategy.tallies().items():
-            found += _array_increments(TALLY + name, array, None)
+        found += self._learned
+        found += self._learned_in_block()
         return sorted(found)
 
     # --- reported by the library's cases ----------------------------------------------------------
 
     def acted(self, case: Case) -> None:
         """A case has its action."""
+        self._count_in(self._now)
         self.rounds.acted(case)
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A reward has come, perhaps in place of another."""
+        """A reward has come, or another in its place, which counts where the first did."""
+        if before is None:
+            case.block = self._now
+        self._count_in(case.block)
         if before is not None:  # it is taken out of a row that may not exist yet
-            self.rounds.now.statistics.give_rows(np.array([case.state_index]))
+            self.rounds.now.statistics.give_rows(np.array([case.acted_in]))
         self.rounds.rewarded(case, reward, before)
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
         """A case paid these amounts for observations."""
+        self._count_in(self._now)
         self.rounds.paid(case, amounts)
+
+    def stopped(self, case: Case, *, is_fair: bool) -> None:
+        """People act in a case that still wanted something."""
+        self._count_in(self._now)
+        self.rounds.stopped(case, is_fair=is_fair)
+
+    def overruled(self, case: Case, before: int | None, now: int | None) -> None:
+        """People did an action in place of what was advised."""
+        self._count_in(self._now)
+        self.rounds.overruled(case, before, now)
+
+    def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
+        """People looked at these without being asked."""
+        self._count_in(self._now)
+        self.rounds.looked_unasked(case, observations)
 
     def cancelled(self, case: Case) -> None:
         """A case is cancelled: there will be no action, or no reward."""
+        self._count_in(self._now)
         self.rounds.cancelled(case)
+
+    # --- blocks of a learner that forgets --------------------------------------------------------
+
+    def begin_step(self, opened: int, memory: Memory) -> None:
+        """What is counted next happens when so many cases were opened, and this is remembered."""
+        if self.blocks is not None:
+            self._now, self._memory = self.blocks.current(opened), memory
+
+    def _count_in(self, block: int) -> None:
+        """Let the learner's counters count in this block, which may be forgotten."""
+        if self.blocks is None:
+            return
+        kept = self.blocks.kept_with(block, self._memory)
+        if kept != self._block:
+            self._learned += self._learned_in_block()
+            self._count_from_0()
+            self._block = kept
+
+    def _count_from_0(self) -> None:
+        rounds, lattice = self.rounds, self.rounds.now.lattice
+        rounds.count_anew(Statistics(lattice, sparse=lattice.size > DENSE_UP_TO), 0)
+        for array in rounds.strategy.tallies().values():
+            array[...] = 0
+
+    def _learned_in_block(self) -> list[Increment]:
+        """What the learner's counters have counted, in one block if it forgets."""
+        statistics = self.rounds.now.statistics
+        found = [Increment("cases", 0, 0, statistics.cases)] if statistics.cases else []
+        for name, array in statistics.arrays():
+            found += _array_increments(name, array, statistics.states if name in BY_ROW else None)
+        for name, array in self.rounds.strategy.tallies().items():
+            found += _array_increments(TALLY + name, array, None)
+        if self.blocks is None:
+            return found
+        ever = [row for row in found if row.kind in (*KEPT, "paid_sums")]
+        if self._block is None:
+            return ever
+        by_block = [row for row in found if row.kind not in KEPT]
+        return ever + [row._replace(kind=f"{row.kind}{AT}{self._block}") for row in by_block]
 
     # --- reported by the decider -----------------------------------------------------------------
 
@@ -112,21 +187,18 @@ class CounterChanges:
     ) -> None:
         """A case went from one status to another, and spent and earned so much more on the way."""
         totals = self._steps[at // DAY, block_of(case), before, after]
-        high, low = divmod(spent, SPEND_HIGH)
         totals[0] += 1
-        totals[1] += high
-        totals[2] += low
-        totals[3] += earned
+        for place, amount in ((1, spent), (3, earned)):
+            high, low = divmod(amount, HIGH)
+            totals[place] += high
+            totals[place + 1] += low
 
     def _step_increments(self) -> Iterator[Increment]:
         """What the counted steps add up to."""
-        for (day, block, before, after), (count, high, low, earned) in self._steps.items():
-            yield Increment("day", day, _SPEND_HIGH, high)
-            yield Increment("block", block, _BLOCK_SPEND_HIGH, high)
-            yield Increment("day", day, _SPEND, low)
-            yield Increment("block", block, _BLOCK_SPEND, low)
-            yield Increment("day", day, _REWARD, earned)
-            yield Increment("block", block, _BLOCK_REWARD, earned)
+        for (day, block, before, after), (count, *amounts) in self._steps.items():
+            for of_day, of_block, amount in zip(_DAY_AMOUNTS, _BLOCK_AMOUNTS, amounts, strict=True):
+                yield Increment("day", day, of_day, amount)
+                yield Increment("block", block, of_block, amount)
             if before is after:
                 continue
             yield Increment("status", int(after), 0, count)

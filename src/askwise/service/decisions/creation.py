@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import time
@@ -9,19 +10,27 @@ from typing import cast
 
 import msgspec
 
-from askwise.errors import AskwiseError, OptionError, TooLargeError
+from askwise.errors import AskwiseError, LedgerError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
 from askwise.learners.learner import BaseLearner
 from askwise.learners.saving import read
 from askwise.problem import Problem
+from askwise.service.api.administration import Cloning
 from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
 from askwise.service.api.refusals import Refusal
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
+from askwise.service.decisions.carrying import carried_over
 from askwise.service.decisions.commit_groups import Creation
+from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, StoredPolicy
 from askwise.service.logging import timestamp
-from askwise.service.replanning.policy_versions import first_plan
+from askwise.service.replanning.policy_versions import (
+    first_plan,
+    from_blob,
+    newest_readable,
+    next_plan,
+)
 from askwise.service.tokens import new_token
 
 _encode = msgspec.json.Encoder().encode
@@ -29,6 +38,10 @@ _encode = msgspec.json.Encoder().encode
 
 def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
     """A project to be written, and the token that is shown once."""
+    if body.saved is not None:
+        return _creation_from_saved(key, body, body.saved)
+    if body.problem is None:
+        raise Refusal(422, "expected a problem, or a saved learner", "#/problem")
     seed = secrets.randbits(62)
     try:
         check_size(body.problem, body.learner.name, body.learner.options)
@@ -39,7 +52,43 @@ def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
         blob = first_plan(learner)
     except (AskwiseError, MemoryError) as error:
         raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
-    return _creation(key, body, seed, blob)
+    return _creation(key, body, body.problem, seed, blob)
+
+
+def _creation_from_saved(key: str, body: NewProject, saved: bytes) -> tuple[str, Creation]:
+    """A project that begins with what a learner knows, whose file was sent."""
+    if body.problem is not None or body.learner != ChosenLearner():
+        raise Refusal(422, "a saved learner has its problem and its options already", "#/saved")
+    # what is kept of the request tells it from others, and is short
+    asked = msgspec.structs.replace(body, saved=hashlib.sha256(saved).digest())
+    try:
+        learner = from_blob(saved, check_size)
+        token, creation = creation_from_learner(key, body.name, learner)
+    except (AskwiseError, MemoryError) as error:
+        raise Refusal(422, str(error) or "the learner is too large", "#/saved") from None
+    return token, creation._replace(body=_encode(asked))
+
+
+def project_clone(
+    ledger: Ledger, project: Project, key: str, body: Cloning
+) -> tuple[str, Creation]:
+    """A project that begins with what another has learned, perhaps of another version of it."""
+    asked = _encode({"clone": project.name, **msgspec.to_builtins(body)})
+    try:
+        now = ledger.snapshot(project.id)
+        _, learner = newest_readable(ledger, project.id, now.version)
+        _, first = newest_readable(ledger, project.id, 1)
+        declared = msgspec.json.decode(project.problem, type=Problem)
+        next_plan(learner, now, first, declared)
+        if body.problem is not None:
+            check_size(body.problem, learner.name, learner.options)
+            learner = carried_over(learner, body.problem, secrets.randbits(62))
+        token, creation = creation_from_learner(key, body.name, learner)
+    except LedgerError:
+        raise
+    except (AskwiseError, MemoryError) as error:
+        raise Refusal(422, str(error) or "the problem is too large", "#/problem") from None
+    return token, creation._replace(body=asked)
 
 
 def load_learner(path: str | os.PathLike[str]) -> BaseLearner:
@@ -58,17 +107,18 @@ def creation_from_learner(key: str, name: str, learner: BaseLearner) -> tuple[st
         )
     except msgspec.ValidationError as error:
         raise OptionError(f"project {name!r}: {error}") from None
-    return _creation(key, body, seed, first_plan(learner))
+    return _creation(key, body, learner.problem, seed, first_plan(learner))
 
 
-def _creation(key: str, body: NewProject, seed: int, blob: bytes) -> tuple[str, Creation]:
+def _creation(
+    key: str, body: NewProject, problem: Problem, seed: int, blob: bytes
+) -> tuple[str, Creation]:
     now = time.time_ns() // 1000
     options = _encode(body.learner.options)
-    problem = _encode(body.problem)
     project = Project(
         id=0,
         name=body.name,
-        problem=problem,
+        problem=_encode(problem),
         learner=body.learner.name,
         options=options,
         seed=seed,
@@ -103,4 +153,5 @@ def project_answer(project: Project) -> ProjectAnswer:
         planned_events=project.watermark,
         planned=timestamp(project.planned),
         plan_failure=project.failure or None,
+        archived=timestamp(project.archived) if project.archived else None,
     )

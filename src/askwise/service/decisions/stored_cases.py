@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from askwise.learners.cases import Case, CaseOwner, CaseSnapshot
+from askwise.learners.case_owner import CaseOwner
+from askwise.learners.case_snapshots import CaseSnapshot
+from askwise.learners.cases import Case
+from askwise.learners.people import NOTHING, PeopleDid
 from askwise.policy import Policy
 from askwise.policy.saving import at_prices, own_prices
 from askwise.service.ledger.rows import Status, StoredCase
@@ -31,6 +34,12 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     spent: float = 0.0
     looks: tuple[int, ...] = ()
     """The observations that it wants now."""
+    own_prices: dict[str, float] = {}
+    """Those that it was opened with."""
+    stake: float = 1.0
+    people: PeopleDid = NOTHING
+    block: int = 0
+    """In which block its reward was counted, where the learner forgets."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -40,10 +49,17 @@ _decode = msgspec.msgpack.Decoder(CaseRecord).decode
 class ServedCase:
     """A case of the library with what the service needs beside it."""
 
-    __slots__ = ("case", "lattice", "opened", "spent", "status", "version")
+    __slots__ = ("case", "lattice", "opened", "prices", "spent", "status", "version")
 
     def __init__(
-        self, case: Case, version: int, lattice: Lattice, opened: int, spent: float = 0.0
+        self,
+        case: Case,
+        version: int,
+        lattice: Lattice,
+        opened: int,
+        spent: float = 0.0,
+        *,
+        prices: dict[str, float],
     ) -> None:
         self.case = case
         self.version = version
@@ -53,6 +69,8 @@ class ServedCase:
         self.opened = opened
         """When, in microseconds."""
         self.spent = spent
+        self.prices = prices
+        """Those that it was opened with."""
         self.status = _status(case)
 
     def update_status(self) -> Status:
@@ -74,13 +92,17 @@ class ServedCase:
             opened=self.opened,
             path=case.path,
             action=case.action_index,
-            reward=case.earned,
+            reward=case.share,
             by_default=case.is_by_default,
             cancelled=case.is_cancelled,
             prices=prices,
             on_file=on_file,
             spent=self.spent,
             looks=case.looks,
+            own_prices=self.prices,
+            stake=case.stake,
+            people=case.people,
+            block=case.block,
         )
         return StoredCase(case.id, int(self.status), _encode(record))
 
@@ -91,9 +113,9 @@ def decode_case(case: StoredCase) -> CaseRecord:
 
 
 def resume_case(
-    number: int, record: CaseRecord, usual: Lattice, policy: Policy, owner: CaseOwner
+    number: int, record: CaseRecord, usual: Lattice, policy: Policy | None, owner: CaseOwner
 ) -> ServedCase:
-    """The case, to go on from where it was; it follows that policy unless it has acted."""
+    """The case, to go on from where it was; it follows that policy, none once it has acted."""
     snapshot = CaseSnapshot(
         number,
         record.start,
@@ -104,15 +126,19 @@ def resume_case(
         record.reward,
         record.by_default,
         record.cancelled,
+        block=record.block,
+        stake=record.stake,
+        people=record.people,
     )
     lattice = at_prices(usual, record.prices, record.on_file)
-    case = Case.resumed(snapshot, owner, lattice, policy if record.looks else None)
-    return ServedCase(case, record.version, usual, record.opened, record.spent)
+    case = Case.resumed(snapshot, owner, lattice, policy)
+    opened, prices = record.opened, record.own_prices
+    return ServedCase(case, record.version, usual, opened, record.spent, prices=prices)
 
 
 def _status(case: Case) -> Status:
     if case.is_cancelled:
         return Status.CANCELLED
-    if case.earned is not None:
+    if case.share is not None:
         return Status.DEFAULTED if case.is_by_default else Status.REWARDED
     return Status.OBSERVING if case.action_index < 0 else Status.ACTED

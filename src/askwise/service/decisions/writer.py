@@ -17,7 +17,8 @@ from functools import partial
 from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import CaseDecider
-from askwise.service.decisions.commit_groups import CommitGroup, Job, Result
+from askwise.service.decisions.commit_groups import CommitGroup, Job
+from askwise.service.decisions.jobs import Result, StaleProjectError
 from askwise.service.ledger.contract import Ledger
 from askwise.service.logging import log, log_failure
 from askwise.service.replanning.policy_versions import PolicyCache
@@ -121,21 +122,28 @@ class Writer:
 
     def _write(self, jobs: Sequence[Job]) -> list[Result]:
         """Decide and write all of them as one transaction, or none."""
-        group = CommitGroup(jobs, self._find_decider, self._policy_cache)
-        group.decide_ahead(self._ledger)
-        with self._ledger.transaction() as transaction:
-            results = group.write(transaction)
+        try:
+            results = self._write_group(jobs)
+        except StaleProjectError:  # projects were renamed or removed since they were read
+            self._deciders.clear()
+            results = self._write_group(jobs)
         self.wrote = time.monotonic()
         self.groups += 1
         self.committed += len(jobs)
         return results
+
+    def _write_group(self, jobs: Sequence[Job]) -> list[Result]:
+        group = CommitGroup(jobs, self._find_decider, self._policy_cache)
+        group.decide_ahead(self._ledger)
+        with self._ledger.transaction() as transaction:
+            return group.write(transaction)
 
     def _find_decider(self, name: str) -> CaseDecider | None:
         decider = self._deciders.get(name)
         if decider is None:
             project = self._ledger.project(name)
             if project is not None:
-                find = partial(self._policy_cache.version, project.id)
+                find = partial(self._policy_cache.version_or_thin, project.id)
                 decider = self._deciders[name] = CaseDecider(project, find)
         return decider
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from askwise.service.api.refusals import Refusal
+from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.http.requests import Request
 from askwise.service.http.threads import ReaderThreads
 from askwise.service.ledger.rows import StoredToken
@@ -19,10 +20,13 @@ _HOST = re.compile(rb"(?P<name>\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::[0-9]*)?
 class Access:
     """Checks the head of a request, before its body is read."""
 
-    def __init__(self, settings: Settings, tokens: TokenCache, readers: ReaderThreads) -> None:
+    def __init__(
+        self, settings: Settings, tokens: TokenCache, limits: RateLimits, readers: ReaderThreads
+    ) -> None:
         self._hosts = {host.encode() for host in settings.answers_to}
         self._authenticates = settings.authenticates
         self._tokens = tokens
+        self._limits = limits
         self._readers = readers
 
     def check_host(self, request: Request) -> None:
@@ -59,9 +63,10 @@ class Access:
                 await self._readers.run(tokens.search)
                 found = tokens.find(header)
             if found is None:
-                why = "this token is not known, or was revoked"
+                why = "this token is not known, has expired, or was revoked"
                 raise Refusal(401, why, "header:Authorization")
             token = found
+            self._limits.charge(token)
         if scope:
             check_scope(token, scope, project)
         return token

@@ -30,6 +30,9 @@ from askwise.service.http.routing import Router, wrong_method
 from askwise.service.http.static_files import static_files
 from askwise.service.logging import log, log_failure
 
+PROBES = ("/healthz", "/readyz")
+"""What a load balancer asks, by whatever name it has for this server."""
+
 
 class App:
     """Answers the requests of one process."""
@@ -39,7 +42,9 @@ class App:
         self._loop = asyncio.get_running_loop()
         self._handlers = Handlers(backend)
         self._router = Router(CALLS, self._handlers.find)
-        self._access = Access(backend.settings, backend.tokens, self._handlers.readers)
+        self._access = Access(
+            backend.settings, backend.tokens, backend.limits, self._handlers.readers
+        )
         self._files = static_files()
         openapi = Response(
             200, msgspec.json.encode(document(authenticates=backend.settings.authenticates))
@@ -64,7 +69,8 @@ class App:
         began = self._loop.time()
         name = "other"
         try:
-            self._access.check_host(request)
+            if request.path not in PROBES:  # which ask by an address, and learn no more than that
+                self._access.check_host(request)
             self._access.check_origin(request)
             answer = self._answer_outside(request)
             if answer is not None:
@@ -72,7 +78,8 @@ class App:
             else:
                 route, target = self._router.find(request)
                 name = route.path
-                token = await self._access.check_token(request, route.scope, target.project)
+                project = target.project if route.is_for_one else ""
+                token = await self._access.check_token(request, route.scope, project)
                 if request.method not in READS:
                     request.body = await read()
                 answer = route.handler(request, target._replace(token=token))
@@ -110,5 +117,5 @@ class App:
 
     async def _metrics(self, request: Request) -> Response:
         await self._access.check_token(request, "read", "")
-        projects = list(self._backend.projects.values())
-        return Response(200, self._backend.metrics.text(projects), CONTENT_TYPE)
+        text = await self._handlers.readers.run(self._handlers.metrics_text)
+        return Response(200, text, CONTENT_TYPE)

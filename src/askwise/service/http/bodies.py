@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from askwise.errors import AskwiseError
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.refusals import Refusal, malformed
 from askwise.service.http.requests import Request, Response
 

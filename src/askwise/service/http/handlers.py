@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from askwise.service.backend.backend import Backend
+from askwise.service.backend.metrics import ProjectFacts, ServerFacts
+from askwise.service.dashboard.summaries import ledger_totals
+from askwise.service.http.administration_handlers import AdministrationHandlers
 from askwise.service.http.decision_handlers import DecisionHandlers
 from askwise.service.http.project_handlers import ProjectHandlers
 from askwise.service.http.report_handlers import ReportHandlers
@@ -16,15 +19,17 @@ class Handlers:
     """Makes the handlers, and finds the one that a call names."""
 
     def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self.readers = ReaderThreads()
         self._is_closing = asyncio.Event()
         submissions = Submissions(backend.writer)
         self._projects = ProjectHandlers(backend, self.readers, submissions)
         self._reports = ReportHandlers(backend, self.readers, self._is_closing)
         decisions = DecisionHandlers(backend, self.readers, submissions)
+        administration = AdministrationHandlers(backend, self.readers, submissions, self._projects)
         self._by_class = {
             type(handlers).__name__: handlers
-            for handlers in (decisions, self._projects, self._reports)
+            for handlers in (decisions, self._projects, self._reports, administration)
         }
 
     def find(self, name: str) -> Handler:
@@ -32,6 +37,17 @@ class Handlers:
         group, _, method = name.partition(".")
         handler: Handler = getattr(self._by_class[group], method)
         return handler
+
+    def metrics_text(self) -> bytes:
+        """All metrics; read by a thread, for it asks the ledger about every project."""
+        backend, facts = self._backend, {}
+        projects = list(backend.projects.values())
+        for project in projects:
+            days = ledger_totals(backend.ledger, project)
+            alarms = self._reports.alarms_of(project)
+            facts[project.name] = ProjectFacts(*days, tuple(alarms))
+        server = ServerFacts(backend.ledger.lease(), backend.ledger.size(), facts)
+        return backend.metrics.text(projects, server)
 
     def end_streams(self) -> None:
         """Let streams without end come to theirs: the server is closing."""

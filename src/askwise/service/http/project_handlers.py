@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 
@@ -12,8 +13,9 @@ from askwise.service.api.calls import CREATE_PROJECT
 from askwise.service.api.messages import NewProject, TokenAnswer
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
-from askwise.service.decisions.commit_groups import Answer, Creation, Result
+from askwise.service.decisions.commit_groups import Creation
 from askwise.service.decisions.creation import project_answer, project_creation
+from askwise.service.decisions.jobs import Answer, Result
 from askwise.service.http.bodies import check_depth, encoded, read_body
 from askwise.service.http.decision_handlers import single_response
 from askwise.service.http.requests import Request, Response, Target
@@ -23,6 +25,10 @@ from askwise.service.priority import lower_priority
 
 MOST_CREATING = 16
 """Projects that are being created, or wait for it; beyond, the answer is 503."""
+
+
+MOST_PROJECTS = 10_000
+"""Of one server; each of them costs memory and a look every fraction of a second."""
 
 
 class ProjectHandlers:
@@ -49,18 +55,23 @@ class ProjectHandlers:
     async def create(self, request: Request, target: Target) -> Response:
         """Create a project; its first policy is planned in a thread, before the project exists."""
         key = request.idempotency_key()
+        return await self.create_planned(lambda: _read_and_plan(key, request))
+
+    async def create_planned(self, plan: Callable[[], tuple[str, str, Creation]]) -> Response:
+        """Create the project that is planned: its name, its token and what is written."""
+        if len(self._backend.projects) >= MOST_PROJECTS:
+            why = f"there are {MOST_PROJECTS:,} projects, more are not served: delete some"
+            raise Refusal(409, why)
         if self._creating >= MOST_CREATING:
             raise Refusal(503, "too many projects are being created, nothing was written", retry=1)
         self._creating += 1
         try:
-            body, token, creation = await self._loop.run_in_executor(
-                self._creator, _read_and_plan, key, request
-            )
+            name, token, creation = await self._loop.run_in_executor(self._creator, plan)
         finally:
             self._creating -= 1
         result: Result = await self._submissions.submit([creation], itemgetter(0))
         if isinstance(result, Answer) and result.is_new:
-            log("info", "project created", project=body.name, token=creation.token.id)
+            log("info", "project created", project=name, token=creation.token.id)
             await self._readers.run(self._backend.tokens.refresh)
             shown = msgspec.json.decode(result.body) | {"token": token}
             return encoded(shown, 201)
@@ -84,8 +95,8 @@ class ProjectHandlers:
         return encoded(project_answer(self._backend.project(name)))
 
 
-def _read_and_plan(key: str, request: Request) -> tuple[NewProject, str, Creation]:
+def _read_and_plan(key: str, request: Request) -> tuple[str, str, Creation]:
     """In a thread: a body of a megabyte takes long to read, and a large project long to plan."""
     check_depth(request.body)
     body: NewProject = read_body(request, CREATE_PROJECT.decoder)
-    return body, *project_creation(key, body)
+    return body.name, *project_creation(key, body)

@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
-from askwise.service.api.calls import GET_POLICY, LARGEST, LIST_AWAITED, LIST_CASES, LIST_EVENTS
-from askwise.service.api.messages import Summary
+from askwise.service.api.call import LARGEST
+from askwise.service.api.calls import GET_POLICY, LIST_AWAITED, LIST_CASES, LIST_EVENTS
+from askwise.service.api.messages import Alarm, Alarms, Summary
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
+from askwise.service.dashboard.alarms import AlarmLog, Facts, find_alarms
 from askwise.service.dashboard.explanations import Explanations
 from askwise.service.dashboard.summaries import (
     awaited,
@@ -41,6 +43,7 @@ class ReportHandlers:
         self._readers = readers
         self._is_closing = is_closing
         self._explanations = Explanations()
+        self._alarm_log = AlarmLog()
 
     def close(self) -> None:
         """Work out no more explanations."""
@@ -82,7 +85,7 @@ class ReportHandlers:
 
     def _stories(self, project: Project, cases: Sequence[StoredCase]) -> Response:
         decider = self._backend.decider(project)
-        return encoded({"cases": [case_story(decider, case) for case in cases]})
+        return encoded({"cases": [case_story(decider, case) for case in cases if case.data]})
 
     # --- policies --------------------------------------------------------------------------------
 
@@ -130,6 +133,29 @@ class ReportHandlers:
     def _summary(self, target: Target) -> Summary:
         backend = self._backend
         return summary(backend.ledger, backend.decider(backend.project(target.project)))
+
+    async def alarms(self, request: Request, target: Target) -> Response:
+        """What an operator should look at."""
+        request.arguments()
+        found = await self._readers.run(self._alarms, target)
+        return encoded(Alarms([Alarm(name, detail) for name, detail in found.items()]))
+
+    def _alarms(self, target: Target) -> dict[str, str]:
+        return self.alarms_of(self._backend.project(target.project))
+
+    def alarms_of(self, project: Project) -> dict[str, str]:
+        """The alarms of a project by name; those that are new, or over, are logged."""
+        backend, readiness = self._backend, self._backend.readiness
+        planned = backend.policy_cache.in_memory(project.id)
+        facts = Facts(
+            is_late=project.name in readiness.late,
+            unreadable=readiness.unreadable.get(project.name, ""),
+            worth=self._explanations.known_worth(project.id),
+            explores=planned is None or planned.policy.exploration is not None,
+        )
+        found = find_alarms(backend.ledger, project, facts)
+        self._alarm_log.note(project.name, found)
+        return found
 
     async def events(self, request: Request, target: Target) -> Response:
         """All events, a line each."""

@@ -65,6 +65,8 @@ class Target(NamedTuple):
     project: str
     case: int
     token: StoredToken = FULL_ACCESS
+    token_id: str = ""
+    """Of the token that it is about."""
 
 
 class Response(NamedTuple):

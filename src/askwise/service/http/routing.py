@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from askwise.service.api.calls import Call
+from askwise.service.api.call import Call
 from askwise.service.api.refusals import Refusal
 from askwise.service.http.requests import Handler, Request, Target, segments
 
@@ -19,6 +19,8 @@ class Route(NamedTuple):
     path: str
     scope: str
     handler: Handler
+    is_for_one: bool
+    """Whether a token for one project may ask it there."""
 
 
 class Router:
@@ -27,7 +29,7 @@ class Router:
     def __init__(self, calls: Sequence[Call[Any]], find: Callable[[str], Handler]) -> None:
         self._by_shape: dict[tuple[str, ...], dict[str, Route]] = {}
         for call in calls:
-            route = Route(call.path, call.scope, find(call.handler))
+            route = Route(call.path, call.scope, find(call.handler), call.is_for_one)
             methods = self._by_shape.setdefault(_shape(call.path[1:].split("/")), {})
             methods[call.method] = route
 
@@ -43,7 +45,10 @@ class Router:
         case = 0
         if len(parts) > CASE:
             case = _case_number(parts[CASE])
-        return route, Target(parts[PROJECT] if len(parts) > PROJECT else "", case)
+        name = parts[PROJECT] if len(parts) > PROJECT else ""
+        if parts[1] == "tokens":  # which may be called like a project
+            return route, Target("", case, token_id=name)
+        return route, Target(name, case)
 
 
 def wrong_method(allowed: list[str]) -> Refusal:

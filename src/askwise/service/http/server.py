@@ -79,6 +79,8 @@ def server_of(
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        ssl_certfile=settings.tls[0] or None,
+        ssl_keyfile=settings.tls[1] or None,
         timeout_keep_alive=math.ceil(settings.idle_within),
         timeout_graceful_shutdown=math.ceil(finish_within),
     )

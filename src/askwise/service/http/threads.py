@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from askwise.service.decisions.commit_groups import Job, Result
+from askwise.service.decisions.commit_groups import Job
+from askwise.service.decisions.jobs import Result
 from askwise.service.decisions.writer import Writer
 
 T = TypeVar("T")

@@ -39,8 +39,11 @@ class LingeringTransport:
         if not self._is_closing:
             self._is_closing = True
             with contextlib.suppress(OSError, RuntimeError):  # the client may be gone already
-                self._transport.write_eof()
-                self._transport.resume_reading()
+                if self._transport.can_write_eof():
+                    self._transport.write_eof()
+                    self._transport.resume_reading()
+                else:  # TLS has no half of a connection
+                    self._transport.close()
 
     def is_closing(self) -> bool:
         """Whether nothing more is sent."""

@@ -5,7 +5,8 @@
 | `contract.py` | what every ledger promises: `Ledger` and `Transaction` |
 | `rows.py`, `counters.py`, `case_blocks.py` | what is kept, as types |
 | `schema.py` | the tables, as steps from version to version |
-| `sql.py` | the statements, which all SQL databases share: `SqlLedger` over a `Session` |
+| `sql.py`, `administration.py` | the statements, which all SQL databases share |
+| `session.py` | `Session`, in which `SqlLedger` sends them |
 | `sqlite.py`, `postgres.py` | how each database connects, locks, inserts and fails |
 | `address.py` | which database an address names |
 

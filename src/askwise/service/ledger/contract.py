@@ -7,7 +7,8 @@ of its own; several writes that belong together go through `Ledger.transaction`.
 **Ordered.** A transaction that writes in a project locks that project until its commit. So the
 events of a project are numbered 1, 2, 3 … without gaps, and a reader that sees event k sees all
 events before it. An idempotency key is taken for ever within its project. Events are never changed
-or removed: the database itself refuses both.
+or removed: the database itself refuses both, but for what was erased (`Transaction.erase_case`) and
+for projects that were removed as a whole (`Transaction.remove_project`).
 
 **Durable.** When the block of a transaction has ended without an error, everything in it is on disk
 and survives a crash of the process, of the machine or of the database. After a crash before that,
@@ -94,6 +95,16 @@ class Transaction(Protocol):
         not fit into 64 bits.
         """
 
+    def move_counters(self, project: int, kind: str, into: str | None) -> None:
+        """Add all counters of a kind to those of another, and remove them; None: just remove.
+
+        The caller has locked the project. Raises LedgerDataError if a sum would not fit into 64
+        bits.
+        """
+
+    def holds_lease(self, fence: int) -> bool:
+        """Whether no newer lease was given than that of this number; it stays so until the end."""
+
     def create(self, project: Project, policy: StoredPolicy) -> int | None:
         """Write a new project with a first policy; returns its number, which replaces `id`.
 
@@ -111,6 +122,36 @@ class Transaction(Protocol):
         """Write a token.
 
         Raises LedgerDataError if its id is taken.
+        """
+
+    def tokens(self) -> list[StoredToken]:
+        """All tokens, the revoked ones too, in the order of their creation."""
+
+    def change_token(self, token: StoredToken) -> None:
+        """Put this in place of the token of the same id; nothing happens if there is none."""
+
+    def project(self, name: str) -> Project | None:
+        """The project of that name."""
+
+    def change_project(self, project: Project) -> None:
+        """Give the project of this number this name, problem and `archived`; the rest stays.
+
+        The caller has locked it. Raises LedgerDataError if another project has the name.
+        """
+
+    def remove_project(self, project: int) -> None:
+        """Remove a project; its name is free. `Ledger.purge` removes what it leaves behind.
+
+        The caller has locked it and `NO_PROJECT`. Its number is never given out again.
+        """
+
+    def replace_policy(self, project: int, version: int, blob: bytes) -> None:
+        """Put these bytes in place of those of a policy, which no case will follow any more."""
+
+    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
+        """Blank what a case holds, and the bodies, answers and keys of its events; for ever.
+
+        `events` are their numbers. The caller has locked the project.
         """
 
     def publish(self, project: int, policy: StoredPolicy) -> bool:
@@ -166,6 +207,18 @@ class Ledger(Protocol):
     def policy(self, project: int, version: int) -> StoredPolicy | None:
         """One policy, if it exists."""
 
+    def policy_sizes(self, project: int) -> list[tuple[int, int]]:
+        """All versions of a project's policy, in order, and how many bytes each has."""
+
+    def events_of_kind(self, project: int, kind: str) -> list[Event]:
+        """All events of a kind, in order; it takes as long as there are events."""
+
+    def events_of_case(self, project: int, case: int) -> list[tuple[Event, int]]:
+        """The events of a case, in order; with each, how many cases were opened up to it."""
+
+    def size(self) -> int:
+        """Bytes of the whole database on disk."""
+
     def policies(self, project: int) -> Iterator[StoredPolicy]:
         """All policies of a project, in order; each is read when it is asked for."""
 
@@ -202,6 +255,9 @@ class Ledger(Protocol):
     def revoke_token(self, id: str, at: int) -> bool:
         """Mark a token as revoked; False if there is none of that id that is still good."""
 
+    def purge(self, rows: int) -> bool:
+        """Remove up to so many rows that removed projects left; whether there may be more."""
+
     # --- care -------------------------------------------------------------------------------------
 
     def looks_unwritable(self) -> bool:
@@ -218,6 +274,9 @@ class Ledger(Protocol):
 
         What was committed stays committed, whatever becomes of this.
         """
+
+    def compact(self) -> None:
+        """Give back the space that was freed; others may have to wait while it lasts."""
 
     def close(self) -> None:
         """Close all connections. No method may be called after this, but for `close` itself."""

@@ -17,7 +17,8 @@ from psycopg.pq import TransactionStatus
 from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.ledger.address import checked, hidden
 from askwise.service.ledger.schema import NEWEST, STEPS
-from askwise.service.ledger.sql import Row, SqlLedger
+from askwise.service.ledger.session import Row
+from askwise.service.ledger.sql import SqlLedger
 
 DIALECT = {
     "int": "BIGINT",
@@ -28,6 +29,20 @@ DIALECT = {
         $$ BEGIN RAISE EXCEPTION 'events are never changed or removed'; END $$;
         CREATE TRIGGER events_are_kept BEFORE UPDATE OR DELETE ON events
         FOR EACH ROW EXECUTE FUNCTION askwise_events_are_kept()""",
+    "removable": """
+        CREATE OR REPLACE FUNCTION askwise_events_are_kept() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN
+            IF TG_OP = 'DELETE' THEN
+                IF EXISTS (SELECT 1 FROM removed WHERE project = OLD.project) THEN
+                    RETURN OLD;
+                END IF;
+            ELSIF NEW.body = ''::bytea AND NEW.answer = ''::bytea AND
+                (NEW.project, NEW.seq, NEW.kind, NEW.case_id, NEW.status, NEW.at) =
+                (OLD.project, OLD.seq, OLD.kind, OLD.case_id, OLD.status, OLD.at) THEN
+                RETURN NEW;
+            END IF;
+            RAISE EXCEPTION 'events are never changed or removed';
+        END $$""",
 }
 TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 
@@ -204,6 +219,21 @@ class PostgresLedger(SqlLedger):
 
     def checkpoint(self) -> None:
         """Do nothing: the server shortens its log itself."""
+
+    def size(self) -> int:
+        """Bytes of the database, its indexes included."""
+        with self.read_session() as session:
+            return int(session.all("SELECT pg_database_size(current_database())")[0][0])
+
+    def compact(self) -> None:
+        """Let what was freed be used again; other sessions go on meanwhile."""
+        with self._translated_errors():
+            connection = self._connect()
+            try:
+                connection.autocommit = True
+                connection.execute("VACUUM (ANALYZE)")
+            finally:
+                connection.close()
 
     def close(self) -> None:
         """Close all connections to the server."""

@@ -34,6 +34,8 @@ class Project(NamedTuple):
     """When that was."""
     failure: str
     """Why the newest plan failed; empty if it did not."""
+    archived: int = 0
+    """Since when it takes no requests; 0 if it does."""
 
 
 class Head(NamedTuple):
@@ -42,6 +44,9 @@ class Head(NamedTuple):
     seq: int
     opened: int
     version: int
+    name: str = ""
+    """Of the project, when it was locked."""
+    archived: int = 0
 
 
 class Event(NamedTuple):
@@ -97,6 +102,14 @@ class StoredToken(NamedTuple):
     created: int
     revoked: int
     """When; 0 while the token is good."""
+    expires: int = 0
+    """When; 0: never."""
+    rate: int = 0
+    """Requests a minute; 0: any number."""
+
+    def is_good(self, now: int) -> bool:
+        """Whether requests may use it."""
+        return not self.revoked and (not self.expires or now < self.expires)
 
 
 class StoredPolicy(NamedTuple):

@@ -1,7 +1,8 @@
 """The tables, as steps from one version of the schema to the next.
 
 A step that was ever released is never edited: a later one goes on from it. `{int}`, `{blob}`,
-`{rowless}` and `{kept}` are what databases write differently; each has a dictionary `DIALECT`.
+`{rowless}`, `{kept}` and `{removable}` are what databases write differently; each has a dictionary
+`DIALECT`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO leases VALUES ('replanner', '', 0, 0)",
         "INSERT INTO projects VALUES (0, '', '', '', '', 0, 0, 0, 0, 0, 0, 0, '')",
         "{kept}",
+    ),
+    (
+        "ALTER TABLE tokens ADD COLUMN expires {int} NOT NULL DEFAULT 0",
+        "ALTER TABLE tokens ADD COLUMN rate {int} NOT NULL DEFAULT 0",
+        "ALTER TABLE projects ADD COLUMN archived {int} NOT NULL DEFAULT 0",
+        "CREATE TABLE removed (project {int} PRIMARY KEY)",
+        "{removable}",
     ),
 )
 """What leads from version k to k + 1."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from askwise.service.ledger.administration import PROJECT, AdministrationStatements
 from askwise.service.ledger.rows import (
     LEASE,
     NO_PROJECT,
@@ -24,44 +25,14 @@ from askwise.service.ledger.rows import (
     StoredPolicy,
     StoredToken,
 )
-
-Row = tuple[Any, ...]
+from askwise.service.ledger.session import Row, Session
 
 EVENT = "seq, key, kind, case_id, body, status, answer, at"
-PROJECT = ", ".join(Project._fields)
 ADD = " ON CONFLICT (project, kind, cell, place) DO UPDATE SET amount = {sum}"
 REPLACE = " ON CONFLICT (project, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 
 
-class Session(Protocol):
-    """A connection to a database, as the statements need it."""
-
-    locking: str
-    """What a SELECT says to hold its rows until the commit."""
-    sum: str
-    """The sum of `counters.amount` and `excluded.amount`: an error if it does not fit."""
-    now: str
-    """Microseconds since 1970, by the database's clock."""
-
-    def all(self, sql: str, *values: Any) -> list[Row]:
-        """The rows of a query."""
-
-    def each(
-        self, columns: str, table: str, key: str, project: int, keys: Sequence[Any]
-    ) -> list[Row]:
-        """The rows of a project that have one of the keys in the column `key`."""
-
-    def change(self, sql: str, *values: Any) -> None:
-        """Run a statement that has no rows."""
-
-    def together(self, rows: int) -> AbstractContextManager[Any]:
-        """A block whose statements, with inserts of so many rows, may be sent at once."""
-
-    def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Insert rows; `then` says what becomes of one that is there already."""
-
-
-class SqlTransaction:
+class SqlTransaction(AdministrationStatements):
     """`contract.Transaction` in SQL, in one session."""
 
     def __init__(self, session: Session) -> None:
@@ -73,7 +44,8 @@ class SqlTransaction:
         heads = {}
         for project in sorted(set(projects)):
             found = self._session.all(
-                f"SELECT seq, opened, version FROM projects WHERE id = ?{self._session.locking}",  # noqa: S608
+                "SELECT seq, opened, version, name, archived FROM projects "  # noqa: S608
+                f"WHERE id = ?{self._session.locking}",
                 project,
             )
             if found:
@@ -118,12 +90,28 @@ class SqlTransaction:
             sql = "UPDATE projects SET seq = ?, opened = ? WHERE id = ?"
             session.change(sql, head.seq, head.opened, project)
 
+    def move_counters(self, project: int, kind: str, into: str | None) -> None:
+        """Add all counters of a kind to those of another, and remove them; None: just remove."""
+        if into is not None:
+            found = self.counter_values(project, kind).items()
+            rows = [(project, into, *cell, amount) for cell, amount in found]
+            self._session.insert("counters", rows, self._add)
+        sql = "DELETE FROM counters WHERE project = ? AND kind = ?"
+        self._session.change(sql, project, kind)
+
+    def holds_lease(self, fence: int) -> bool:
+        """Whether no newer lease was given than that of this number."""
+        sql = f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
+        return bool(self._session.all(sql)[0][0] == fence)
+
     def create(self, project: Project, policy: StoredPolicy) -> int | None:
         """Write a new project with a first policy: its number; None if the name is taken."""
         session = self._session
         if session.all("SELECT 1 FROM projects WHERE name = ?", project.name):
             return None
-        number = int(session.all("SELECT max(id) + 1 FROM projects")[0][0])
+        # of the row of no project, `opened` is the highest number of a project that was removed
+        removed = session.all("SELECT opened FROM projects WHERE id = ?", NO_PROJECT)[0][0]
+        number = int(max(session.all("SELECT max(id) FROM projects")[0][0], removed)) + 1
         session.insert("projects", [project._replace(id=number)])
         self.add_policy(number, policy)
         return number
@@ -132,17 +120,11 @@ class SqlTransaction:
         """Write one more policy; which is current stays."""
         self._session.insert("policies", [(project, *policy)])
 
-    def add_token(self, token: StoredToken) -> None:
-        """Write a token, which must be a new one."""
-        self._session.insert("tokens", [token])
-
     def publish(self, project: int, policy: StoredPolicy) -> bool:
         """Make the policy current if the one before it still is, and its lease is the newest."""
         head = self.lock([project]).get(project)
-        lease = self._session.all(
-            f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
-        )
-        if head is None or head.version != policy.version - 1 or lease[0][0] != policy.fence:
+        is_ours = self.holds_lease(policy.fence)
+        if head is None or head.version != policy.version - 1 or not is_ours:
             return False
         self.add_policy(project, policy)
         self._session.change(
@@ -176,12 +158,9 @@ class SqlLedger(ABC):
         return [Project(*row) for row in self._all(sql, NO_PROJECT)]
 
     def project(self, name: str) -> Project | None:
-        """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
-        if "\0" in name:
-            return None
-        sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
-        found = self._all(sql, name, NO_PROJECT)
-        return Project(*found[0]) if found else None
+        """The project of that name."""
+        with self.read_session() as session:
+            return SqlTransaction(session).project(name)
 
     def case(self, project: int, id: int) -> StoredCase | None:
         """One case, if it exists."""
@@ -250,6 +229,35 @@ class SqlLedger(ABC):
             assert policy is not None
             yield policy
 
+    def policy_sizes(self, project: int) -> list[tuple[int, int]]:
+        """All versions of a project's policy, and how many bytes each has."""
+        sql = "SELECT version, length(blob) FROM policies WHERE project = ? ORDER BY version"
+        return [(version, size) for version, size in self._all(sql, project)]
+
+    def events_of_kind(self, project: int, kind: str) -> list[Event]:
+        """All events of a kind, in order."""
+        sql = f"SELECT {EVENT} FROM events WHERE project = ? AND kind = ? ORDER BY seq"  # noqa: S608
+        return [Event(*row) for row in self._all(sql, project, kind)]
+
+    def events_of_case(self, project: int, case: int) -> list[tuple[Event, int]]:
+        """The events of a case; with each, how many cases were opened up to it."""
+        of_case = f"SELECT {EVENT} FROM events WHERE project = ? AND case_id = ? ORDER BY seq"  # noqa: S608
+        opened = (
+            "SELECT case_id FROM events WHERE project = ? AND seq <= ? AND kind = 'open' "
+            "ORDER BY seq DESC LIMIT 1"
+        )
+        with self.read_session() as session:
+            events = [Event(*row) for row in session.all(of_case, project, case)]
+            return [(e, session.all(opened, project, e.seq)[0][0]) for e in events]
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes of the whole database on disk."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give back the space that was freed."""
+
     def record_plan_failure(self, project: int, failure: str) -> None:
         """Write why the project got no new policy."""
         with self.write_session() as session:
@@ -295,8 +303,8 @@ class SqlLedger(ABC):
 
     def tokens(self) -> list[StoredToken]:
         """All tokens, the revoked ones too."""
-        sql = "SELECT id, digest, scope, project, created, revoked FROM tokens ORDER BY created, id"
-        return [StoredToken(*row) for row in self._all(sql)]
+        with self.read_session() as session:
+            return SqlTransaction(session).tokens()
 
     def add_token(self, token: StoredToken) -> None:
         """Write a token, which must be a new one."""
@@ -309,6 +317,13 @@ class SqlLedger(ABC):
             good = session.all("SELECT 1 FROM tokens WHERE id = ? AND revoked = 0", id)
             session.change("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", at, id)
             return bool(good)
+
+    def purge(self, rows: int) -> bool:
+        """Remove up to so many rows that removed projects left; whether there may be more."""
+        if not self._all("SELECT 1 FROM removed LIMIT 1"):
+            return False
+        with self.write_session() as session:
+            return SqlTransaction(session).purge(rows)
 
     def _all(self, sql: str, *values: Any) -> list[Row]:
         with self.read_session() as session:

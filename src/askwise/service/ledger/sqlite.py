@@ -22,7 +22,8 @@ import msgspec
 
 from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.ledger.schema import NEWEST, STEPS
-from askwise.service.ledger.sql import Row, SqlLedger
+from askwise.service.ledger.session import Row
+from askwise.service.ledger.sql import SqlLedger
 
 DIALECT = {
     "int": "INTEGER",
@@ -32,6 +33,17 @@ DIALECT = {
         CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
         BEGIN SELECT raise(ABORT, 'events are never changed'); END;
         CREATE TRIGGER events_are_not_removed BEFORE DELETE ON events
+        BEGIN SELECT raise(ABORT, 'events are never removed'); END""",
+    "removable": """
+        DROP TRIGGER events_are_not_changed;
+        CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+        WHEN NOT (NEW.body = x'' AND NEW.answer = x'' AND NEW.project = OLD.project AND
+            NEW.seq = OLD.seq AND NEW.kind = OLD.kind AND NEW.case_id = OLD.case_id AND
+            NEW.status = OLD.status AND NEW.at = OLD.at)
+        BEGIN SELECT raise(ABORT, 'events are never changed'); END;
+        DROP TRIGGER events_are_not_removed;
+        CREATE TRIGGER events_are_not_removed BEFORE DELETE ON events
+        WHEN NOT EXISTS (SELECT 1 FROM removed WHERE project = OLD.project)
         BEGIN SELECT raise(ABORT, 'events are never removed'); END""",
 }
 BUSY_TIMEOUT = 30_000
@@ -212,6 +224,18 @@ class SqliteLedger(SqlLedger):
             with self._write_lock():
                 connection.wal_checkpoint()
             self._log_pages = 0
+
+    def size(self) -> int:
+        """Bytes of the file and of its log."""
+        files = (Path(f"{self.path}{end}") for end in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def compact(self) -> None:
+        """Write the file anew, without the pages that are free."""
+        with self._write_lock(), _translated_errors(self.path):
+            connection = self._reader().connection
+            connection.execute("VACUUM")
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
         """Close all connections, and then the descriptor of our own lock."""

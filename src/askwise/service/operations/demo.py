@@ -20,8 +20,9 @@ from askwise.service.api.messages import (
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
 from askwise.service.client.requests import new_key
-from askwise.service.decisions.commit_groups import Answer, Job, Operation
+from askwise.service.decisions.commit_groups import Job, Operation
 from askwise.service.decisions.creation import project_creation
+from askwise.service.decisions.jobs import Answer
 from askwise.service.settings import Settings
 from askwise.simulation.environments import Population, breast_cancer
 

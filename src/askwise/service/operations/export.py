@@ -12,72 +12,46 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
-from askwise._support.documents import prepare
-from askwise.errors import LedgerError
+from askwise.errors import AskwiseError, LedgerError
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
-from askwise.service.api.messages import CaseNumber, Key, Name
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
+from askwise.service.decisions.erasing import ERASE
 from askwise.service.decisions.replay import Replay
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger, Transaction
+from askwise.service.ledger.counters import ERASED
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import NO_PROJECT, Event, Head, Increment, Project, StoredPolicy
-from askwise.service.replanning.policy_versions import PolicyVersion, from_blob, learner_of
+from askwise.service.operations.export_lines import (
+    EndLine,
+    ErasedLine,
+    EventLine,
+    Line,
+    PolicyLine,
+    ProjectLine,
+)
+from askwise.service.replanning.memory import FORGET
+from askwise.service.replanning.policy_versions import (
+    AnyVersion,
+    PolicyVersion,
+    from_blob,
+    learner_of,
+)
+from askwise.service.replanning.prices import PRICES
+from askwise.service.replanning.thinning import THIN, read_thinned
+from askwise.states import Lattice
 
 FORMAT = 1
 PAGE = 1000
 
 MOST_LINE = 256 << 20
 """Bytes of a line: a policy of the largest project that is served is shorter."""
-
-_Number = Annotated[int, Meta(ge=0, le=2**62)]
-
-
-class _Project(msgspec.Struct, tag="project", forbid_unknown_fields=True):
-    format: int
-    name: Name
-    problem: msgspec.Raw
-    learner: str
-    options: msgspec.Raw
-    seed: _Number
-    created: _Number
-    version: _Number
-    watermark: _Number
-    planned: _Number
-
-
-class _Policy(msgspec.Struct, tag="policy", forbid_unknown_fields=True):
-    version: _Number
-    watermark: _Number
-    at: _Number
-    blob: bytes
-
-
-class _Event(msgspec.Struct, tag="event", forbid_unknown_fields=True):
-    seq: _Number
-    key: Key
-    kind: Literal["open", "observe", "reward", "cancel"]
-    case: CaseNumber
-    body: msgspec.Raw
-    status: _Number
-    answer: msgspec.Raw
-    at: _Number
-
-
-class _End(msgspec.Struct, tag="end", forbid_unknown_fields=True):
-    policies: _Number
-    events: _Number
-    sha256: str
-
-
-_Line = _Project | _Policy | _Event | _End
 
 
 def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
@@ -87,14 +61,14 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
         raise LedgerError(f"there is no project {name!r}")
     digest, policies, events = hashlib.sha256(), 0, 0
 
-    def line(what: _Line) -> bytes:
+    def line(what: Line) -> bytes:
         text = msgspec.json.encode(what) + b"\n"
         digest.update(text)
         return text
 
     raw = msgspec.Raw
     yield line(
-        _Project(
+        ProjectLine(
             format=FORMAT,
             name=project.name,
             problem=raw(project.problem),
@@ -110,14 +84,14 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
     for policy in ledger.policies(project.id):
         if policy.version <= project.version:
             policies += 1
-            yield line(_Policy(policy.version, policy.watermark, policy.at, policy.blob))
+            yield line(PolicyLine(policy.version, policy.watermark, policy.at, policy.blob))
     for page in pages_of_events(ledger, project, 0):
         for e in page:
             events += 1
-            body, answer = raw(e.body), raw(e.answer)
+            body, answer = raw(e.body or b"null"), raw(e.answer or b"null")
             kind: Any = e.kind  # the ledger knows no others
             yield line(
-                _Event(
+                EventLine(
                     seq=e.seq,
                     key=e.key,
                     kind=kind,
@@ -128,14 +102,17 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
                     at=e.at,
                 )
             )
-    yield msgspec.json.encode(_End(policies, events, digest.hexdigest())) + b"\n"
+    erased = [row for row in ledger.snapshot(project.id).counters if row.kind.startswith(ERASED)]
+    if erased:
+        yield line(ErasedLine([(r.kind, r.cell, r.place, r.amount) for r in erased]))
+    yield msgspec.json.encode(EndLine(policies, events, digest.hexdigest())) + b"\n"
 
 
 def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
     """Write the project of these lines; its name and how many events. All of it, or nothing."""
     read = _checked(lines)
     first = next(read, None)
-    if not isinstance(first, _Project):
+    if not isinstance(first, ProjectLine):
         raise LedgerError("the file does not begin with a project")
     if first.format != FORMAT:
         raise LedgerError(f"the file is of format {first.format}, expected {FORMAT}")
@@ -158,10 +135,12 @@ def import_project(ledger: Ledger, lines: Iterable[bytes]) -> tuple[str, int]:
     with ledger.transaction() as transaction:
         importing = _Import(project, transaction)
         for line in read:
-            if isinstance(line, _Policy):
+            if isinstance(line, PolicyLine):
                 importing.take_policy(line)
-            elif isinstance(line, _Event):
+            elif isinstance(line, EventLine):
                 importing.take_event(line)
+            elif isinstance(line, ErasedLine):
+                importing.take_erased(line)
         return project.name, importing.finish()
 
 
@@ -190,7 +169,7 @@ def _import_lines(db: str, path: Path) -> tuple[str, int]:
             ledger.close()
 
 
-def _problem_of(line: _Project) -> tuple[bytes, bytes]:
+def _problem_of(line: ProjectLine) -> tuple[bytes, bytes]:
     """The problem and the options as the service writes them, checked as it checks them."""
     try:
         problem = msgspec.json.decode(line.problem, type=Problem)
@@ -216,9 +195,10 @@ class _Import:
         self._keys: set[str] = set()
         self._opened = 0
         self._head = Head(0, 0, project.version)
+        self._lattice = learner_of(project).statistics.lattice
         self._replay = Replay(project, self._find_version)
 
-    def take_policy(self, line: _Policy) -> None:
+    def take_policy(self, line: PolicyLine) -> None:
         """Take in one of its policies; with the first one the project is created."""
         policy = StoredPolicy(
             version=line.version, watermark=line.watermark, fence=0, at=line.at, blob=line.blob
@@ -227,7 +207,10 @@ class _Import:
             raise LedgerError("the file has a policy after events")
         if line.version in self._blobs:
             raise LedgerError(f"the file has two policies of version {line.version}")
-        self._check_learner(line.version, from_blob(line.blob, check_size))
+        if line.blob.startswith(THIN):
+            self._check_thinned(line)
+        else:
+            self._check_learner(line.version, from_blob(line.blob, check_size))
         if self._blobs:
             self._transaction.add_policy(self._number, policy)
         else:
@@ -237,10 +220,14 @@ class _Import:
             self._number = number
         self._blobs[line.version] = line.blob
 
-    def take_event(self, line: _Event) -> None:
+    def take_event(self, line: EventLine) -> None:
         """Take in the next event of the file."""
         if not self._blobs:
             raise LedgerError("the file has events before policies")
+        is_about_case = line.kind not in (FORGET, PRICES, ERASE)
+        is_ours = line.kind == FORGET or bytes(line.body) == b"null"
+        if is_about_case != bool(line.case) or is_ours != (" " in line.key):
+            raise LedgerError(f"event {line.seq} is not one that could be")
         if line.key in self._keys:
             raise LedgerError(f"the file has two events with the key {line.key!r}")
         if line.kind == "open":
@@ -252,6 +239,24 @@ class _Import:
         if len(self._page) == PAGE:
             self._write_page()
 
+    def take_erased(self, line: ErasedLine) -> None:
+        """Take in what erased cases had counted, once all events were read."""
+        self._write_page()
+        rows = [Increment(*row) for row in line.counters]
+        if any(not row.kind.startswith(f"{ERASED} ") for row in rows):
+            raise LedgerError("the file says of counters that they were erased, and they were not")
+        before = dict(self._replay.counters)
+        self._replay.take_in_erased(rows)
+        self._transaction.append(self._number, self._head, [], [], self._added_since(before))
+
+    def _added_since(self, before: dict[tuple[str, int, int], int]) -> list[Increment]:
+        now = self._replay.counters
+        return [
+            Increment(*cell, now.get(cell, 0) - before.get(cell, 0))
+            for cell in sorted(before.keys() | now.keys())
+            if now.get(cell, 0) != before.get(cell, 0)
+        ]
+
     def finish(self) -> int:
         """How many events there were, now that all of them are written."""
         if self._project.version not in self._blobs:
@@ -259,7 +264,9 @@ class _Import:
         self._write_page()
         if self._project.watermark > self._head.seq:
             raise LedgerError("the file has fewer events than its policy was planned with")
-        self._find_version(self._project.version)  # cases will follow it, even if none does yet
+        if self._blobs[self._project.version].startswith(THIN):
+            raise LedgerError("the file has not the policy that cases will follow")
+        self._find_version(self._lattice, self._project.version)  # even if no case does yet
         return self._head.seq
 
     def _write_page(self) -> None:
@@ -270,22 +277,29 @@ class _Import:
             raise LedgerError(f"the file does not fit together: {replay.differences[0]}")
         opened = sum(event.kind == "open" for event in page)
         self._head = Head(head.seq + len(page), head.opened + opened, head.version)
-        cases = [replay.cases[number] for number in sorted({event.case for event in page})]
-        added = [
-            Increment(*cell, amount - before.get(cell, 0))
-            for cell, amount in sorted(replay.counters.items())
-            if amount != before.get(cell, 0)
-        ]
+        cases = [replay.cases[number] for number in sorted({e.case for e in page if e.case})]
+        added = self._added_since(before)
         self._transaction.append(self._number, self._head, page, cases, added)
         page.clear()
 
-    def _find_version(self, version: int) -> PolicyVersion:
+    def _find_version(self, lattice: Lattice, version: int) -> AnyVersion:
         if version not in self._versions:
             if version not in self._blobs:
                 raise LedgerError(f"the file has no policy of version {version}")
-            learner = from_blob(self._blobs[version])
+            blob = self._blobs[version]
+            if blob.startswith(THIN):
+                return read_thinned(version, blob, lattice)
+            learner = from_blob(blob)
             self._versions[version] = PolicyVersion(version, learner, learner.policy)
         return self._versions[version]
+
+    def _check_thinned(self, line: PolicyLine) -> None:
+        """Of a policy that was thinned the prices are there, and those alone."""
+        try:
+            read_thinned(line.version, line.blob, self._lattice)
+        except (msgspec.MsgspecError, ValueError, AskwiseError) as error:
+            why = f"the file's policy of version {line.version} cannot be read"
+            raise LedgerError(f"{why}: {error}") from None
 
     def _check_learner(self, version: int, learner: BaseLearner) -> None:
         """A policy must be one of this problem: its states are numbers that mean nothing else."""
@@ -294,24 +308,29 @@ class _Import:
             raise LedgerError(f"the file's policy of version {version} is of another problem")
 
 
-def _event(line: _Event) -> Event:
+def _content(raw: msgspec.Raw) -> bytes:
+    """The bytes of a body; those that were erased are null in the file."""
+    return b"" if bytes(raw) == b"null" else bytes(raw)
+
+
+def _event(line: EventLine) -> Event:
     return Event(
         seq=line.seq,
         key=line.key,
         kind=line.kind,
         case=line.case,
-        body=bytes(line.body),
+        body=_content(line.body),
         status=line.status,
-        answer=bytes(line.answer),
+        answer=_content(line.answer),
         at=line.at,
     )
 
 
-def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
+def _checked(lines: Iterable[bytes]) -> Iterator[ProjectLine | PolicyLine | EventLine | ErasedLine]:
     """The lines, which must be as many as the last one says, and have its SHA-256."""
     digest = hashlib.sha256()
-    seen: dict[Any, int] = {_Policy: 0, _Event: 0}
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Line)
+    seen: dict[Any, int] = {PolicyLine: 0, EventLine: 0}
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Line)
     for number, text in enumerate(lines, start=1):
         if len(text) > MOST_LINE:
             raise LedgerError(f"line {number} is longer than {MOST_LINE:,} bytes")
@@ -319,18 +338,15 @@ def _checked(lines: Iterable[bytes]) -> Iterator[_Project | _Policy | _Event]:
             line = decoder.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise LedgerError(f"line {number}: {error}") from None
-        if isinstance(line, _End):
-            found = _End(seen[_Policy], seen[_Event], digest.hexdigest())
+        if isinstance(line, EndLine):
+            found = EndLine(seen[PolicyLine], seen[EventLine], digest.hexdigest())
             if found != line:
                 raise LedgerError("the file is damaged: it is not what its last line says")
             return
         digest.update(text)
-        if isinstance(line, _Event) and line.seq != seen[_Event] + 1:
-            raise LedgerError(f"line {number}: event {seen[_Event] + 1} is missing")
+        if isinstance(line, EventLine) and line.seq != seen[EventLine] + 1:
+            raise LedgerError(f"line {number}: event {seen[EventLine] + 1} is missing")
         if type(line) in seen:
             seen[type(line)] += 1
         yield line
     raise LedgerError("the file is cut off: its last line is missing")
-
-
-prepare(_Line)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 
@@ -74,7 +76,8 @@ def serve(
     log_as_json()
     first, *more = sockets
     port = first.getsockname()[1]
-    settings = msgspec.structs.replace(settings, port=port)
+    folder = tempfile.mkdtemp(prefix="askwise-metrics-") if more else ""
+    settings = msgspec.structs.replace(settings, port=port, metrics_folder=folder)
     workers = {f"worker {k}": listening for k, listening in enumerate(more, 1)}
     beside = [*(["warm-up"] if settings.warms_up else []), *(["demo"] if demo else [])]
     roles = [*workers, "replanner", *beside]
@@ -89,6 +92,8 @@ def serve(
         run(work(settings, 0, first, started=ready))
     finally:
         children.stop()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class ChildProcesses:

@@ -53,6 +53,7 @@ async def work(
         started()
 
     server = server_of(Asgi(app, settings), settings, FINISH_WITHIN, ready)
+    backend.metrics.connections = lambda: len(server.server_state.connections)
     serving = asyncio.create_task(server.serve([listening]))
     waiting = asyncio.create_task(stop.wait())
     await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)

@@ -16,20 +16,33 @@ from askwise.service.ledger.rows import Increment
 
 def fill_counters(learner: BaseLearner, counters: Iterable[Increment]) -> None:
     """Give a learner the counters of these rows, in place of its own."""
+    rows, rounds = _by_kind(counters), rounds_of(learner)
+    rounds.now.statistics = _statistics(learner, rows)
+    for name, array in rounds.strategy.tallies().items():
+        array[...] = 0
+        _put(array, rows.get(TALLY + name, ()), None)
+
+
+def statistics_of(learner: BaseLearner, counters: Iterable[Increment]) -> Statistics:
+    """The counters of these rows, stored as the learner stores its own, and apart from them."""
+    return _statistics(learner, _by_kind(counters))
+
+
+def _by_kind(counters: Iterable[Increment]) -> dict[str, list[Increment]]:
     rows: dict[str, list[Increment]] = {}
     for row in counters:
         rows.setdefault(row.kind, []).append(row)
-    rounds = rounds_of(learner)
-    statistics = rounds.now.statistics = rounds.new_counters()
+    return rows
+
+
+def _statistics(learner: BaseLearner, rows: dict[str, list[Increment]]) -> Statistics:
+    statistics = rounds_of(learner).new_counters()
     states = {row.cell for name in BY_ROW for row in rows.get(name, ())}
     statistics.give_rows(np.array(sorted(states), np.int64))
     statistics.cases = sum(row.amount for row in rows.get("cases", ()))
-    for name, array in (
-        *statistics.arrays(),
-        *((TALLY + name, array) for name, array in rounds.strategy.tallies().items()),
-    ):
-        array[...] = 0
+    for name, array in statistics.arrays():
         _put(array, rows.get(name, ()), statistics if name in BY_ROW else None)
+    return statistics
 
 
 def _put(

@@ -28,6 +28,10 @@ from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, Snapshot
 from askwise.service.logging import log
 from askwise.service.replanning.counter_rows import fill_counters
+from askwise.service.replanning.memory import Blocks, memory_of
+from askwise.service.replanning.prices import follow_prices
+from askwise.service.replanning.thinning import MOST_BEHIND, THIN, ThinVersion, read_thinned
+from askwise.states import Lattice
 
 T = TypeVar("T")
 
@@ -49,6 +53,15 @@ class PolicyVersion(NamedTuple):
     learner: BaseLearner
     policy: Policy
 
+    @property
+    def lattice(self) -> Lattice:
+        """The states, at the prices that it was planned with."""
+        return self.learner.statistics.lattice
+
+
+AnyVersion = PolicyVersion | ThinVersion
+"""A version that cases follow, or what is left of one that none does."""
+
 
 def learner_of(project: Project) -> BaseLearner:
     """The project's learner before its first case."""
@@ -56,17 +69,26 @@ def learner_of(project: Project) -> BaseLearner:
     return new_learner(problem, project.learner, msgspec.json.decode(project.options), project.seed)
 
 
-def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
+def next_plan(
+    learner: BaseLearner, now: Snapshot, start: BaseLearner, declared: Problem | None = None
+) -> bytes:
     """The version after the learner's, planned with the counters of now; the learner is of it then.
 
-    A project may have begun with what a learner knew: that is in its first version, and stays.
+    A project may have begun with what a learner knew: that is in its first version, and stays; with
+    a learner that forgets, until the first block is forgotten. `declared` has the prices that were
+    said last.
     """
-    fill_counters(learner, now.counters)
     rounds, before = rounds_of(learner), rounds_of(start)
-    rounds.now.statistics += before.now.statistics
-    tallies = rounds.strategy.tallies()
-    for name, array in before.strategy.tallies().items():
-        tallies[name][...] += array
+    blocks = Blocks.of(start)
+    fill_counters(learner, now.counters if blocks is None else blocks.remembered(now))
+    knows_start = blocks is None or not memory_of(now).first
+    if knows_start:
+        rounds.now.statistics += before.now.statistics
+        tallies = rounds.strategy.tallies()
+        for name, array in before.strategy.tallies().items():
+            tallies[name][...] += array
+    if declared is not None:
+        follow_prices(learner, start if knows_start else None, now, declared)
     rounds.strategy.restored()
     rounds.count_anew(rounds.now.statistics, now.opened + before.now.opened)
     learner.replan()
@@ -75,8 +97,11 @@ def next_plan(learner: BaseLearner, now: Snapshot, start: BaseLearner) -> bytes:
 
 def first_plan(learner: BaseLearner) -> bytes:
     """The first version; cases that the learner had open elsewhere are not the project's."""
+    rounds = rounds_of(learner)
     learner.cases.clear()
-    rounds_of(learner).looking.clear()
+    rounds.looking.clear()
+    if rounds.forgetting is not None:  # all that it remembers counts as the project's first block
+        rounds.forgetting.begin_anew()
     learner.replan()
     return learner.to_bytes()
 
@@ -96,6 +121,8 @@ def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearn
     stored = ledger.policy(project, version)
     if stored is None:
         raise LedgerError(f"project {project} has no policy of version {version}")
+    if stored.blob.startswith(THIN):
+        raise LedgerError(f"the policy of version {version} was thinned: only its prices are kept")
     try:
         learner = from_blob(stored.blob)
         with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
@@ -139,12 +166,26 @@ class PolicyCache:
         """The newest version in memory; if there is none, the one that is named is read.
 
         A version that was just published is read in another thread, by `prepare`: no case waits
-        for it.
+        for it, unless that thread is so far behind that what it has may be thinned.
         """
         newest = self._newest.get(project)
-        if newest is None:
+        if newest is None or newest < at_least - MOST_BEHIND:
             return self.prepare(project, at_least)
         return self.version(project, newest)
+
+    def in_memory(self, project: int) -> PolicyVersion | None:
+        """The newest version of a project that is in memory; None if there is none."""
+        return self._kept.get((project, self._newest.get(project, 0)))
+
+    def version_or_thin(self, project: int, lattice: Lattice, version: int) -> AnyVersion:
+        """This version, or what is left of it."""
+        kept = self._kept.get((project, version))
+        if kept is not None:
+            return kept
+        stored = self._ledger.policy(project, version)
+        if stored is not None and stored.blob.startswith(THIN):
+            return read_thinned(version, stored.blob, lattice)
+        return self._read(project, version)
 
     def version(self, project: int, version: int) -> PolicyVersion:
         """This version, read from the ledger if it is not in memory."""

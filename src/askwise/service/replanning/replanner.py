@@ -18,13 +18,25 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
+import msgspec
+
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
-from askwise.learners.learner import BaseLearner
+from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.problem import Problem
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import LEASE, Lease, Project, StoredPolicy
+from askwise.service.ledger.counters import DAY, MEMORY
+from askwise.service.ledger.rows import LEASE, Lease, Project, Snapshot, StoredPolicy
 from askwise.service.logging import log, log_failure
 from askwise.service.priority import lower_priority
+from askwise.service.replanning.memory import (
+    Blocks,
+    Memory,
+    forget_event,
+    memory_increments,
+    memory_of,
+)
 from askwise.service.replanning.policy_versions import newest_readable, next_plan
+from askwise.service.replanning.thinning import THINNED_EVERY, thin
 
 RENEWED_BELOW = LEASE // 2
 """A lease that is good for less, in microseconds, is renewed."""
@@ -37,6 +49,9 @@ NEW_SHARE = 100
 
 LATEST = 60_000_000
 """or anything is, after so many microseconds."""
+
+PURGED = 2_000
+"""Rows of removed projects that are deleted at a time, when there is nothing to plan."""
 
 MOST_KEPT = 16
 """Projects whose learners are kept in memory."""
@@ -78,6 +93,7 @@ class Replanner:
         """Plan for every project that is due, if we hold the lease; how many were published."""
         due = [project for project in self._ledger.projects() if self._is_due(project)]
         if not due:
+            self._ledger.purge(PURGED)
             return 0
         lease = self._lease()
         if lease.holder != self._holder:
@@ -94,7 +110,11 @@ class Replanner:
         try:
             now = self._ledger.snapshot(project.id)
             learner, first = self._learners(project.id, now.version)
-            blob = self._planning_thread.submit(next_plan, learner, now, first).result()
+            if self._end_blocks(project, now, first, fence):
+                now = self._ledger.snapshot(project.id)
+            declared = msgspec.json.decode(project.problem, type=Problem)
+            planned = self._planning_thread.submit(next_plan, learner, now, first, declared)
+            blob = planned.result()
             policy = StoredPolicy(
                 version=now.version + 1, watermark=now.seq, fence=fence, at=_now(), blob=blob
             )
@@ -111,9 +131,50 @@ class Replanner:
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         seconds = round(time.perf_counter() - began, 3)
+        if is_ours and policy.version % THINNED_EVERY == 0:
+            self._thin(project._replace(version=policy.version, opened=now.opened))
         what = "planned" if is_ours else "a plan came too late"
         log("info", what, project=project.name, version=policy.version, seconds=seconds)
         return is_ours
+
+    def _thin(self, project: Project) -> None:
+        """Keep of old versions only what the past needs; should it fail, there is a next time."""
+        try:
+            done = self._planning_thread.submit(thin, self._ledger, project).result()
+        except LedgerError as error:
+            log("error", "policies could not be thinned", project=project.name, error=str(error))
+            return
+        log("info", "thinned", project=project.name, versions=done.versions, bytes=done.saved)
+
+    def _end_blocks(self, project: Project, now: Snapshot, start: BaseLearner, fence: int) -> bool:
+        """Write what is forgotten with each block of cases that is over; whether any was."""
+        blocks = Blocks.of(start)
+        if blocks is None:
+            return False
+        known = rounds_of(start).now.statistics
+        examined = self._planning_thread.submit(
+            lambda: list(blocks.examine(start, now, known))
+        ).result()
+        if not examined:
+            return False
+        with self._ledger.transaction() as transaction:
+            head = transaction.lock([project.id])[project.id]
+            memory = Memory.of(transaction.counter_values(project.id, MEMORY))
+            if not transaction.holds_lease(fence) or memory != memory_of(now):
+                return False
+            for end, after in examined:
+                event = forget_event(head.seq + 1, end, _now())
+                head = head._replace(seq=event.seq)
+                day = event.at // DAY
+                added = memory_increments(memory, after, day, drift=end.drift)
+                transaction.append(project.id, head, [event], [], added)
+                for kind, into in blocks.moves(memory, after):
+                    transaction.move_counters(project.id, kind, into)
+                memory = after
+                if end.drift:
+                    what = "a change was found, and all before it is forgotten"
+                    log("warning", what, project=project.name, block=end.first)
+        return True
 
     def _learners(self, project: int, version: int) -> tuple[BaseLearner, BaseLearner]:
         """The learner of a version, which may be changed, and that of the first.

@@ -18,7 +18,7 @@ class Draws(NamedTuple):
     values: Choices
     """(cases, D): the value of each observation, as its place among the values."""
     rewards: Floats
-    """(cases, A): what each action would earn."""
+    """(cases, A): what each action would earn, in the currency if the problem has `rewards`."""
 
 
 class Environment(Protocol):

@@ -5,11 +5,14 @@ import numpy as np
 from askwise.errors import ModelError
 from askwise.estimation.models import Model
 from askwise.problem import Problem
+from askwise.problem.rewards import all_money_of
 from askwise.simulation.environments.base import Draws
 
 
 class Population:
     """Full states from p(φ); rewards of 1 with probability r̄(a, φ), else 0.
+
+    If the problem has `rewards`, they are the highest and the lowest of those.
 
     All actions of a case share one luck, a uniform number: the action that is better on average is
     never worse in a case. Each action by itself is drawn as the model says.
@@ -30,4 +33,5 @@ class Population:
         values = self.model.sample(rng, cases)
         mean = self.model.reward[tuple(values.T)]
         luck = rng.random(cases)
-        return Draws(values.astype(np.int16), (luck[:, None] < mean).astype(np.float64))
+        rewards = all_money_of((luck[:, None] < mean).astype(np.float64), self.problem.rewards)
+        return Draws(values.astype(np.int16), rewards)

@@ -31,7 +31,8 @@ def random_model(
 
 
 def model_at_random(rng: np.random.Generator, problem: Problem) -> Model:
-    """A model of that problem: p(φ) uniform on the simplex, every r̄(a, φ) uniform on [0, 1]."""
+    """A model of that problem: p(φ) uniform on the simplex, every r̄(a, φ) uniform between the
+    lowest reward and the highest."""
     states = int(np.prod([len(o.outcomes) for o in problem.observations]))
     reward = rng.random((states, len(problem.actions)))
-    return Model(problem, rng.dirichlet(np.ones(states)), reward)
+    return Model.of_shares(problem, rng.dirichlet(np.ones(states)), reward)

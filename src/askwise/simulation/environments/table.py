@@ -13,6 +13,7 @@ from askwise.errors import CaseError, TableError
 from askwise.estimation.models import Model
 from askwise.problem import Problem
 from askwise.problem.booleans import as_text, boolean_places
+from askwise.problem.rewards import Range, range_words, remedy
 from askwise.simulation.environments.base import Draws
 from askwise.states import Lattice
 
@@ -21,9 +22,10 @@ class Table:
     """Rows drawn with replacement from a table.
 
     The columns named as the observations hold their values, one column for each action the reward
-    it would earn, from 0 to 1. The table is any data frame that narwhals takes (pandas, Polars,
-    PyArrow, …) or a mapping of column names to lists. Numbers and dates go into the bins of an
-    observation with `edges`; a missing cell is a look that failed, where `fails` is declared.
+    it would earn: from 0 to 1 or, if the problem has `rewards`, in the currency. The table is any
+    data frame that narwhals takes (pandas, Polars, PyArrow, …) or a mapping of column names to
+    lists. Numbers and dates go into the bins of an observation with `edges`; a missing cell is a
+    look that failed, where `fails` is declared.
 
     >>> from askwise import Observation, Problem
     >>> problem = Problem(
@@ -61,7 +63,10 @@ class Table:
             [_digits(lattice, lattice.position(name), columns[name]) for name in names]
         )
         self._rewards: Floats = np.column_stack(
-            [_rewards(columns[rewards[action]], rewards[action]) for action in problem.action_names]
+            [
+                _rewards(columns[rewards[action]], rewards[action], problem.rewards)
+                for action in problem.action_names
+            ]
         )
         if not len(self._values):
             raise TableError("the table has no rows")
@@ -90,11 +95,9 @@ class Table:
         place = tuple(self._values.T)
         np.add.at(count, place, 1.0)
         np.add.at(earned, place, self._rewards)
-        return Model(
-            self._problem,
-            count / len(self),
-            np.clip(earned / np.maximum(1, count)[..., None], 0, 1),
-        )
+        low, high = self._problem.rewards or (0.0, 1.0)
+        mean = np.clip(earned / np.maximum(1, count)[..., None], low, high)
+        return Model(self._problem, count / len(self), mean)
 
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
@@ -116,15 +119,17 @@ def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
     return digits
 
 
-def _rewards(column: list[Any], name: str) -> Floats:
+def _rewards(column: list[Any], name: str, within: Range | None) -> Floats:
     rewards = np.empty(len(column))
+    low, high = within or (0.0, 1.0)
     for row, cell in enumerate(column):
         try:
             rewards[row] = float(cell)
         except (TypeError, ValueError):
             rewards[row] = np.nan
-        if not 0 <= rewards[row] <= 1:
+        if not low <= rewards[row] <= high:
             raise TableError(
-                f"column {name!r}, row {row}: expected a reward from 0 to 1, got {cell!r}"
+                f"column {name!r}, row {row}: expected a reward {range_words(within)}, "
+                f"got {cell!r}; {remedy(within)}"
             )
     return rewards

@@ -1,7 +1,7 @@
 // Lists of cases: the newest with their paths, and those whose reward is still awaited.
 
 import { fill, h, section } from "./dom.js";
-import { ago, whole } from "./figures.js";
+import { ago, plain, rewardValue, whole } from "./figures.js";
 
 const WORDS = {
   observing: "still looking",
@@ -14,7 +14,7 @@ const WORDS = {
 export class CaseList {
   /** follow(number): show that case step by step. */
   constructor(title, about, problem, figures, follow) {
-    this.beta = problem.reward_value ?? 1;
+    this.beta = rewardValue(problem);
     this.figures = figures;
     this.follow = follow;
     const { element, body } = section(title, about);
@@ -44,7 +44,7 @@ export class CaseList {
 
   outcome(one) {
     if (one.reward === null) return h("span", { class: `status ${one.status}` }, WORDS[one.status]);
-    const gain = this.beta * one.reward - one.cost;
+    const gain = one.stake * this.beta * one.reward - one.cost;
     return h("span", { class: `status ${one.status}`, title: WORDS[one.status] }, `gain ${this.figures.gain(gain)}`);
   }
 }
@@ -60,6 +60,7 @@ export function pathOf(one) {
     given.map(step("given")),
     one.path.map(step("bought")),
     one.wanted.map((name) => h("span", { class: "step wanted" }, `wants ${name}`)),
-    one.action !== null && h("span", { class: "step action" }, h("b", {}, one.action)),
+    one.action !== null && h("span", { class: "step action" }, one.overruled && h("i", {}, "people "), h("b", {}, one.action)),
+    one.stake !== 1 && h("span", { class: "step given" }, h("i", {}, "stake "), h("b", {}, plain(one.stake))),
   );
 }

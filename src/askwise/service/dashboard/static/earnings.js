@@ -2,7 +2,7 @@
 
 import { LineChart } from "./chart.js";
 import { fill, h } from "./dom.js";
-import { many, plain, whole } from "./figures.js";
+import { many, plain, rewardValue, whole } from "./figures.js";
 
 const POINTS = 36;
 const FEWEST = 16; // cases in a point: fewer are mostly luck
@@ -10,7 +10,7 @@ const RECENT = 0.2; // of all cases, for the figures of now
 
 export class Earnings {
   constructor(problem, figures) {
-    this.beta = problem.reward_value ?? 1;
+    this.beta = rewardValue(problem);
     this.figures = figures;
     this.everything = problem.observations.reduce((sum, o) => sum + (o.given ? 0 : o.cost), 0);
     this.buysAll = (problem.max_observations ?? problem.observations.length) >= problem.observations.filter((o) => !o.given).length;

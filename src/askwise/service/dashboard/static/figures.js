@@ -5,7 +5,7 @@ const LOCALE = "en-US";
 export class Figures {
   /** A thousandth of the reward value is worth showing, and so is the smallest price. */
   constructor(problem) {
-    const beta = problem.reward_value ?? 1;
+    const beta = problem.rewards ? problem.rewards[1] - problem.rewards[0] : rewardValue(problem);
     const costs = problem.observations.map((o) => o.cost ?? 0).filter((cost) => cost > 0);
     this.decimals = Math.max(0, 3 - Math.ceil(Math.log10(beta)));
     const least = costs.length ? Math.min(...costs) : 1;
@@ -37,6 +37,12 @@ export class Figures {
     return `${number < 0 ? "−" : "+"}${text}`;
   }
 }
+
+/** What a reward of 1 is worth; rewards that are money are worth what they are. */
+export const rewardValue = (problem) => (problem.rewards ? 1 : problem.reward_value ?? 1);
+
+/** What rewards are, as a sentence. */
+export const rewardWords = (problem) => (problem.rewards ? `An action earns from ${plain(problem.rewards[0])} to ${plain(problem.rewards[1])}.` : `A reward of 1 is worth ${plain(rewardValue(problem))}.`);
 
 function isNumber(number) {
   return typeof number === "number" && Number.isFinite(number);

@@ -3,7 +3,7 @@
 import { get, path, post } from "./api.js";
 import { pathOf } from "./cases.js";
 import { during, field, fill, h, say, section } from "./dom.js";
-import { many, plain, priceOf } from "./figures.js";
+import { many, plain, priceOf, rewardValue, rewardWords } from "./figures.js";
 
 export class Follow {
   /** mayDecide: whether the token allows more than to look. */
@@ -102,18 +102,19 @@ export class Follow {
 
   rewarding(one) {
     if (!this.mayDecide) return h("p", {}, "Its reward is awaited.");
-    const reward = h("input", { type: "number", min: 0, max: 1, step: "any", value: 1, required: true });
+    const [min, max] = this.problem.rewards ?? [0, 1];
+    const reward = h("input", { type: "number", min, max, step: "any", value: max, required: true });
     const button = h("button", { type: "submit" }, "Give the reward");
     const send = during(button, this.refusal, async () => {
       await post(path("projects", this.project, "cases", one.case, "reward"), { reward: Number(reward.value) });
       await this.show(one.case);
     });
-    return h("form", { onsubmit: send }, field("Reward, from 0 to 1", reward, `1 is worth ${this.problem.reward_value ?? 1}.`), button, this.cancelling(one));
+    return h("form", { onsubmit: send }, field(`Reward, from ${plain(min)} to ${plain(max)}`, reward, rewardWords(this.problem)), button, this.cancelling(one));
   }
 
   ending(one) {
     if (one.reward === null) return one.status === "cancelled" && h("p", {}, "It was cancelled.");
-    const gain = (this.problem.reward_value ?? 1) * one.reward - one.cost;
+    const gain = rewardValue(this.problem) * one.reward - one.cost;
     return h("p", {}, `Reward ${one.reward}${one.by_default ? " by default" : ""}: it gained `, h("b", {}, this.figures.gain(gain)), ".");
   }
 

@@ -9,7 +9,16 @@ export class Health {
   constructor() {
     const { element, body } = section("The replanner", "Policies are planned in the background; cases never wait for one.");
     this.element = element;
-    this.body = body;
+    this.body = h("div", {});
+    this.alarms = h("div", {});
+    fill(body, this.alarms, this.body);
+  }
+
+  showAlarms(alarms) {
+    const items = alarms.map(({ name, detail }) =>
+      h("li", {}, h("strong", {}, name.replaceAll("_", " ")), `: ${detail}`),
+    );
+    fill(this.alarms, ...(items.length ? [h("ul", { class: "health late", role: "alert" }, ...items)] : []));
   }
 
   show(project) {

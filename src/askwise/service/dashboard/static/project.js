@@ -5,9 +5,10 @@ import { changes, get, path, pause } from "./api.js";
 import { CaseList } from "./cases.js";
 import { fill, h, say } from "./dom.js";
 import { Earnings } from "./earnings.js";
-import { Figures, ago, many } from "./figures.js";
+import { Figures, ago, many, rewardWords } from "./figures.js";
 import { Follow } from "./follow.js";
 import { Health } from "./health.js";
+import { People } from "./people.js";
 import { PolicyTree } from "./tree.js";
 import { Worth } from "./worth.js";
 
@@ -89,6 +90,7 @@ class Page {
     this.spoke = 0;
     this.earnings = new Earnings(problem, figures);
     this.worth = new Worth(figures);
+    this.people = new People(figures);
     this.tree = new PolicyTree(figures, (version) => this.speak(`The policy has changed, it is version ${version} now`));
     this.follow = new Follow(project.name, problem, figures, mayDecide);
     const look = (number) => this.follow.look(number);
@@ -102,6 +104,7 @@ class Page {
       this.trouble,
       this.earnings.element,
       this.worth.element,
+      this.people.element,
       h("div", { class: "pair" }, h("div", {}, this.tree.element, this.cases.element), h("div", {}, this.follow.element, this.awaited.element, this.health.element)),
     ];
   }
@@ -109,11 +112,12 @@ class Page {
   /** Fetch and show; with what follows from a new policy, if there is one. */
   async refresh(signal, isReplanned) {
     const read = (...parts) => get(path("projects", this.name, ...parts), signal);
-    const [project, summary, cases, awaited, policy, worth] = await Promise.all([
+    const [project, summary, cases, awaited, alarms, policy, worth] = await Promise.all([
       read(),
       read("summary"),
       get(`${path("projects", this.name, "cases")}?limit=${CASES}`, signal),
       get(`${path("projects", this.name, "awaited")}?limit=${AWAITED}`, signal),
+      read("alarms"),
       isReplanned ? read("policy") : null,
       isReplanned ? read("worth") : null,
     ]);
@@ -122,9 +126,11 @@ class Page {
     if (worth) this.known = worth;
     if (worth) this.worth.show(worth, summary.cases);
     this.earnings.show(summary, this.known);
+    this.people.show(summary);
     this.cases.show(cases.cases);
     this.awaited.show(awaited.cases, summary.statuses.acted);
     this.health.show(project);
+    this.health.showAlarms(alarms.alarms);
   }
 
   wrong(error) {
@@ -142,5 +148,5 @@ function about({ problem, created }) {
   const named = (names, word) => (names.length > MOST_NAMED ? many(names.length, word) : names.join(", "));
   const bought = problem.observations.filter((o) => !o.given).map((o) => o.name);
   const decided = problem.actions.map((a) => a.name ?? a);
-  return `May buy ${named(bought, "observation")} before it decides between ${named(decided, "action")}. A reward of 1 is worth ${problem.reward_value ?? 1}. Begun ${ago(created)}.`;
+  return `May buy ${named(bought, "observation")} before it decides between ${named(decided, "action")}. ${rewardWords(problem)} Begun ${ago(created)}.`;
 }

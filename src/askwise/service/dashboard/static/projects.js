@@ -101,7 +101,7 @@ function creation() {
         field("Learner", learner, "The default is good without tuning."),
         field("Options of the learner", options, "JSON; {} leaves all as it is."),
       ),
-      field("Problem", problem, "JSON, as problem files have it: reward_value is what a reward of 1 is worth, in the currency of the costs."),
+      field("Problem", problem, "JSON, as problem files have it: reward_value is what a reward of 1 is worth, in the currency of the costs; or rewards, [lowest, highest], where rewards are money."),
       answer,
       button,
     ),

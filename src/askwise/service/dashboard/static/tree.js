@@ -86,7 +86,10 @@ export class PolicyTree {
 }
 
 function titleOf(node, path) {
-  if (node.action !== undefined) return path === "0" ? `${node.action} (buying nothing)` : node.action;
+  if (node.action !== undefined) {
+    const done = node.cost ? `${node.action} (${plain(node.cost)})` : node.action;
+    return path === "0" ? `${done} (buying nothing)` : done;
+  }
   return node.buy.length ? `buy ${node.buy.join(" + ")} (${plain(node.cost)})` : `${node.observation}?`;
 }
 

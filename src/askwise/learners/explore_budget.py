@@ -12,7 +12,7 @@ from askwise.problem.amounts import LARGEST_SUM
 from askwise.problem.bins import is_number
 
 
-def check_budget(budget: object) -> float | None:
+def check_explore_budget(budget: object) -> float | None:
     """The budget as a float, None for no limit, or an error that names it."""
     if budget is None:
         return None
@@ -33,8 +33,11 @@ def affordable_cases(statistics: Statistics, opened: int, blind_gain: float, bud
     acted = statistics.action_counts[: statistics.visited].sum(axis=1)
     rewarded = int(acted.sum())
     spent = float(lattice.costs_of(statistics.states) @ acted)
+    spent += float(
+        statistics.action_counts[: statistics.visited].sum(axis=0) @ lattice.action_costs
+    )
     earned = lattice.problem.reward_value * float(statistics.reward_sums.sum()) * UNIT
     lost = rewarded * blind_gain - (earned - spent)
-    worst = blind_gain + float(lattice.subset_costs.max())
+    worst = blind_gain + float(lattice.subset_costs.max() + lattice.action_costs.max())
     left = budget - lost - (opened - rewarded) * worst
     return max(0, int(left / worst)) if worst > 0 else 1 << 62

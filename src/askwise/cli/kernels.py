@@ -1,0 +1,44 @@
+"""Which kernels are compiled already: what the first use of a learner need not wait for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import askwise._kernels
+
+
+class KernelsOnDisk(NamedTuple):
+    """How far the kernels are compiled for this processor and this version."""
+
+    kernels: int
+    compiled: int
+    folder: Path | None
+    """The folder that one of them is cached in; None if there is none to cache in."""
+
+
+def kernels_on_disk() -> KernelsOnDisk:
+    """Look for every kernel whether it is cached; nothing is compiled."""
+    indexes = [_index_of(kernel) for kernel in _kernels()]
+    known = [index for index in indexes if index is not None]
+    folder = known[0].parent if known else None
+    return KernelsOnDisk(len(indexes), sum(index.is_file() for index in known), folder)
+
+
+def _kernels() -> list[Any]:
+    """Every kernel of the package, once."""
+    found: dict[int, Any] = {}
+    package = askwise._kernels
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if hasattr(value, "py_func") and hasattr(value, "_cache"):
+                found[id(value)] = value
+    return list(found.values())
+
+
+def _index_of(kernel: Any) -> Path | None:
+    """The file that lists what is cached of a kernel."""
+    file = getattr(kernel._cache, "_cache_file", None)
+    return None if file is None else Path(file._index_path)

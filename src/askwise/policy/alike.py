@@ -1,0 +1,73 @@
+"""A policy for a stake between two others, where both do the same.
+
+With known probabilities the gain of a policy is linear in the stake of a case, and that of the best
+policy is the largest of such lines: convex. So a policy that is best at two stakes is best at all
+between them. From a state on it is so if both plans do the same there, and in all that they reach
+from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from askwise._support.typing import Flags
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, SetTable
+from askwise.policy.tree_table import TreeTable
+
+
+class PolicyBetween(Policy):
+    """What two policies have in common, and in other states an exact plan, if a case gets there.
+
+    alike: by state, whether it is what the plan for its stake would do from there on.
+    """
+
+    def __init__(self, below: Policy, alike: Flags | None, plan: Callable[[], Policy]) -> None:
+        vars(self).update(vars(below))  # the same tables, checked and frozen
+        self._alike = alike
+        self._plan = plan
+
+    def in_state(self, state: int) -> Policy:
+        """Itself, or the plan for its stake."""
+        return self if self._alike is None or self._alike[state] else self._plan()
+
+    def exact(self) -> Policy:
+        """The plan for its stake, good in every state."""
+        return self if self._alike is None else self._plan()
+
+
+def alike_from(one: Policy, other: Policy) -> Flags:
+    """By state, or one for all: whether both do the same there and in all they reach from it.
+
+    Tables of sets and trees are short: they are compared as a whole.
+    """
+    mine, theirs = one.table, other.table
+    if isinstance(mine, PathTable) and isinstance(theirs, PathTable):
+        return _by_state(mine, theirs)
+    if isinstance(mine, SetTable) and isinstance(theirs, SetTable):
+        return _all(_same(mine.sets, theirs.sets) and _same(mine.actions, theirs.actions))
+    assert isinstance(mine, TreeTable)
+    assert isinstance(theirs, TreeTable)
+    pairs = ((mine.look, theirs.look), (mine.actions, theirs.actions), (mine.child, theirs.child))
+    return _all(all(_same(a, b) for a, b in pairs))
+
+
+def _by_state(mine: PathTable, theirs: PathTable) -> Flags:
+    from askwise._kernels.policy.alike import alike_from
+
+    alike = np.empty(mine.lattice.size, np.bool_)
+    tables = (mine.look, mine.actions, theirs.look, theirs.actions)
+    alike_from(mine.lattice.layout, *tables, alike)
+    return alike
+
+
+def _all(is_so: bool) -> Flags:
+    return np.array([is_so])
+
+
+def _same(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> bool:
+    return mine is theirs or np.array_equal(mine, theirs)

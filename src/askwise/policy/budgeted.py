@@ -1,0 +1,189 @@
+"""The best gain within an average spend, and the frontier of gain against spend.
+
+A policy π gains G(π) and spends S(π) on observations, on average. Within a budget b the best is
+
+    max G(π)   subject to   S(π) ≤ b     over all policies and their mixtures,
+
+a linear program. With a multiplier λ ≥ 0 on the constraint it is, for a given λ, the plan at prices
+that are 1 + λ times as high:
+
+    L(λ) = max_π G(π) − λ S(π).
+
+Each policy is a line in λ, L is their upper envelope, and the frontier of G against S is concave.
+The best within b is a mixture of the two policies whose lines meet where the slope of L passes −b,
+and that λ is the shadow price: what one more to spend on a case adds to its gain.
+
+The two are found without a grid: the lines of a policy that spends more than b and of one that
+spends less meet at some λ. Either a plan at that λ is better than both there, and takes the place
+of one of them, or they are the two (Eisner, Severance: Mathematical techniques for efficient record
+segmentation in large shared databases, 1976). Every step finds a policy of the envelope, of which
+there are finitely many. Searched on both sides, all of them are found: that is the frontier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._support.numbers import shown
+from askwise._support.typing import Floats
+from askwise.policy.expected_gain import acted_states
+from askwise.policy.exploration import PathExploration
+from askwise.policy.policy import Policy
+from askwise.policy.tables import PathTable, SetTable
+from askwise.states import Lattice
+
+NOTHING_BOUGHT = 1e15
+"""λ at which nothing is bought that costs anything."""
+
+TOLERANCE = 1e-11
+"""Gains closer than this part of β are equal: they may be sums in different orders."""
+
+
+class Line(NamedTuple):
+    """A policy, what it gains and what it spends on average."""
+
+    policy: Policy
+    gain: float
+    spend: float
+
+    def at(self, price: float) -> float:
+        """G − λ S."""
+        return self.gain - price * self.spend
+
+
+Plan = Callable[[float], Line]
+"""The best policy at prices of 1 + λ, with its gain and its spend at the prices as they are."""
+
+
+class Within(NamedTuple):
+    """The two policies whose mixture is the best within a budget."""
+
+    dear: Line
+    cheap: Line
+    share: float
+    """Of the cases that follow the dear one; 1 if it spends no more than the budget."""
+    shadow_price: float
+    budget: float
+
+    @property
+    def gain(self) -> float:
+        """Of a case, on average."""
+        return self.share * self.dear.gain + (1.0 - self.share) * self.cheap.gain
+
+    @property
+    def spend(self) -> float:
+        """Of a case, on average."""
+        return self.share * self.dear.spend + (1.0 - self.share) * self.cheap.spend
+
+    def mixed(self, finish: Callable[[Policy], Policy]) -> Policy:
+        """As one policy, of parts that were finished: at the prices that are paid.
+
+        What most cases follow is the one that the other is mixed into.
+        """
+        if self.share in (0.0, 1.0):
+            found = finish((self.dear if self.share else self.cheap).policy)
+        else:
+            dear, cheap = finish(self.dear.policy), finish(self.cheap.policy)
+            is_dear = self.share >= 0.5
+            found = (
+                dear.mixed(cheap, 1.0 - self.share) if is_dear else cheap.mixed(dear, self.share)
+            )
+        found.shadow_price = self.shadow_price
+        found.note = (
+            f"Within {shown(self.budget)} a case it spends {shown(self.spend)}, and one more to "
+            f"spend would add {shown(self.shadow_price, decimals=2)}"
+        )
+        return found
+
+
+def best_within(plan: Plan, budget: float, beta: float) -> Within:
+    """The best mixture of policies that spends no more than so much a case, on average."""
+    dear = plan(0.0)
+    if dear.spend <= budget:
+        return Within(dear, dear, 1.0, 0.0, budget)
+    cheap = plan(NOTHING_BOUGHT)
+    while cheap.spend < budget:
+        price = _where_they_meet(dear, cheap)
+        found = plan(price)
+        if found.at(price) <= cheap.at(price) + TOLERANCE * beta:
+            share = (budget - cheap.spend) / (dear.spend - cheap.spend)
+            return Within(dear, cheap, share, price, budget)
+        if found.spend > budget:
+            dear = found
+        else:
+            cheap = found
+    # just this one: one more to spend adds what the next dearer one gains
+    return Within(dear, cheap, 0.0, _where_they_meet(dear, cheap), budget)
+
+
+def frontier_of(plan: Plan, beta: float) -> list[Line]:
+    """The policies of the envelope, from the one that spends least to the best one without a
+    budget; gains rise with spends, ever less steeply."""
+    cheap, dear = plan(NOTHING_BOUGHT), plan(0.0)
+    if dear.spend <= cheap.spend or dear.gain <= cheap.gain + TOLERANCE * beta:
+        return [cheap if cheap.gain >= dear.gain else dear]
+    found, between = [cheap], [(cheap, dear)]
+    while between:
+        low, high = between.pop()
+        price = _where_they_meet(high, low)
+        middle = plan(price)
+        if middle.at(price) <= low.at(price) + TOLERANCE * beta:
+            found.append(high)
+        else:
+            between += [(middle, high), (low, middle)]
+    return found
+
+
+def _where_they_meet(dear: Line, cheap: Line) -> float:
+    return max(0.0, (dear.gain - cheap.gain) / (dear.spend - cheap.spend))
+
+
+def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Floats) -> Line:
+    """A policy that was planned at other prices, by what it gains and spends at those of a lattice.
+
+    That is by p(ψ) and by what acting in ψ earns, what it costs taken off, in units of β.
+    """
+    states = acted_states(policy).states
+    states = states[probability[states] > 0]  # elsewhere no action may be allowed
+    p, earned = probability[states], lattice.problem.reward_value * reward[states]
+    spent = lattice.costs_of(states)
+    return Line(policy, float(p @ (earned - spent)), float(p @ spent))
+
+
+def repriced(lattice: Lattice, policy: Policy) -> Policy:
+    """The looks and actions of a policy at the prices of a lattice, valued as they were planned."""
+    table = policy.table
+    if isinstance(table, PathTable):
+        arrays = table.look, table.actions, table.values
+        return Policy(PathTable(lattice, *arrays), frequency=policy.frequency)
+    assert isinstance(table, SetTable)
+    return Policy(
+        SetTable(lattice, table.sets, table.actions, table.values), frequency=policy.frequency
+    )
+
+
+def at_prices_of(
+    lattice: Lattice, policy: Policy, probability: Floats, reward: Floats
+) -> PathTable | SetTable:
+    """The looks and actions of a policy at the prices of a lattice, valued by p(ψ) and by what
+    acting in ψ earns, what it costs taken off, in units of β."""
+    table, every = policy.table, np.arange(lattice.size)
+    # where no case comes, or no action is allowed, nothing is earned
+    earned: Floats = np.where((probability > 0) & (reward > -np.inf), reward, 0.0)
+    earned *= lattice.problem.reward_value
+    spent = lattice.costs_of(every)
+    if isinstance(table, PathTable):
+        from askwise._kernels.policy.gains import gains_by_paths
+
+        nothing = PathExploration.none(lattice)
+        untried = nothing.other_look, nothing.look_probability, 0.0
+        gains_by_paths(lattice.layout, table.look, *untried, probability, spent, earned)
+        return PathTable(lattice, table.look, table.actions, earned)
+    assert isinstance(table, SetTable)
+    came = np.tile(np.maximum(probability[: lattice.contexts], 1e-300), lattice.subsets)
+    first = lattice.layout.context_offsets[:-1]
+    values: Floats = np.add.reduceat(probability * (earned - spent), first) / came
+    return SetTable(lattice, table.sets, table.actions, values)

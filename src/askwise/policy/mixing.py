@@ -1,0 +1,105 @@
+"""Several policies as one: a share of the cases follows each of them, by chance.
+
+Within an average spend the best that can be done is, in general, such a mixture (`budgeted.py`); a
+learner that explores in a share of its cases is one, and so are two policies that are compared.
+Which of them a case follows is decided by its tag, once for the whole case. What cases do under a
+mixture is what they do under one of its policies, so its expected gain is the mean of theirs, and
+the probability of what a case did is too:
+
+    P(steps) = Σ_k q_k P(steps | policy k),
+
+q_k being the shares. The propensity of a step is P(steps with it) / P(steps before it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from askwise._kernels.policy.draws import MIXES, uniform
+from askwise._support.typing import Floats, Integers
+from askwise.policy.propensities import decided, of_set, ratio
+from askwise.policy.tables import Path, Propensities
+
+if TYPE_CHECKING:
+    from askwise.policy.policy import Policy
+
+
+class Mixture(NamedTuple):
+    """What is mixed into a policy."""
+
+    others: tuple[tuple[float, Policy], ...]
+    """The other policies, each with its share of the cases; the rest follows the policy itself."""
+
+    def other_of(self, tag: int) -> Policy | None:
+        """The other policy that a case with that tag follows; None: the policy itself."""
+        drawn = uniform(tag, MIXES)
+        for share, other in self.others:
+            if drawn < share:
+                return other
+            drawn -= share
+        return None
+
+
+def parts_followed(tags: Integers, shares: Sequence[float]) -> Integers:
+    """Which part each of the cases with these tags follows: 0 is the policy itself."""
+    drawn: Floats = uniform(tags, MIXES)  # type: ignore[arg-type, assignment]
+    found: Integers = np.zeros(len(tags), np.int64)
+    for k, share in enumerate(shares[1:], start=1):
+        found[(found == 0) & (drawn >= 0) & (drawn < share)] = k
+        drawn = np.where(found == 0, drawn - share, -1.0)
+    return found
+
+
+def mixed_propensities(
+    parts: Sequence[tuple[float, Policy]],
+    start: int,
+    path: Path,
+    looks: tuple[int, ...],
+    action: int,
+) -> Propensities | None:
+    """How likely a case took each of its steps, whichever of the policies it followed."""
+    found: list[tuple[float, Propensities]] = []
+    for share, policy in parts:
+        steps = _steps(policy, start, path, looks, action)
+        if steps is None:
+            return None
+        found.append((share, steps))
+    return partial(_averaged, found)
+
+
+def _averaged(parts: Sequence[tuple[float, Propensities]]) -> tuple[float, ...]:
+    courses = [(share, steps() if callable(steps) else steps) for share, steps in parts]
+    weights, before, found = [share for share, _ in courses], 1.0, []
+    for k in range(len(courses[0][1])):
+        weights = [w * steps[k] for w, (_, steps) in zip(weights, courses, strict=True)]
+        found.append(ratio(sum(weights), before))
+        before = sum(weights)
+    return tuple(found)
+
+
+def _steps(
+    policy: Policy, start: int, path: Path, looks: tuple[int, ...], action: int
+) -> Propensities | None:
+    """Of each step if the case follows this policy; 0 where the policy would do something else."""
+    table = policy.table
+    if policy.exploration is not None:
+        return policy.exploration.propensities(table, start, path, looks, action)
+    if policy.acquisition == "simultaneous":
+        bought = decided(path, looks)
+        if table.looks(start) != bought:
+            return of_set(bought, 0.0, 0.0, action)
+        end = path[-1][1] if path else start
+        return of_set(bought, 1.0, float(action >= 0 and table.act(end) == action), action)
+    number, agreed, state = len(path) + len(looks) + (action >= 0), 0, start
+    for i, reached in (*path, *((i, -1) for i in looks)):
+        if table.looks(state) != (i,):  # what it would do after that is not asked
+            return (1.0,) * agreed + (0.0,) * (number - agreed)
+        agreed, state = agreed + 1, reached
+    if action >= 0:
+        acts = not table.looks(state) and table.act(state) == action
+        return (1.0,) * agreed + (float(acts),)
+    return (1.0,) * agreed

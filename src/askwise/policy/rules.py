@@ -1,0 +1,98 @@
+"""A rule that people follow, as the table of a policy.
+
+The rule is a function from what is known to what is done next: an observation to buy, or an action.
+It is asked about every state that following it leads to, from every context, and about no other:
+what it would say of cases that it never sees need not be defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from askwise.errors import CaseError, OptionError
+from askwise.policy.tables import PathTable
+from askwise.problem import Value
+from askwise.states import Lattice
+
+Rule: TypeAlias = Callable[[dict[str, Value | None]], str]
+"""From what is known to the name of an observation to buy now, or of an action."""
+
+MOST_ASKED = 200_000
+"""States about which a rule is asked."""
+
+
+def table_of_rule(lattice: Lattice, rule: Rule) -> PathTable:
+    """What the rule says in every state that it leads to; what contradicts itself is refused."""
+    if not callable(rule):
+        raise OptionError(
+            f"a rule is a function from what is known, {{name: value}}, to the name of an "
+            f"observation or of an action, got {rule!r}"
+        )
+    actions = lattice.problem.action_names
+    both = set(actions) & {o.name for o in lattice.observations}
+    if both:
+        raise OptionError(f"{sorted(both)[0]!r} is an observation and an action: rename one")
+    rows: dict[int, int] = {}
+    looks, acts, waiting = [], [], list(range(lattice.contexts))
+    while waiting:
+        state = waiting.pop()
+        if state in rows:
+            continue
+        if len(rows) == MOST_ASKED:
+            raise OptionError(f"the rule leads to more than {MOST_ASKED:,} states")
+        look, action = _asked(lattice, rule, state)
+        rows[state] = len(rows)
+        looks.append(look)
+        acts.append(action)
+        if look >= 0:
+            waiting.extend(lattice.children(state, look))
+
+    def row_of(state: int) -> int:
+        if state not in rows:
+            raise CaseError(
+                f"the rule was not asked about {lattice.state(state)!r}: it does not lead there"
+            )
+        return rows[state]
+
+    tables = np.array(looks, np.int16), np.array(acts, np.int16), np.full(len(rows), np.nan)
+    return PathTable(lattice, *tables, row_of)
+
+
+def _asked(lattice: Lattice, rule: Rule, state: int) -> tuple[int, int]:
+    """What it says in one state: (a look, or −1; an action, 0 if it looks)."""
+    known = lattice.state(state)
+    answer = rule(dict(known))
+    if rule(dict(known)) != answer:
+        raise OptionError(f"the rule has two answers to {known!r}: it must leave nothing to chance")
+    actions = lattice.problem.action_names
+    if answer in actions:
+        required = set(lattice.problem.actions[actions.index(answer)].requires)
+        missing = sorted(required.difference(known))
+        if missing:
+            raise OptionError(
+                f"the rule does {answer!r} when {known!r} is known, which requires {missing[0]!r}"
+            )
+        return -1, actions.index(answer)
+    names = [o.name for o in lattice.observations]
+    if answer not in names:
+        expected = ", ".join(map(repr, (*names[: lattice.buyable], *actions)))
+        raise OptionError(
+            f"the rule says {answer!r} when {known!r} is known, expected one of: {expected}"
+        )
+    if answer in known:
+        raise OptionError(f"the rule looks at {answer!r} when {known!r} is known already")
+    bought = len(lattice.domain(state))
+    if bought == lattice.m:
+        raise OptionError(
+            f"the rule looks at {answer!r} when {known!r} is known: a case buys at most {bought}"
+        )
+    required = set(lattice.observations[names.index(answer)].requires)
+    missing = sorted(required.difference(known))
+    if missing:
+        raise OptionError(
+            f"the rule looks at {answer!r} when {known!r} is known, which requires {missing[0]!r}"
+        )
+    return names.index(answer), 0

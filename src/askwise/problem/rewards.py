@@ -1,0 +1,110 @@
+"""Rewards as they are told, and as they are counted.
+
+A problem may say the lowest and the highest that an action can earn, in the currency of the costs.
+A reward x is then money, and inside it is the share of that range,
+
+    r = (x − low) / β,     β = high − low,     so that   low + β r = x.
+
+Without a range a reward is r itself, from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+
+import numpy as np
+
+from askwise._support.numbers import as_price, remedy_for
+from askwise._support.typing import Floats
+from askwise.errors import CaseError, ProblemError
+from askwise.problem.amounts import LARGEST_AMOUNT, REMEDY
+from askwise.problem.bins import is_number
+
+Range = tuple[float, float]
+"""The lowest and the highest reward, in the currency."""
+
+DIGITS = 12
+"""Of a reward that is told again, beside β: finer than it was counted, coarser than rounding."""
+
+
+def check_range(rewards: object) -> Range:
+    """The lowest and the highest reward as floats, or an error that names what is wrong."""
+    ends = list(rewards) if isinstance(rewards, Iterable) and not isinstance(rewards, str) else []
+    if len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
+        hint = next((remedy_for(end) for end in ends if isinstance(end, str)), "")
+        raise ProblemError(
+            "rewards must be two numbers, the lowest and the highest that an action can earn, "
+            f"such as (-500, 30), got {rewards!r}{hint}"
+        )
+    if max(map(abs, ends)) > LARGEST_AMOUNT:
+        raise ProblemError(
+            f"rewards must be from {-LARGEST_AMOUNT:,.0f} to {LARGEST_AMOUNT:,.0f}, "
+            f"got {rewards!r}: {REMEDY}"
+        )
+    low, high = (float(end) + 0.0 for end in ends)  # so that −0.0 is 0.0
+    return low, high
+
+
+def share_of(reward: object, within: Range | None) -> float:
+    """R of a reward that was told, or an error that names the range and the remedy."""
+    low, high = (0.0, 1.0) if within is None else within
+    if type(reward) is float and low <= reward <= high:  # the usual case, fast
+        return reward if within is None else (reward - low) / (high - low)
+    if isinstance(reward, numbers.Real) and not isinstance(reward, bool):
+        number = float(reward)
+        if low <= number <= high:  # NaN is not
+            return number if within is None else (number - low) / (high - low)
+    if isinstance(reward, bool | np.bool_):
+        hint = "write 1.0 or 0.0" if within is None else "write it as a number"
+    else:
+        hint = remedy(within)
+    raise CaseError(f"reward must be a number {range_words(within)}, got {reward!r}; {hint}")
+
+
+def shares_of(rewards: Floats, within: Range | None) -> Floats:
+    """R of many rewards that are within the range."""
+    if within is None:
+        return rewards
+    low, high = within
+    shares: Floats = (rewards - low) / (high - low)
+    return shares
+
+
+def money_of(share: float, within: Range | None) -> float:
+    """A reward as it is told: what was told, to as many digits as were counted."""
+    if within is None:
+        return share
+    low, high = within
+    if share in (0.0, 1.0):
+        return within[int(share)]
+    places = DIGITS - math.ceil(math.log10(high - low))
+    return min(high, max(low, round(low + (high - low) * share, places)))
+
+
+def all_money_of(shares: Floats, within: Range | None) -> Floats:
+    """Many rewards as they are told."""
+    if within is None:
+        return shares
+    low, high = within
+    # just so at both ends
+    return np.clip(low * (1.0 - shares) + high * shares, low, high)
+
+
+def range_words(within: Range | None) -> str:
+    """Between which two a reward is, for the middle of a message.
+
+    >>> range_words((-500.0, 30.0))
+    'from -500 to 30'
+    """
+    return (
+        "from 0 to 1" if within is None else f"from {as_price(within[0])} to {as_price(within[1])}"
+    )
+
+
+def remedy(within: Range | None) -> str:
+    """What to declare so that other rewards are taken, for the end of a message."""
+    if within is None:
+        return "declare rewards (low, high) in the problem to tell money"
+    return "declare wider rewards in the problem if such can be earned"

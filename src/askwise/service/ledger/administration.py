@@ -1,0 +1,90 @@
+"""The statements about tokens and whole projects, and about what was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from askwise.service.ledger.counters import ERASED
+from askwise.service.ledger.rows import NO_PROJECT, Project, StoredToken
+from askwise.service.ledger.session import Session
+
+PROJECT = ", ".join(Project._fields)
+TOKEN = ", ".join(StoredToken._fields)
+
+
+class AdministrationStatements:
+    """A part of `contract.Transaction`: what operators do, in one session."""
+
+    _session: Session
+
+    def tokens(self) -> list[StoredToken]:
+        """All tokens, the revoked ones too."""
+        sql = f"SELECT {TOKEN} FROM tokens ORDER BY created, id"  # noqa: S608
+        return [StoredToken(*row) for row in self._session.all(sql)]
+
+    def add_token(self, token: StoredToken) -> None:
+        """Write a token, which must be a new one."""
+        self._session.insert("tokens", [token])
+
+    def change_token(self, token: StoredToken) -> None:
+        """Put this in place of the token of the same id."""
+        self._session.change(
+            "UPDATE tokens SET project = ?, revoked = ?, expires = ? WHERE id = ?",
+            *(token.project, token.revoked, token.expires, token.id),
+        )
+
+    def project(self, name: str) -> Project | None:
+        """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
+        if "\0" in name:
+            return None
+        sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
+        found = self._session.all(sql, name, NO_PROJECT)
+        return Project(*found[0]) if found else None
+
+    def change_project(self, project: Project) -> None:
+        """Give the project of this number this name, problem and `archived`."""
+        self._session.change(
+            "UPDATE projects SET name = ?, problem = ?, archived = ? WHERE id = ?",
+            *(project.name, project.problem, project.archived, project.id),
+        )
+
+    def remove_project(self, project: int) -> None:
+        """Remove a project; what it leaves behind is purged later."""
+        session = self._session
+        session.change("DELETE FROM projects WHERE id = ?", project)
+        session.insert("removed", [(project,)])
+        session.change(
+            "UPDATE projects SET opened = ? WHERE id = ? AND opened < ?",
+            *(project, NO_PROJECT, project),
+        )
+
+    def replace_policy(self, project: int, version: int, blob: bytes) -> None:
+        """Put these bytes in place of those of a policy."""
+        sql = "UPDATE policies SET blob = ? WHERE project = ? AND version = ?"
+        self._session.change(sql, blob, project, version)
+
+    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
+        """Blank what a case holds, and the bodies, answers and keys of its events."""
+        sql = "UPDATE cases SET data = ? WHERE project = ? AND id = ?"
+        self._session.change(sql, b"", project, case)
+        sql = "UPDATE events SET body = ?, answer = ?, key = ? WHERE project = ? AND seq = ?"
+        for seq in events:
+            self._session.change(sql, b"", b"", f"{ERASED} {seq}", project, seq)
+
+    def purge(self, rows: int) -> bool:
+        """Remove up to so many rows that removed projects left; whether there may be more."""
+        session = self._session
+        found = session.all("SELECT project FROM removed ORDER BY project LIMIT 1")
+        if not found:
+            return False
+        ((project,),) = found
+        for table, key in (("events", "seq"), ("cases", "id"), ("policies", "version")):
+            kept = f"SELECT {key} FROM {table} WHERE project = ? ORDER BY {key} LIMIT 1 OFFSET ?"  # noqa: S608
+            end = session.all(kept, project, rows)
+            last = end[0][0] if end else 2**63 - 1
+            session.change(f"DELETE FROM {table} WHERE project = ? AND {key} < ?", project, last)  # noqa: S608
+            if end:
+                return True
+        session.change("DELETE FROM counters WHERE project = ?", project)
+        session.change("DELETE FROM removed WHERE project = ?", project)
+        return True

@@ -1,0 +1,91 @@
+"""Learners of which a share of the cases explores, and the rest follows what is recommended."""
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.errors import OptionError
+from askwise.simulation.environments import Population, breast_cancer
+from askwise.testing import LEARNER_CHECKS
+from inside import rounds_of
+
+
+@pytest.mark.parametrize("model", ["joint", "additive"])
+@pytest.mark.parametrize("acquisition", ["sequential", "simultaneous"])
+def test_without_exploring_every_case_follows_the_recommendation(model, acquisition):
+    patients = Population(breast_cancer(cost=5.0))
+    options = {"model": model, "acquisition": acquisition}
+    learner = aw.Learner(patients.problem, explore=False, **options, rng=1)
+    teacher = aw.Learner(patients.problem, **options, rng=1)
+    aw.simulate(teacher, patients, steps=3_000, rng=2)
+    learner = aw.learners.from_bytes(teacher.to_bytes())
+    rounds_of(learner).strategy.explore = 0.0
+    policy = learner.replan()
+    assert policy.mixture is None
+    parts = [part.exploration for _, part in policy.parts]
+    assert all(nothing_tried(part) for part in parts)
+    found, best = policy.evaluate(patients.model), learner.recommend().evaluate(patients.model)
+    assert found == pytest.approx(best, rel=0.03)
+
+
+def nothing_tried(exploration):
+    if hasattr(exploration, "replacing"):
+        return exploration.replacing == exploration.beside == 0.0
+    return not any(
+        getattr(exploration, name, np.zeros(1)).any()
+        for name in ("look_probability", "set_probability", "action_probability")
+    )
+
+
+def test_a_share_explores_and_says_how_likely_its_steps_were():
+    patients = Population(breast_cancer(cost=5.0))
+    learner = aw.Learner(patients.problem, explore=0.1, rng=1)
+    aw.simulate(learner, patients, steps=2_000, rng=2)
+    policy = learner.replan()
+    (most, own), (share, _) = policy.parts
+    assert (most, share) == pytest.approx((0.9, 0.1))
+    assert nothing_tried(own.exploration)
+    likely = 0
+    for _ in range(300):
+        case = learner.open()
+        own_look = case.lattice.names_of(own.looks(0))
+        if case.wanted == own_look:
+            likely += 1
+            assert case.propensity[0] > 0.9
+        else:
+            assert 0 < case.propensity[0] <= 0.1
+    assert likely > 250
+
+
+def test_it_learns_with_a_share_nearly_as_with_all():
+    patients = Population(breast_cancer(cost=5.0))
+    best = aw.oracle.sequential(patients.model).value
+    learner = aw.Learner(patients.problem, explore=0.2, rng=3)
+    aw.simulate(learner, patients, steps=8_000, rng=4)
+    assert learner.recommend().evaluate(patients.model) > 0.95 * best
+
+
+def test_with_a_budget_too():
+    patients = Population(breast_cancer(cost=5.0))
+    budget = aw.Budget(spend_per_case=6.0)
+    learner = aw.Learner(patients.problem, explore=0.3, budget=budget, rng=3)
+    run = aw.simulate(learner, patients, steps=10_000, rng=4)
+    assert run.cost.mean() == pytest.approx(6.0, rel=0.02)
+    assert len(learner.policy.parts) > 2
+    assert sum(share for share, _ in learner.policy.parts) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("check", LEARNER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    ("model", "acquisition", "explore"),
+    [("joint", "sequential", 0.2), ("additive", "simultaneous", 0.5)],
+)
+def test_conformance_with_a_share(model, acquisition, explore, check):
+    options = {"acquisition": acquisition, "model": model, "explore": explore}
+    check(lambda problem, *, rng: aw.Learner(problem, rng=rng, **options))
+
+
+@pytest.mark.parametrize("explore", [-0.1, 1.5, "some", None, float("nan")])
+def test_a_share_that_cannot_be(explore):
+    with pytest.raises(OptionError, match="explore must be True, False, or a share"):
+        aw.Learner(breast_cancer().problem, explore=explore)

@@ -1,0 +1,146 @@
+"""Rewards in the currency: what is told comes back, and what cannot be is refused in one way."""
+
+import math
+import pickle
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import askwise as aw
+from askwise.counting import UNIT
+from askwise.errors import CaseError, ModelError, ProblemError, TableError
+from askwise.problem.rewards import all_money_of
+from askwise.simulation.environments import Table
+
+MRI = aw.Observation("mri", values=["neg", "pos"], cost=9)
+
+
+def problem(**more):
+    return aw.Problem(observations=[MRI], actions=["wait", "treat"], **more)
+
+
+DESK = problem(rewards=(-500, 30))
+ends = st.floats(-1e6, 1e6).map(lambda x: round(x, 2))
+
+
+def test_beta_is_what_lies_between_the_ends():
+    assert DESK.rewards == (-500.0, 30.0)
+    assert (DESK.reward_value, DESK.lowest_reward) == (530.0, -500.0)
+    assert (problem().reward_value, problem().lowest_reward) == (1.0, 0.0)
+    assert problem(reward_value=5).rewards is None
+
+
+@given(ends, st.floats(1, 1e6), st.floats(0, 1))
+def test_money_comes_back_as_it_was_told_and_never_leaves_the_range(low, more, part):
+    high = low + more
+    within = problem(rewards=(low, high))
+    told = min(high, max(low, round(low + part * (high - low), 2)))
+    share = within.as_share(told)
+    assert 0 <= share <= 1
+    assert within.as_money(share) == pytest.approx(told, abs=1e-10 * (high - low) + 1e-9 * UNIT)
+    assert (within.as_share(low), within.as_share(high)) == (0.0, 1.0)
+    assert (within.as_money(0.0), within.as_money(1.0)) == (low, high)
+    many = all_money_of(np.array([0.0, part, 1.0]), within.rewards)
+    assert many[[0, 2]].tolist() == [low, high]
+    assert low <= many[1] <= high
+    assert within.as_share(float(many[1])) == pytest.approx(part, abs=1e-9)
+
+
+def test_cents_come_back_to_the_cent():
+    for cents in range(-50_000, 3_001, 7):
+        assert DESK.as_money(DESK.as_share(cents / 100)) == cents / 100
+
+
+@pytest.mark.parametrize("told", [-500.01, 30.01, math.nan, math.inf, "5", None])
+def test_a_reward_out_of_the_range_is_refused_with_the_range_and_the_remedy(told):
+    case = aw.Learner(DESK, rng=1).open()
+    while case.wanted:
+        case.observe(dict.fromkeys(case.wanted, "neg"))
+    words = r"from -500 to 30, got .*; declare wider rewards in the problem"
+    for tell in (case.reward, case.reward_by_default):
+        with pytest.raises(CaseError, match=words):
+            tell(told)
+    assert case.earned is None
+    case.reward(-77.7)
+    assert case.earned == -77.7
+
+
+def test_without_rewards_the_refusal_says_how_to_tell_money():
+    with pytest.raises(CaseError, match=r"from 0 to 1, got -5.0; declare rewards \(low, high\)"):
+        problem().as_share(-5.0)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "words"),
+    [
+        ((1, 1), "two numbers"),
+        ((5, 1), "two numbers"),
+        ((0,), "two numbers"),
+        ("ab", "two numbers"),
+        (("0", 5), "without quotes"),
+        ((0, math.inf), "two numbers"),
+        ((-2e9, 0), "another unit"),
+        ((0, 1e-10), "reward_value must be from"),
+        (7, "two numbers"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(rewards, words):
+    with pytest.raises(ProblemError, match=words):
+        problem(rewards=rewards)
+
+
+@pytest.mark.parametrize("value", [1.0, 2, 100.0])
+def test_rewards_exclude_a_reward_value(value):
+    with pytest.raises(ProblemError, match="exclude each other"):
+        problem(rewards=(-500, 30), reward_value=value)
+
+
+def test_files_say_rewards_alone_and_every_form_is_read_back(tmp_path):
+    for name in ("desk.yaml", "desk.json"):
+        DESK.save(tmp_path / name)
+        assert "reward_value" not in (tmp_path / name).read_text()
+        assert aw.Problem.load(tmp_path / name) == DESK
+    assert msgspec.json.decode(msgspec.json.encode(DESK), type=aw.Problem) == DESK
+    assert pickle.loads(pickle.dumps(DESK)) == DESK
+    assert DESK.priced({"mri": 4.0}).rewards == DESK.rewards
+    (tmp_path / "both.yaml").write_text(
+        "observations: [{name: mri, values: [neg, pos], cost: 9}]\nactions: [wait]\n"
+        "reward_value: 7\nrewards: [-5, 5]\n"
+    )
+    with pytest.raises(aw.AskwiseError, match="exclude each other"):
+        aw.Problem.load(tmp_path / "both.yaml")
+
+
+def test_counters_of_another_range_are_of_another_problem():
+    other = problem(rewards=(-600, 30))
+    same_width = problem(rewards=(-530, 0))
+    lattice = aw.states.Lattice
+    assert lattice(DESK) != lattice(other)
+    assert lattice(DESK) != lattice(same_width)
+    assert lattice(DESK) == lattice(DESK.priced({"mri": 1.0}))
+
+
+def test_models_and_tables_take_money():
+    model = aw.Model(DESK, [0.8, 0.2], [[30, -235], [-500, 30]])
+    assert model.reward.tolist() == [[1.0, 0.5], [0.0, 1.0]]
+    assert model.priced({"mri": 1.0}).reward.tolist() == model.reward.tolist()
+    with pytest.raises(ModelError, match=r"between -500 and 30, got 31.*wider rewards"):
+        aw.Model(DESK, [0.8, 0.2], [[31, 0], [0, 0]])
+    rows = {"mri": ["neg", "pos"], "wait": [30, -500], "treat": [-235, 30]}
+    table = Table(DESK, rows)
+    assert table.model().reward.tolist() == [[1.0, 0.5], [0.0, 1.0]]
+    with pytest.raises(
+        TableError, match=r"column 'wait', row 1: expected a reward from -500 to 30"
+    ):
+        Table(DESK, rows | {"wait": [30, -501]})
+
+
+def test_what_is_shown_of_a_problem_says_money():
+    assert "rewards -500 to 30" in DESK._repr_html_()
+    assert (
+        "an action earns from -500 to 30"
+        in aw.explain(aw.Model(DESK, [0.8, 0.2], [[30, -235], [-500, 30]])).html()
+    )

@@ -1,0 +1,54 @@
+"""A backup is of one moment, and what is restored from it goes on."""
+
+import pytest
+
+from askwise.errors import LedgerError
+from askwise.service.api.messages import Observing, Opening, Rewarding
+from askwise.service.decisions.replay import verify
+from askwise.service.decisions.writer import Writer
+from askwise.service.ledger import open_ledger
+from askwise.service.operations.backup import backup, restore
+from askwise.service.replanning.policy_versions import PolicyCache
+from serving import (  # noqa: F401 (fixtures)
+    ask,
+    create,
+    database_fixture,
+    decoded,
+    ledger_fixture,
+    postgres_fixture,
+)
+
+SEES = {"mammogram": "low", "mri": None}
+
+
+def test_a_backup_is_restored_elsewhere(ledger, database, tmp_path):
+    writer = Writer(ledger, PolicyCache(ledger))
+    create(writer)
+    for k in range(30):
+        case = decoded(ask(writer, Opening()))
+        while case["wanted"]:
+            values = {name: SEES[name] for name in case["wanted"]}
+            case = decoded(ask(writer, Observing(values), case["case"]))
+        ask(writer, Rewarding(k / 30), case["case"])
+    copy, elsewhere = tmp_path / "copy.db", str(tmp_path / "elsewhere.db")
+    assert backup(database, copy) > 60
+    ask(writer, Opening())  # servers go on meanwhile
+    with pytest.raises(LedgerError, match="replaces nothing"):
+        backup(database, copy)
+    restore(copy, elsewhere)
+    for full in (elsewhere, database):
+        with pytest.raises(LedgerError, match="holds something"):
+            restore(copy, full)
+    with pytest.raises(LedgerError, match="there is no backup"):
+        restore(tmp_path / "nowhere.db", str(tmp_path / "new.db"))
+    other = open_ledger(elsewhere)
+    assert verify(other, "clinic").differences == []
+    number = ledger.project("clinic").id
+    assert other.events(number, 0, 1000) == ledger.events(number, 0, 1000)[:-1]
+    assert other.tokens() == ledger.tokens()
+    again = Writer(other, PolicyCache(other))
+    assert ask(again, Opening()).status == 201
+    create(again, "second")
+    assert other.project("second").id == number + 1
+    other.close()
+    assert list(tmp_path.glob(".*part*")) == []

@@ -1,0 +1,107 @@
+"""The cases of a project as a table: read as it is, it says what the service learned."""
+
+import msgspec
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import askwise as aw
+from askwise.cli import app
+from askwise.errors import LedgerError, ServiceError
+from askwise.service.api.events import typed_answer, typed_body
+from askwise.service.api.messages import (
+    Cancelling,
+    CaseAnswer,
+    EventLine,
+    Observing,
+    Opening,
+    Rewarding,
+)
+from askwise.service.dashboard.summaries import event_line
+from askwise.service.decisions.writer import Writer
+from askwise.service.ledger import open_ledger
+from askwise.service.operations.case_tables import write_parquet
+from askwise.service.replanning.counter_rows import statistics_of
+from askwise.service.replanning.policy_versions import PolicyCache, learner_of
+from serving import ask, create, decoded
+
+PROBLEM = aw.Problem(
+    observations=[
+        aw.Observation("mammogram", values=["low", "high"], cost=1.0),
+        aw.Observation("mri", values=[0, 1], cost=9.0, fails="refunded"),
+    ],
+    actions=["wait", "treat"],
+    reward_value=100.0,
+)
+
+
+@pytest.fixture(name="ledger")
+def ledger_fixture(tmp_path):
+    ledger = open_ledger(str(tmp_path / "ledger.db"))
+    yield ledger
+    ledger.close()
+
+
+def fill(ledger, cases=80, **options):
+    writer, rng = Writer(ledger, PolicyCache(ledger)), np.random.default_rng(3)
+    create(writer, "clinic", PROBLEM, **options)
+    for k in range(cases):
+        ill = bool(rng.random() < 0.4)
+        seen = {"mammogram": "high" if ill else "low", "mri": None if k % 9 == 0 else int(ill)}
+        case = decoded(ask(writer, Opening({"mri": 1} if k % 20 == 7 else None)))
+        while case["wanted"]:
+            values = {name: seen[name] for name in case["wanted"]}
+            case = decoded(ask(writer, Observing(values), case["case"]))
+        if k % 10 == 4:
+            ask(writer, Cancelling(), case["case"])
+        elif k % 10 != 5:
+            ask(writer, Rewarding(float((case["action"] == "treat") == ill)), case["case"])
+
+
+@pytest.mark.parametrize("acquisition", ["sequential", "simultaneous"])
+def test_the_table_is_read_as_it_is(ledger, tmp_path, acquisition):
+    fill(ledger, acquisition=acquisition)
+    path = tmp_path / "cases.parquet"
+    rows, left_out = write_parquet(ledger, "clinic", path)
+    assert left_out == 4  # those that began with something on file
+    assert rows == 80 - 8 - 8 - 4
+    more = {"acquisition": acquisition}
+    fit = aw.fit(str(path), PROBLEM, **more)
+    found = fit.statistics
+    assert int(found.action_counts.sum()) == rows
+    project = ledger.project("clinic")
+    counted = statistics_of(learner_of(project), ledger.snapshot(project.id).counters)
+    assert int(counted.reward_sums.sum()) >= int(found.reward_sums.sum()) > 0
+    value = aw.off_policy(fit.recommend(), str(path), **more)
+    assert value is not None
+    with pytest.raises(LedgerError, match="no project"):
+        write_parquet(ledger, "nowhere", tmp_path / "x.parquet")
+    assert sorted(p.name for p in tmp_path.glob("*.parquet")) == ["cases.parquet"]
+
+
+def test_the_command_line_writes_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = open_ledger("askwise.db")
+    fill(ledger, cases=12)
+    ledger.close()
+    run = CliRunner().invoke
+    arguments = ["ledger", "export", "clinic", "--output", "cases.parquet", "--format"]
+    result = run(app, [*arguments, "parquet"])
+    assert result.exit_code == 0, result.output
+    assert "cases, " in result.output
+    assert run(app, [*arguments, "xml"]).exit_code != 0
+
+
+def test_events_have_typed_bodies(ledger):
+    fill(ledger, cases=12)
+    project = ledger.project("clinic")
+    lines = [event_line(event) for event in ledger.events(project.id, 0, 1000)]
+    events = [msgspec.json.decode(line, type=EventLine) for line in lines]
+    assert isinstance(typed_body(events[0]), Opening)
+    assert {type(typed_answer(event)) for event in events} == {CaseAnswer}
+    rewards = [typed_body(e).reward for e in events if e.kind == "reward"]
+    assert set(rewards) <= {0.0, 1.0}
+    assert rewards
+    events[0].kind = "dream"
+    with pytest.raises(ServiceError, match="dream"):
+        typed_body(events[0])
