@@ -194,6 +194,7 @@ def test_it_can_be_tuned():
         ({"panels": 3}, "panels must be a list of askwise.Panel, got 3"),
         ({"panels": ["a"]}, "panels: expected an askwise.Panel, got 'a'"),
         ({"panels": [aw.Panel(observations=["c"], fee=1)]}, "unknown feature 'c'"),
+        ({"panels": [aw.Panel({"a": 1.0}, fee=1)]}, "without prices of their own"),
         ({"misclassification_costs": [[0, 1]]}, "a row and a column for each of the 2 classes"),
         ({"misclassification_costs": [[0, -1], [1, 0]]}, "finite numbers of at least 0"),
         ({"misclassification_costs": [[0, 0], [0, 0]]}, "every mistake is free"),

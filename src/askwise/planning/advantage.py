@@ -62,20 +62,22 @@ def plan_paths_by_advantage(
     from askwise._kernels.planning.advantage import paths_by_advantage
 
     values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
+    beta, offsets = lattice.problem.reward_value, lattice.action_offsets
     if luck is None:
         luck = Luck(probability, np.zeros((0, 0)), 1.0, 0.0)
     paths_by_advantage(
         lattice.layout,
-        lattice.problem.reward_value,
+        beta,
+        beta * lattice.net(reward).max(axis=1),
         lattice.costs_of(np.arange(lattice.size)),
         luck.cases,
         probability,
         np.ascontiguousarray(reward),
+        np.zeros((lattice.subsets, reward.shape[1])) if offsets is None else offsets,
         luck.spread,
         luck.shrinkage,
         luck.charge,
         margin,
-        lattice.offsets_or_none,
         values,
         look,
     )

@@ -26,47 +26,36 @@ def luck(deviation: float, behind: float) -> float:
 def paths_by_advantage(
     layout: Layout,
     beta: float,
+    stop: Floats,
     spent: Floats,
     cases: Floats,
     weight: Floats,
     reward: Floats,
+    offsets: Floats,
     spread: Floats,
     shrinkage: float,
     charge: float,
     margin: float,
-    action_offsets: Floats,
     out_value: Floats,
     out_look: Choices,
 ) -> None:
     """F(ψ) and the best next look of every state, from the largest states down.
 
-    `reward` is r(a, ψ) at [ψ, a]. An outcome is as likely as its `weight`; it was seen if it has
-    `cases`. Where nothing was seen, nothing is bought. With `charge` above 0, a look is charged
-    with so many times what it would seem to be worth if it told nothing, by luck alone: `spread` is
-    the deviation, at [ψ, a], of what a earns more than the best action in one record.
-    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed; it is empty if no action
-    costs or requires anything.
+    `stop` is what acting earns in each state, net of what actions cost; `reward` is r(a, ψ) at
+    [ψ, a], and `offsets` is what comes off it in a subset, at [subset, a]. An outcome is as likely
+    as its `weight`; it was seen if it has `cases`. Where nothing was seen, nothing is bought. With
+    `charge` above 0, a look is charged with so many times what it would seem to be worth if it told
+    nothing, by luck alone: `spread` is the deviation, at [ψ, a], of what a earns more than the best
+    action in one record.
     """
     actions = reward.shape[1]
     m = layout.members.shape[1]
     blindly = np.empty(actions)
-    offset = np.zeros(actions)
-    for subset in range(len(layout.offsets) - 1):
-        if len(action_offsets) > 0:
-            for action in range(actions):
-                offset[action] = action_offsets[subset, action]
-        for state in range(layout.offsets[subset], layout.offsets[subset + 1]):
-            best = -math.inf
-            for action in range(actions):
-                best = max(best, reward[state, action] + offset[action])
-            out_value[state] = beta * best
-            out_look[state] = -1
-    stop = out_value.copy()
+    for state in range(len(out_value)):
+        out_value[state] = stop[state]
+        out_look[state] = -1
     for subset in range(layout.levels[m] - 1, -1, -1):
         here = layout.offsets[subset]
-        if len(action_offsets) > 0:
-            for action in range(actions):
-                offset[action] = action_offsets[subset, action]
         for i in range(len(layout.radices)):
             union, slot = union_of(layout, subset, i)
             if slot < 0 or not is_open(layout, subset, i):
@@ -90,14 +79,15 @@ def paths_by_advantage(
                         most = 0.0
                         noise = beta * math.sqrt(cases[child]) / (cases[child] + shrinkage)
                         for action in range(actions):
-                            behind = stop[state] - beta * (reward[state, action] + offset[action])
+                            net = reward[state, action] + offsets[subset, action]
+                            behind = stop[state] - beta * net
                             most = max(most, luck(noise * spread[state, action], behind))
                         lucky += weight[child] * most
                     for action in range(actions):
                         blindly[action] += weight[child] * reward[child, action]
-                blind = -math.inf
-                for action in range(actions):
-                    blind = max(blind, blindly[action] + mass * offset[action])
+                blind = blindly[0] + mass * offsets[subset, 0]
+                for action in range(1, actions):
+                    blind = max(blind, blindly[action] + mass * offsets[subset, action])
                 worth = stop[state] + spent[state] + (gained - beta * blind) / mass
                 worth -= charge * lucky / mass
                 if worth > out_value[state] + margin:

@@ -119,7 +119,8 @@ class Learned:
             orders[leaf] = self._path(decider.policy, leaf)
             if decider.further is not None:
                 order = decider.further.order
-                orders[leaf] = [*orders[leaf], *order.leaves.get(leaf, order.usual)]
+                later = order.leaves.get(leaf, order.usual)
+                orders[leaf] += [i for i in later if i not in orders[leaf]]
         return [
             [i for i in orders[leaf] if bought[i]]
             for leaf, bought in zip(decided.leaves.tolist(), decided.known, strict=True)

@@ -76,6 +76,11 @@ def check_panels(panels: Any, names: Collection[str]) -> tuple[Panel, ...]:
     for panel in found:
         if not isinstance(panel, Panel):
             raise OptionError(f"panels: expected an askwise.Panel, got {panel!r}")
+        if panel.prices is not None:
+            raise OptionError(
+                "panels: the classifier takes panels with a fee and a list of names, without "
+                f"prices of their own, got {panel!r}"
+            )
         for name in panel.observations:
             if name not in names:
                 known = ", ".join(names)
