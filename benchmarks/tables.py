@@ -8,8 +8,7 @@ What is in DIR, and where it is found, says `benchmarks/tables_data.py`. On STre
 attribute is one observation with as many values as its bits have combinations. Discounts are
 planned with as panels, which is not quite what they are; what is bought is paid at the true prices,
 in the order in which it is bought. Their columns are bits, so the plan alone decides
-(`further_looks=0`). No constant of the classifier was chosen on what is
-reported here: docs/classifier.md says which tables chose them.
+(`further_looks=0`). docs/classifier.md says which tables chose what.
 """
 
 import argparse
