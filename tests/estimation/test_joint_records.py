@@ -73,4 +73,6 @@ def test_a_record_says_what_a_live_case_says_that_saw_everything(low):
     assert by_cases.population == pytest.approx(by_records.population, abs=1e-9)
     by_cases._mean[0] += by_cases.centre - by_records.centre
     by_cases.centre = by_records.centre
-    assert by_cases.mean_rewards()[:, 0] == pytest.approx(by_records.mean_rewards()[:, 0], abs=2e-3)
+    close = 2e-3 if low else 1e-3  # graded rewards vary about the centres, which differ
+    by_records_too = pytest.approx(by_records.mean_rewards()[:, 0], abs=close)
+    assert by_cases.mean_rewards()[:, 0] == by_records_too
