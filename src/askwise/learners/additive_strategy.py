@@ -39,7 +39,6 @@ from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.cases import Case
 from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
-from askwise.learners.spending import spent_on_looks
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
@@ -320,7 +319,7 @@ class AdditiveStrategy(ModelStrategy):
 
     def count(self, now: Progress, case: Case) -> Pairs:
         """Tally the looks of a case that acts now, if they are those of its policy alone."""
-        self.count_spent(spent_on_looks(case))
+        self.count_spent_in(case)
         if case.unasked:
             now.statistics.count_case()
             return []
@@ -335,7 +334,7 @@ class AdditiveStrategy(ModelStrategy):
 
     def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
         """Nothing of its looks: whether there were to be more is not known."""
-        self.count_spent(spent_on_looks(case))
+        self.count_spent_in(case)
         if is_fair:
             now.statistics.count_case()
         return []

@@ -121,13 +121,18 @@ class ModelStrategy(Strategy):
 
     def count(self, now: Progress, case: Case) -> Pairs:
         """Count what a case saw that acts now, and what it spent."""
-        self.count_spent(spent_on_looks(case))
+        self.count_spent_in(case)
         return super().count(now, case)
 
     def count_part(self, now: Progress, case: Case) -> Pairs:
         """Of a case that was abandoned what it spent: the model learns from cases that acted."""
-        self.count_spent(spent_on_looks(case))
+        self.count_spent_in(case)
         return []
+
+    def count_spent_in(self, case: Case) -> None:
+        """A case spent what its observations cost."""
+        if self.spending is not None:
+            self.spending.count(spent_on_looks(case))
 
     def count_spent(self, costs: Floats | float) -> None:
         """Cases spent so much on observations."""
