@@ -83,8 +83,10 @@ BESIDE = (
     "service/decisions/writer.py",
     "service/ledger/",
     "service/logging.py",
+    "service/http/server.py",
 )
-"""What a server does by itself at any time: it looks for new policies, and whether it is well."""
+"""What a server does by itself at any time: it looks for new policies, whether it is well, and
+which connections are too slow."""
 
 
 def test_an_http_observation(tmp_path):
