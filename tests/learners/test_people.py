@@ -241,3 +241,21 @@ def test_what_people_did_is_merged_saved_and_told_in_money():
     assert repr(one.statistics.overrides) == "<Overrides: people did treat 4 times>"
     one.cases[open_case].reward(10.0)
     assert one.statistics.overrides.by_action() == [("treat", 4, 3, 10.0)]
+
+
+@pytest.mark.parametrize(
+    ("scale", "reward"),
+    [
+        ({"rewards": (-100.0, 6.0)}, -10.0),
+        ({"rewards": (-1e9, 0.0)}, -70.0),
+        ({"rewards": (-1e-6, 2e-6)}, 1.1e-6),
+        ({"reward_value": 1e9}, 0.3),
+    ],
+)
+def test_the_mean_of_equal_rewards_is_that_reward(scale, reward):
+    learner = aw.SeqOOS(problem(**scale))
+    for _ in range(4):
+        case = following(learner, {})
+        case.act("treat")
+        case.reward(reward)
+    assert learner.statistics.overrides.by_action() == [("treat", 4, 4, reward)]

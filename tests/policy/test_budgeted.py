@@ -221,6 +221,29 @@ def test_rewards_in_money_and_costs_of_actions():
     assert policy.shadow_price == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_policy_that_spends_just_the_budget_is_followed_alone(seed):
+    # what it spends is a sum over states, and may be above the budget in its last digit
+    rng = np.random.default_rng(seed)
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("kind", values=range(7), given=True),
+            aw.Observation("cheap", values=["no", "yes"], cost=0.3),
+            aw.Observation("dear", values=["no", "yes"], cost=2.0),
+        ],
+        actions=["wait", "treat"],
+        reward_value=100.0,
+    )
+    share = np.multiply.outer(rng.dirichlet(np.ones(7)), [[0.4, 0.1], [0.1, 0.4]])
+    wait = np.array([[0.96, 0.4], [0.4, 0.0]])  # by the cheap and the dear one
+    reward = np.broadcast_to(np.stack([wait, 1 - wait], axis=-1), (7, 2, 2, 2))
+    model = aw.Model(problem, share, reward)
+    best = aw.oracle.sequential(model, budget=aw.Budget(spend_per_case=0.3))
+    assert best.shadow_price > 0
+    assert len(best.parts) == 1
+    assert str(best.tree()).count("buy cheap") == 1
+
+
 def test_budgets_that_cannot_be():
     model, _ = next(random_cases(1, 5))
     for bad in (

@@ -6,6 +6,7 @@ learner does, so what came of it says little of what the action earns where just
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -67,9 +68,12 @@ class Overrides:
     def by_action(self) -> list[Overruled]:
         """What they did, how often, and with what mean reward."""
         problem, rows = self._lattice.problem, []
+        # as many digits as a reward has in its units: -10, not -10.000000041
+        unit = (problem.as_money(1.0) - problem.as_money(0.0)) * UNIT
+        digits = -math.ceil(math.log10(unit))
         for name, row in zip(problem.action_names, self.overruled.tolist(), strict=True):
             cases, rewarded, total = row
-            mean = problem.as_money(total * UNIT / rewarded) if rewarded else None
+            mean = round(problem.as_money(total * UNIT / rewarded), digits) if rewarded else None
             if cases:
                 rows.append(Overruled(name, cases, rewarded, mean))
         return rows

@@ -39,7 +39,8 @@ NOTHING_BOUGHT = 1e15
 """λ at which nothing is bought that costs anything."""
 
 TOLERANCE = 1e-11
-"""Gains closer than this part of β are equal: they may be sums in different orders."""
+"""Gains closer than this part of β are equal: they may be sums in different orders. So are spends
+closer than this part of the budget."""
 
 
 class Line(NamedTuple):
@@ -96,17 +97,17 @@ class Within(NamedTuple):
 
 def best_within(plan: Plan, budget: float, beta: float) -> Within:
     """The best mixture of policies that spends no more than so much a case, on average."""
-    dear = plan(0.0)
-    if dear.spend <= budget:
+    dear, affordable = plan(0.0), budget * (1.0 + TOLERANCE)
+    if dear.spend <= affordable:
         return Within(dear, dear, 1.0, 0.0, budget)
     cheap = plan(NOTHING_BOUGHT)
-    while cheap.spend < budget:
+    while cheap.spend < budget * (1.0 - TOLERANCE):
         price = _where_they_meet(dear, cheap)
         found = plan(price)
         if found.at(price) <= cheap.at(price) + TOLERANCE * beta:
             share = (budget - cheap.spend) / (dear.spend - cheap.spend)
             return Within(dear, cheap, share, price, budget)
-        if found.spend > budget:
+        if found.spend > affordable:
             dear = found
         else:
             cheap = found
