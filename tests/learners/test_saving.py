@@ -279,7 +279,7 @@ REFUSED = {
     "another answer": (OPENED, {"answer": 3}, "refused when taken again"),
     "a case out of order": (OPENED, {"case": 2}, "opens case 2, not 1"),
     "a case that is too large": (OPENED, {"case": 2**60}, "line 3: Expected `int` <= "),
-    "no case": (OPENED, {"case": 0}, "line 3: Expected `int` >= 1"),
+    "no case": (OPENED, {"case": 0}, "event 1 is not one that could be"),
     "another status": (OPENED, {"status": 500}, "does not fit together"),
     "a key with a newline": (OPENED, {"key": "k\n"}, "line 3: .*regex"),
     "an event of a case that is not there": (3, {"case": 77}, "there is no case 77"),

@@ -122,15 +122,16 @@ def test_every_case_is_decided_as_by_a_full_plan_for_its_stake(kind, seed, sprea
     for full in model.sample(rng, 60).tolist():
         stake = float(np.exp(rng.normal(0.0, spread)))
         rounds.is_over, now.lengths = False, (0, 0)
-        case = opened(learner, full, stake)
         exact = strategy.plan_for_case(now, rounds.policy, now.lattice.at_stake(stake), 0)
+        case = opened(learner, full, stake)  # it may act at once, and time goes on
         twin = Case(0, exact, Nobody(), case.tag, case.start)
         for x in (case, twin):
             see(x, model.problem, full)
         assert (case.path, case.action_index, case.propensity) == (
             twin.path, twin.action_index, twin.propensity
         )  # fmt: skip
-        assert case.cost == now.lattice.spent(case.state_index)
+        acting = model.problem.actions[case.action_index].cost
+        assert case.cost == acting + now.lattice.spent(case.state_index)
         case.cancel()
 
 

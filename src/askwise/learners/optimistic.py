@@ -195,6 +195,11 @@ class OptimisticLearner(BaseLearner):
         kind = self._kind
         if cheapest_action(lattice) is None and not issubclass(kind, OptimisticInFull):
             kind = OptimisticInFull  # a look may pay by what it allows
+            if storage == "sparse":
+                raise OptionError(
+                    "storage 'sparse' cannot reckon with what actions cost where the cheapest of "
+                    "them requires a look: expected 'auto' or 'dense'"
+                )
         strategy = kind(lattice, self._acquisition, radii, storage)
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
         super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)

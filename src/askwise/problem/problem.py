@@ -221,13 +221,13 @@ class Problem(
 
     def __post_init__(self) -> None:
         observations: tuple[Any, ...] = as_tuple(self.observations, "observations")
-        actions = as_actions(_DECLARED_ACTIONS.__get__(self))
         if not observations:
             raise ProblemError("observations is empty, expected at least one")
         for observation in observations:
             if not isinstance(observation, Observation):
                 raise ProblemError(f"observations: expected an Observation, got {observation!r}")
         check_distinct([o.name for o in observations], "observation")
+        actions = as_actions(_DECLARED_ACTIONS.__get__(self))
         for what, number in (("observations", len(observations)), ("actions", len(actions))):
             if number > _MOST:
                 raise ProblemError(f"{number} {what}: at most {_MOST} are supported")

@@ -28,10 +28,10 @@ def check_takes_stakes(make: MakesLearner) -> None:
     for model in models(make):
         learner, rng = make(model.problem, rng=16), np.random.default_rng(12)
         play(learner, model, 40, rng)
-        before = learner.statistics.reward_sums.sum()
         cases = [_with_stake(learner, model, rng, stake) for stake in STAKES * 4]
         loaded = from_bytes(learner.to_bytes(), {learner.name: type(learner)})
         rounds_of(learner).forgetting = None  # what is forgotten would be missing
+        before = learner.statistics.reward_sums.sum()
         for full, case in cases:
             assert loaded.cases[case.id].stake == case.stake
             for x in (case, loaded.cases[case.id]):

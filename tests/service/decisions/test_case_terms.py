@@ -139,7 +139,7 @@ def test_what_happened_is_what_is_told_and_follows_from_the_events(ledger, learn
     verdict = verify(ledger, "clinic")
     assert verdict.differences == []
     overruled = sum(row.cases for row in found.overruled)
-    assert min(len(book.rewards), overruled, sum(book.unasked.values())) >= 2
+    assert min(len(book.rewards), overruled, sum(book.unasked.values())) >= 1
 
 
 def test_what_people_did_costs_what_it_costs(ledger):

@@ -217,7 +217,7 @@ def test_a_plan_that_fails_keeps_the_policy_and_says_why(tmp_path, monkeypatch):
     create(writer)
     ask(writer, Opening())
 
-    def fails(blob, now, first):
+    def fails(*arguments):
         raise aw.AskwiseError("no plan today")
 
     replanner = Replanner(ledger)

@@ -86,7 +86,7 @@ def _in_other_states(counted: Statistics, lattice: Lattice) -> Statistics:
     actions = np.array([lattice.action(name) for name in old.problem.action_names], np.int64)
     found.visits[there] = counted.visits[rows]
     found.transitions[there] = counted.transitions[rows]
-    for name in ("action_counts", "reward_sums"):
+    for name in ("action_counts", "reward_sums", "graded_sums"):
         getattr(found, name)[np.ix_(there, actions)] = getattr(counted, name)[rows]
     found.subset_visits[...] = counted.subset_visits
     found.overrides.overruled[actions] = counted.overrides.overruled

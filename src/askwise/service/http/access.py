@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from askwise.service.api.refusals import Refusal
@@ -29,13 +30,18 @@ class Access:
         self._limits = limits
         self._readers = readers
 
-    def check_host(self, request: Request) -> None:
-        """Refuse a request that is meant for another host."""
+    def check_host(self, request: Request, *, is_probe: bool = False) -> None:
+        """Refuse a request that is meant for another host.
+
+        A probe may ask by an address: what probes do not have is a name, and an address is nothing
+        that a page from elsewhere could make point here.
+        """
         host = request.headers.get(b"host", b"").lower()
         found = _HOST.fullmatch(host)
         if found is None:
             raise Refusal(400, "header Host is not a host and a port", "header:Host")
-        if found["name"] not in self._hosts:
+        name = found["name"]
+        if name not in self._hosts and not (is_probe and _is_address(name)):
             asked = f"this server does not answer to the host {host.decode('latin-1')!r}"
             raise Refusal(421, f"{asked}; --allow-host adds one", "header:Host")
 
@@ -70,3 +76,11 @@ class Access:
         if scope:
             check_scope(token, scope, project)
         return token
+
+
+def _is_address(name: bytes) -> bool:
+    try:
+        ipaddress.ip_address(name.decode("latin-1").strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -69,8 +69,7 @@ class App:
         began = self._loop.time()
         name = "other"
         try:
-            if request.path not in PROBES:  # which ask by an address, and learn no more than that
-                self._access.check_host(request)
+            self._access.check_host(request, is_probe=request.path in PROBES)
             self._access.check_origin(request)
             answer = self._answer_outside(request)
             if answer is not None:

@@ -28,7 +28,7 @@ from askwise.service.replanning.counter_rows import statistics_of
 AT = "@"
 """Stands between the name of a counter and the block it counts in."""
 
-REWARDS = ("action_counts", "reward_sums", "paid_counts", "paid_sums")
+REWARDS = ("action_counts", "reward_sums", "graded_sums", "paid_counts", "paid_sums")
 """What a learner forgets that forgets rewards and prices only."""
 
 KEPT = ("overruled", "unasked")
