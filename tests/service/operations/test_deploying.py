@@ -82,11 +82,12 @@ def test_the_dashboard_of_grafana_asks_for_metrics_that_there_are(tmp_path):
 def test_a_probe_may_ask_by_any_address_and_nothing_else_may(tmp_path):
     with served(str(tmp_path / "ledger.db")) as server:
         until(lambda: server.http.get("/readyz").status_code == 200)
-        for host in ("10.1.2.3:8350", "pod-7", "[fd00::7]:8350"):
+        for host in ("10.1.2.3:8350", "10.1.2.3", "[fd00::7]:8350"):
             for path in ("/healthz", "/readyz"):
                 assert get(server, path, host=host).status_code == 200
             for path in ("/", "/metrics", "/v1/token", "/healthz/x"):
                 assert get(server, path, host=host).status_code == 421
+        assert get(server, "/healthz", host="pod-7").status_code == 421
         assert server.http.post("/healthz", headers={"host": "10.1.2.3"}).status_code == 405
 
 
