@@ -205,5 +205,5 @@ def test_where_a_look_may_pay_by_what_it_allows_plans_are_made_in_full():
         assert case.wanted == ("o",)
         case.observe({"o": "a"})
         assert case.action == "approve"
-        with pytest.raises(aw.AskwiseError, match="storage must be"):
+        with pytest.raises(aw.AskwiseError, match="cannot reckon"):
             kind(problem, storage="sparse")

@@ -11,6 +11,7 @@ def need(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as missing:
+        absent = missing.name or module  # it may be what the module itself needs
         raise MissingExtraError(
-            f"this needs {module}, which is not installed: pip install 'askwise[{extra}]'"
+            f"this needs {absent}, which is not installed: pip install 'askwise[{extra}]'"
         ) from missing
