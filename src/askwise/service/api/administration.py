@@ -17,10 +17,14 @@ YEAR = 366 * 86_400
 Price = Annotated[float, Meta(ge=0.0, le=1e9)]
 
 
+Scope = Literal["read", "decide", "admin"]
+"""What a token may do; each may do what the one before may."""
+
+
 class NewToken(Body):
     """A token: what it may do, where, how long and how often."""
 
-    scope: Literal["read", "decide", "admin"]
+    scope: Scope
     project: Name | None = None
     """Null: all of them."""
     expires_in: Annotated[int, Meta(ge=1, le=10 * YEAR)] | None = None

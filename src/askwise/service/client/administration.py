@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
@@ -17,6 +18,7 @@ from askwise.service.api.administration import (
     Renaming,
     Repricing,
     Rotation,
+    Scope,
     TokenStory,
 )
 from askwise.service.api.call import Call
@@ -25,15 +27,10 @@ from askwise.service.api.messages import NewProject, ProjectAnswer
 T = TypeVar("T")
 
 
-def _new_token(
-    scope: Any, project: str | None, expires_in: int | None, rate: int | None
-) -> NewToken:
-    return NewToken(scope, project, expires_in, rate)
-
-
-class Administration:
+class Administration(ABC):
     """The calls of operators, for a client that waits."""
 
+    @abstractmethod
     def call(
         self,
         call: Call[T],
@@ -45,7 +42,6 @@ class Administration:
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table."""
-        raise NotImplementedError
 
     def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
         """A new project that begins with what a learner knows."""
@@ -57,7 +53,7 @@ class Administration:
 
     def create_token(
         self,
-        scope: str = "decide",
+        scope: Scope = "decide",
         *,
         project: str | None = None,
         expires_in: int | None = None,
@@ -65,7 +61,7 @@ class Administration:
     ) -> TokenStory:
         """A new token, shown once; good for so many seconds, for so many requests a minute."""
         return self.call(
-            operator_calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate)
+            operator_calls.CREATE_TOKEN, body=NewToken(scope, project, expires_in, rate)
         )
 
     def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
@@ -107,9 +103,10 @@ class Administration:
         )
 
 
-class AsyncAdministration:
+class AsyncAdministration(ABC):
     """The same as `Administration`, to be awaited."""
 
+    @abstractmethod
     async def call(
         self,
         call: Call[T],
@@ -121,7 +118,6 @@ class AsyncAdministration:
         query: Mapping[str, int | None] | None = None,
     ) -> T:
         """The answer to a call of the table."""
-        raise NotImplementedError
 
     async def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
         """A new project that begins with what a learner knows."""
@@ -135,7 +131,7 @@ class AsyncAdministration:
 
     async def create_token(
         self,
-        scope: str = "decide",
+        scope: Scope = "decide",
         *,
         project: str | None = None,
         expires_in: int | None = None,
@@ -143,7 +139,7 @@ class AsyncAdministration:
     ) -> TokenStory:
         """A new token, shown once; good for so many seconds, for so many requests a minute."""
         return await self.call(
-            operator_calls.CREATE_TOKEN, body=_new_token(scope, project, expires_in, rate)
+            operator_calls.CREATE_TOKEN, body=NewToken(scope, project, expires_in, rate)
         )
 
     async def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
