@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -379,3 +380,12 @@ def test_variances_of_effects_that_no_learner_draws_are_refused(altered, wrong):
         FileError, match=r"variances of effects|effect_variances holds what is not a number"
     ):
         aw.load(path)
+
+
+def test_the_bytes_of_a_learner_do_not_depend_on_the_time_of_day(monkeypatch):
+    learner = aw.Learner(problem(), rng=1)
+    now = time.time()
+    saved = [learner.to_bytes()]
+    monkeypatch.setattr(time, "time", lambda: now + 100_000)
+    saved.append(learner.to_bytes())
+    assert saved[0] == saved[1]

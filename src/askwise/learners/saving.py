@@ -1,7 +1,7 @@
 """A learner as one file: a zip of `learner.json` and `.npy` arrays. Nothing in it is executed.
 
-What is saved is all there is: counters, the current policy, the open cases with the policies they
-were opened under, the random state. A loaded learner goes on exactly as the original would have.
+The file has everything: counters, the current policy, the open cases with the policies they were
+opened under, the random state. A loaded learner continues exactly as the original would have.
 """
 
 from __future__ import annotations
@@ -54,15 +54,20 @@ from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 FORMAT = "askwise learner"
-VERSION = 7
+VERSION = 8
+OLDEST = 6
+"""The oldest format that is read. Before 8 no values were ordered, not even bins. Before 7 the
+variance of rewards and the actions of people were not counted.
+"""
 
 MOST_HEADER = 64 << 20
-"""Bytes of learner.json: half a million open cases. A short file may unpack to a thousand times its
-length, so what it unpacks to is looked at before."""
+"""The most bytes of learner.json, for half a million open cases. A short file may unpack to a
+thousand times its length, so its unpacked length is checked first.
+"""
 
 MOST_OPTIONS = 1 << 20
 MOST_RANDOM = 1 << 17
-"""Bytes of what may hold anything."""
+"""The most bytes of a field without a fixed form."""
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
@@ -71,22 +76,22 @@ class _Case(msgspec.Struct, forbid_unknown_fields=True):
     action: int
     tag: int
     policy: int | None
-    """Which of the saved policies it follows; none once it has acted."""
+    """The index of the saved policy that it follows; none once it has acted."""
     start: int
     default: float | None
-    """The reward that was put in by default, if one was."""
+    """The default reward, if there is one."""
     block: int
     prices: dict[str, float]
-    """Those that are not the problem's."""
+    """The prices that differ from the problem's."""
     on_file: list[int]
     propensity: list[float] | None = None
-    """Once it has acted: how likely its steps were, if that is known."""
+    """The propensities of its steps once it has acted, if they are known."""
     stake: float = 1.0
     people: PeopleDid = NOTHING
 
 
 class _First(msgspec.Struct):
-    """What is looked at before the rest is believed."""
+    """The part of the header that is checked before the rest is read."""
 
     format: Any = None
     version: Any = None
@@ -102,7 +107,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     problem: Problem
     cases_counted: int
     rows: int
-    """How many rows the counters have."""
+    """The number of rows of the counters."""
     round: int
     over: bool
     lengths: tuple[int, int]
@@ -115,23 +120,23 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     cases: list[_Case]
     forgetting: SavedForgetting | None
     records_counted: int | None = None
-    """How many of the cases were complete records; older files do not say."""
+    """The number of complete records among the cases; older files do not have it."""
     logged: int = 0
-    """How many cases were a log's, with which it began,"""
+    """The number of cases of the log with which it began."""
     records: int = 0
-    """and how many different complete records it keeps."""
+    """The number of different complete records that it keeps."""
 
 
 prepare(_Header)
 
 
 def write(learner: BaseLearner, path: str | os.PathLike[str]) -> None:
-    """Save the learner; the file is replaced whole or not at all."""
+    """Saves the learner. The file is replaced as a whole or not at all."""
     replace_file(Path(path), to_bytes(learner))
 
 
 def to_bytes(learner: BaseLearner) -> bytes:
-    """The learner as what a file of it would hold."""
+    """Returns the content of a learner's file."""
     rounds = rounds_of(learner)
     with rounds.lock:
         header, arrays = _header(learner, rounds)
@@ -175,7 +180,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
 
 
 def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
-    """What to write of an open case; the policy that it follows joins the others."""
+    """Describes an open case. The policy that it follows is added to the others."""
     place, policy = None, case.policy
     if policy is not None:
         policy = policy.exact()
@@ -197,7 +202,9 @@ def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
         )
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("learner.json", text)
+        # `open` writes no time of day, so the same learner is always the same bytes.
+        with archive.open("learner.json", "w") as file:
+            file.write(text)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
@@ -205,7 +212,7 @@ def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
 
 
 Check = Callable[[Problem, str, Mapping[str, Any]], None]
-"""Raises if a problem, for the learner of that name with these options, is not wanted."""
+"""A function that raises if a problem is refused for this learner and its options."""
 
 
 def read(
@@ -213,10 +220,10 @@ def read(
     learners: Mapping[str, type[BaseLearner]],
     check: Check | None = None,
 ) -> BaseLearner:
-    """The learner that was saved; a damaged or foreign file is a `FileError`.
+    """Returns the saved learner. A damaged or foreign file raises a `FileError`.
 
-    What it unpacks to is at most what the counters and policies of its problem need. `check` is
-    asked before anything is built for that problem.
+    Its unpacked length is at most what the counters and policies of its problem need. `check` is
+    called before anything is built for that problem.
     """
     path = Path(path)
     try:
@@ -235,7 +242,7 @@ def read(
 def from_bytes(
     content: bytes, learners: Mapping[str, type[BaseLearner]], check: Check | None = None
 ) -> BaseLearner:
-    """The learner that `to_bytes` gave; what is damaged or foreign is a `FileError`."""
+    """Returns the learner that `to_bytes` gave. Damaged bytes raise a `FileError`."""
     return _read(io.BytesIO(content), learners, check)
 
 
@@ -275,11 +282,13 @@ def _read_header(archive: zipfile.ZipFile) -> _Header:
     first = msgspec.json.decode(text, type=_First)
     if first.format != FORMAT:
         raise FileError("not a saved learner")
-    if first.version != VERSION:
-        raise FileError(f"saved in format {first.version!r}, expected {VERSION}")
+    if first.version not in range(OLDEST, VERSION + 1):
+        raise FileError(f"saved in format {first.version!r}, expected {OLDEST} to {VERSION}")
     if len(bytes(first.options)) > MOST_OPTIONS or len(bytes(first.rng)) > MOST_RANDOM:
         raise FileError("its options or its random state are longer than any")
     header = msgspec.json.decode(text, type=_Header)
+    if first.version < 8:
+        header.problem = in_no_order(header.problem)
     numbers = [header.cases_counted, header.rows, header.round, header.opened, *header.lengths]
     numbers += [n for began in header.began for n in (began[0], began[2])]
     numbers += [n for case in header.cases for n in (case.id, case.tag, case.start, case.block)]
@@ -298,6 +307,15 @@ def _read_header(archive: zipfile.ZipFile) -> _Header:
     return header
 
 
+def in_no_order(problem: Problem) -> Problem:
+    """Returns the problem with unordered bins, as in older formats."""
+    observations = [
+        o if o.edges is None else msgspec.structs.replace(o, ordered=False)
+        for o in problem.observations
+    ]
+    return msgspec.structs.replace(problem, observations=observations)
+
+
 def _restore(
     archive: zipfile.ZipFile, learners: Mapping[str, type[BaseLearner]], check: Check | None
 ) -> BaseLearner:
@@ -311,13 +329,15 @@ def _restore(
     learner = kind(header.problem, **header.options)
     rounds = rounds_of(learner)
     now, strategy = rounds.now, rounds.strategy
-    restore_counters(archive, "", now.statistics, header.cases_counted, header.rows)
+    version, rows = header.version, header.rows
+    restore_counters(archive, "", now.statistics, header.cases_counted, rows, version=version)
     restore_records(now.statistics, header.records_counted, forgets=header.forgetting is not None)
     for name, array in strategy.arrays().items():
-        array[...] = load_array(archive, name, array.shape, array.dtype)
-    restore_log(archive, rounds, header.logged, header.records)
+        stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
+        array[...] = load_array(archive, stored, array.shape, array.dtype)
+    restore_log(archive, rounds, header.logged, header.records, version=version)
     strategy.restored()
-    restore_forgetting(archive, rounds, header.forgetting)
+    restore_forgetting(archive, rounds, header.forgetting, version=version)
     policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
     if header.planned:
         policies[0] = rounds.resume(policies[0])
