@@ -17,6 +17,13 @@ class CaseError(AskwiseError, ValueError):
     """Something this case cannot take now: an unknown value, a second reward."""
 
 
+class UnknownCaseError(CaseError, KeyError):
+    """A case that waits for no reward: it has one, was cancelled, or was never opened."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show it in quotes
+
+
 class ModelError(AskwiseError, ValueError):
     """A model whose arrays are not a distribution and rewards over the problem's full states."""
 
@@ -54,7 +61,7 @@ class LedgerDataError(LedgerError):
 
 
 class ServiceError(AskwiseError, RuntimeError):
-    """What a service answered instead, or that it could not be reached; has the HTTP status."""
+    """An error answer of a service, with its HTTP status, or a service that cannot be reached."""
 
     def __init__(self, detail: str, status: int = 0) -> None:
         super().__init__(detail)

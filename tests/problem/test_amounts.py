@@ -17,7 +17,7 @@ from askwise.errors import (
     ProblemError,
     StatisticsError,
 )
-from askwise.problem.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_REWARD_VALUE
+from askwise.problem.amounts import LARGEST_AMOUNT, LARGEST_SUM, LEAST_AMOUNT, LEAST_REWARD_VALUE
 from askwise.service.api.messages import Observing, Opening
 from askwise.service.dashboard.summaries import summary
 from askwise.service.decisions.replay import verify
@@ -52,6 +52,23 @@ def problem(cost=9.0, fee=1.0, reward_value=100.0):
     )
 
 
+@pytest.mark.parametrize("amount", [3e-7, 9.99e-7, 5e-324, np.float64(1e-9)])
+@pytest.mark.parametrize("field", ["cost", "fee"])
+def test_what_would_be_counted_as_free_is_refused_with_a_remedy(field, amount):
+    with pytest.raises(ProblemError, match=field) as caught:
+        problem(**{field: amount})
+    for words in ("0 or at least 0.000001", repr(amount), "smaller unit of the currency"):
+        assert words in str(caught.value)
+
+
+def test_the_least_amount_is_counted():
+    learner = aw.Learner(problem(cost=1e-6, fee=0.0))
+    with pytest.raises(ProblemError, match=r"'mri': cost must be 0 or at least"):
+        learner.reprice({"mri": 3e-7})
+    assert learner.problem.observations[0].cost == 1e-6
+    assert round(1e-6 / PAID_UNIT) == 1
+
+
 @pytest.mark.parametrize("amount", TOO_LARGE + NO_AMOUNT)
 @pytest.mark.parametrize("field", ["cost", "fee", "reward_value"])
 def test_what_is_no_amount_or_too_large_a_one_is_refused_by_its_name(field, amount):
@@ -62,7 +79,7 @@ def test_what_is_no_amount_or_too_large_a_one_is_refused_by_its_name(field, amou
         assert "in another unit of the currency" in str(caught.value)
 
 
-@pytest.mark.parametrize("amount", [0, -0.0, 1e-320, 5e-324, 2**-21, LARGEST_AMOUNT, 10**9])
+@pytest.mark.parametrize("amount", [0, -0.0, LEAST_AMOUNT, 2**-19, LARGEST_AMOUNT, 10**9])
 def test_every_other_amount_is_taken(amount):
     made = problem(cost=amount, fee=amount)
     kept = made.observations[0].cost, made.panels[0].fee

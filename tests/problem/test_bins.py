@@ -75,10 +75,10 @@ def test_edges(edges, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"edges": [40, 50]}, "2 values for 3 bins, expected 3"),
-        ({"edges": [40], "values": ["young", 2]}, "value 2 names a bin, it must be a text"),
+        ({"edges": [40, 50]}, "2 values for 3 bins, expected 3, one for each bin"),
+        ({"edges": [40], "values": ["young", 2]}, "value 2 names a bin, so it must be a text"),
         ({"edges": [40], "values": ["old", "old"]}, "value 'old' is given twice"),
-        ({"edges": [40], "other": "pos"}, "it has edges, so nothing is other, got 'pos'"),
+        ({"edges": [40], "other": "pos"}, "it has edges, so leave out other, got 'pos'"),
         ({"other": "rest"}, "other must be one of 'neg', 'pos', got 'rest'"),
         ({"values": [0, 1], "other": True}, "other must be one of 0, 1, got True"),
         ({"values": [0, 1], "other": 1.0}, "other must be one of 0, 1, got 1.0"),

@@ -246,7 +246,7 @@ def test_rows_with_something_missing_are_left_out():
         (
             lambda: cuts.quantiles([1, date(2020, 1, 1)]),
             TableError,
-            "row 1: expected a number, as above",
+            "row 1: expected a number, as in the rows above",
         ),
         (lambda: cuts.quantiles(np.eye(2)), TableError, r"got an array of shape \(2, 2\)"),
         (lambda: cuts.quantiles(7), TableError, "expected a list, an array or a series"),

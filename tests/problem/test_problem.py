@@ -87,7 +87,7 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filt
 @given(
     names=st.lists(texts, min_size=1, max_size=4, unique=True),
     values=st.lists(texts | st.integers(-(2**70), 2**70), min_size=1, max_size=5, unique=True),
-    cost=st.floats(0, 1e9),
+    cost=st.just(0.0) | st.floats(1e-6, 1e9),
     reward_value=st.floats(1e-9, 1e9),
     suffix=st.sampled_from([".yaml", ".yml", ".json"]),
 )
@@ -239,7 +239,7 @@ def test_the_cost_of_an_action_is_an_amount(cost):
         (lambda: observation(requires="mri"), "'mri': requires must be a list, got 'mri'"),
         (
             lambda: Observation("age", values=[1, 2], given=True, requires=["mri"]),
-            r"'age': it is given, so it requires nothing, got \('mri',\)",
+            r"'age': it is given, so it cannot require others, got \('mri',\)",
         ),
     ],
 )
@@ -269,7 +269,7 @@ def test_what_an_action_or_observation_refuses_to_require(make, message):
                     observation("c", requires=["b"]),
                 ]
             },
-            "observations b, c: none of them can be bought first",
+            "observations b, c: none of them can be bought first.*remove one of these requirements",
         ),
     ],
 )
@@ -285,3 +285,24 @@ def test_what_is_given_fulfils_a_requirement():
         actions=[Action("treat", requires=["age"])],
     )
     assert needs_age.actions[0].requires == ("age",)
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+@pytest.mark.parametrize("ordered", [True, False, None])
+@pytest.mark.parametrize("edges", [None, [10, 20]])
+def test_ordered_values_are_kept_in_files(tmp_path, suffix, ordered, edges):
+    grade = Observation(
+        "grade", values=[] if edges else range(3), edges=edges, cost=1, ordered=ordered
+    )
+    declared = Problem(observations=[grade], actions=["a", "b"])
+    assert grade.is_ordered == (edges is not None if ordered is None else ordered)
+    path = tmp_path / f"problem.{suffix}"
+    declared.save(path)
+    assert Problem.load(path) == declared
+    assert ("ordered" in path.read_text()) == (ordered is not None)
+
+
+@pytest.mark.parametrize("ordered", ["yes", 1, []])
+def test_ordered_is_true_or_false(ordered):
+    with pytest.raises(ProblemError, match="'grade': ordered must be true or false"):
+        Observation("grade", values=range(3), cost=1, ordered=ordered)

@@ -5,6 +5,7 @@ import pickle
 
 import msgspec
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def test_cents_come_back_to_the_cent():
         assert DESK.as_money(DESK.as_share(cents / 100)) == cents / 100
 
 
-@pytest.mark.parametrize("told", [-500.01, 30.01, math.nan, math.inf, "5", None])
+@pytest.mark.parametrize("told", [-500.01, 30.01, 31])
 def test_a_reward_out_of_the_range_is_refused_with_the_range_and_the_remedy(told):
     case = aw.Learner(DESK, rng=1).open()
     while case.wanted:
@@ -66,6 +67,45 @@ def test_a_reward_out_of_the_range_is_refused_with_the_range_and_the_remedy(told
     assert case.earned is None
     case.reward(-77.7)
     assert case.earned == -77.7
+
+
+@pytest.mark.parametrize("told", ["3", "50,00", math.nan, math.inf, None, [3.0]])
+@pytest.mark.parametrize("problem", [DESK, problem()], ids=["money", "share"])
+def test_what_is_no_number_is_refused_as_such(problem, told):
+    """Other rewards in the problem would not help."""
+    with pytest.raises(CaseError, match=r"reward must be a number from .* to \d+, got") as refused:
+        problem.as_share(told)
+    assert "declare" not in str(refused.value)
+    assert ("write a number without quotes" in str(refused.value)) == isinstance(told, str)
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv"])
+@pytest.mark.parametrize(
+    ("cell", "remedy"),
+    [
+        ("50,00", "write a number, with a point for decimals"),
+        (None, "write a number, or leave such rows out"),
+        (31.0, "declare wider rewards in the problem"),
+        ("31", "declare wider rewards in the problem"),
+    ],
+)
+def test_a_cell_that_is_no_reward_is_refused_with_its_own_remedy(kind, cell, remedy, tmp_path):
+    rows = pd.DataFrame({"mri": ["neg", "pos"], "wait": [0, cell], "treat": [0, 0]})
+    if kind == "csv":
+        rows.to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(TableError, match=f"expected a reward from -500 to 30.*; {remedy}"):
+        aw.fit(rows if kind == "frame" else tmp_path / "log.csv", DESK)
+
+
+def test_a_label_in_money_is_noted_as_the_most_and_the_least():
+    rows = {"mri": ["neg", "pos"], "best": ["wait", "treat"], "wait": [0, -9], "treat": [-9, 5]}
+    (note,) = (note for note in aw.fit(rows, DESK, label="best").notes if "'best'" in note)
+    assert "as earning 30, the most" in note
+    assert "every other action as earning -500, the least" in note
+    assert "rewards={action: column}" in note
+    by_columns = aw.fit(rows, DESK, rewards={"wait": "wait", "treat": "treat"}).notes
+    in_shares = aw.fit(rows, problem(), label="best").notes
+    assert not any("the least" in note for note in (*by_columns, *in_shares))
 
 
 def test_without_rewards_the_refusal_says_how_to_tell_money():

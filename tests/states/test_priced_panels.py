@@ -85,6 +85,34 @@ def test_group_discounts_as_they_are_told():
     assert one.value == pytest.approx(other.value)
 
 
+def test_a_panel_dearer_than_its_members_is_not_paid_until_their_costs_rise():
+    """It is no error: prices change, of all cases or of one, and the panel may help then."""
+    looks = [aw.Observation(name, values=["a", "b"], cost=5.0) for name in ("ecg", "pulse")]
+    plain = aw.Problem(observations=looks, actions=["well", "ill"], reward_value=100.0)
+    panel = aw.Panel({"ecg": 3.0, "pulse": 4.0}, fee=3.0)  # it saves 2 + 1
+    problem = aw.Problem(
+        observations=looks, actions=["well", "ill"], reward_value=100.0, panels=[panel]
+    )
+    rng = np.random.default_rng(0)
+    p, r = rng.dirichlet(np.ones(4)), rng.random((4, 2))
+    both = {"ecg": "a", "pulse": "a"}
+
+    def spent(priced):
+        lattice = Lattice(priced)
+        return lattice.spent(lattice.index(both))
+
+    assert spent(problem) == spent(plain) == 10.0
+    one, other = (aw.oracle.sequential(aw.Model(x, p, r)) for x in (problem, plain))
+    assert one.value == other.value
+    learner = aw.Learner(problem, rng=0)
+    assert learner.open(both, prices={"ecg": 6.0}).cost == 0.0  # on file, whatever it costs
+    assert spent(problem.priced({"ecg": 6.0})) == 3.0 + 3.0 + 4.0 < 11.0
+    learner.reprice({"ecg": 50.0})
+    assert aw.learners.from_bytes(learner.to_bytes()).problem == learner.problem
+    learner.reprice({"ecg": 1.0})
+    assert spent(learner.problem) == 6.0
+
+
 def test_worth_of_members_goes_by_their_lowest_price():
     """Raising what it costs, within the panel and by itself, lowers the gain by just that."""
     for model in models(11, 6, most=24):

@@ -1,1 +1,1 @@
-"""What every package may use: documents, frames, HTML, numbers, generators, types."""
+"""Helpers for every package: documents, frames, HTML, numbers, generators, types."""

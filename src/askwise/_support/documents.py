@@ -1,6 +1,6 @@
-"""YAML and JSON files read strictly into a typed value, and written so that nothing is half there.
+"""Reads YAML and JSON files strictly into typed values, and writes files whole or not at all.
 
-A key given twice, a key nobody knows, a number where a text belongs, NaN: each is one error that
+Errors are a key given twice, an unknown key, a number where a text belongs, or NaN. Each error
 names the file, the line, the key and what was expected.
 """
 
@@ -24,23 +24,25 @@ _AT = re.compile(r" - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`$")
 
 
 def prepare(*kinds: Any) -> None:
-    """Have msgspec work out now how values of these types are read.
+    """Let msgspec prepare its decoders for these types now.
 
-    Else it does so when one is first read, and two threads that are first at the same moment end
-    the process: one sees what the other has half done.
+    By default it prepares a decoder when a value is first read. If two threads do so at the same
+    moment, one uses the half-finished decoder of the other, and the process crashes.
     """
     for kind in kinds:
         msgspec.json.Decoder(kind)
 
 
 def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
-    """The value of type `kind` that the file holds; its suffix says whether YAML or JSON."""
+    """Read a value of type `kind` from a file; the suffix tells YAML from JSON."""
     path = Path(path)
     parse = _format(path)[0]
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise FileError(
+            f"{path}: not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
+        ) from None
     data = parse(path, text)
     try:
         return msgspec.convert(data, kind)
@@ -62,14 +64,14 @@ def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
 
 
 def write_document(path: str | os.PathLike[str], value: object) -> None:
-    """Write `value` in the format that the suffix names."""
+    """Write `value` in the format that the suffix of the file names."""
     path = Path(path)
     text = _format(path)[1](msgspec.to_builtins(value))
     replace_file(path, text.encode())
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path`: afterwards the old file or the new one is there, never a part."""
+    """Write `content` to `path`. A crash leaves the old file or the new one, never a part."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -80,7 +82,7 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private; files are as open as usual
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -112,21 +114,21 @@ def _parse_json(path: Path, text: str) -> Any:
         return seen
 
     def constant(word: str) -> float:
-        raise FileError(f"{path}: {word} is not a number in JSON")
+        raise FileError(f"{path}: {word} is not a number in JSON, expected a finite one")
 
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
     except json.JSONDecodeError as error:
         raise FileError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from None
     except RecursionError:
-        raise FileError(f"{path}: nested too deeply") from None
+        raise FileError(f"{path}: it is nested too deeply") from None
 
 
 def _parse_yaml(path: Path, text: str) -> Any:
     import yaml
 
     class UniqueKeys(yaml.SafeLoader):
-        """PyYAML keeps the last of two equal keys; here it is an error."""
+        """Refuses a key that is given twice; PyYAML would keep the last one."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
             seen = set()
@@ -158,18 +160,18 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
 def _found(data: Any, where: str) -> Any:
-    """What stands at the path `.observations[1].cost`."""
+    """The value at a path such as `.observations[1].cost`."""
     for key, index in _STEP.findall(where):
         data = data[key] if key else data[int(index)]
     return data
 
 
 def _line(text: str, where: str) -> str:
-    """`, line 7` for the path `.observations[1].cost`, as far down as the document goes."""
+    """`, line 7` for a path such as `.observations[1].cost`, or for the part of it that exists."""
     import yaml
 
     try:
-        node = yaml.compose(text, yaml.SafeLoader)  # JSON is YAML, near enough to count lines
+        node = yaml.compose(text, yaml.SafeLoader)  # JSON is close enough to YAML to find lines
     except yaml.YAMLError:
         return ""
     if node is None:

@@ -7,11 +7,11 @@ from askwise.errors import MissingExtraError
 
 
 def need(module: str, extra: str) -> Any:
-    """The module, or one clear error that says which extra brings it."""
+    """Import the module, or raise one clear error that names the extra."""
     try:
         return import_module(module)
     except ImportError as missing:
-        absent = missing.name or module  # it may be what the module itself needs
+        absent = missing.name or module  # the missing module may be a dependency of this one
         raise MissingExtraError(
             f"this needs {absent}, which is not installed: pip install 'askwise[{extra}]'"
         ) from missing

@@ -1,4 +1,4 @@
-"""Columns of whatever frame they come in: pandas, Polars, PyArrow, …, or plain lists."""
+"""Reads columns of any data frame (pandas, Polars, PyArrow, …) or of plain lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from askwise.errors import TableError
 
 
 def columns_of(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
-    """The cells of these columns, all of one length."""
+    """The cells of these columns, which must have the same length."""
     if isinstance(frame, Mapping):
         found = list(frame)
         missing = [name for name in names if name not in frame]
@@ -33,15 +33,19 @@ def columns_of(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     if missing:
         names_found = ", ".join(map(str, found))
         raise TableError(f"the table has no column {missing[0]!r}, it has: {names_found}")
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        raise TableError(f"the columns have different lengths: {sorted(lengths)}")
+    lengths = {name: len(column) for name, column in columns.items()}
+    for name, length in lengths.items():
+        if length != lengths[names[0]]:
+            raise TableError(
+                f"the columns have different lengths: {names[0]!r} has {lengths[names[0]]:,} "
+                f"cells, {name!r} has {length:,}"
+            )
     return columns
 
 
 @contextmanager
 def unique_columns() -> Iterator[None]:
-    """What narwhals says of two columns with one name, as an error of askwise."""
+    """Turns narwhals' error about two columns with one name into a TableError."""
     import narwhals as nw
 
     try:
@@ -53,7 +57,7 @@ def unique_columns() -> Iterator[None]:
 
 
 def twice(name: str) -> str:
-    """That two columns have one name, as a sentence."""
+    """The message for two columns with one name."""
     return f"two columns are called {name}: rename one, or leave it out"
 
 
@@ -78,7 +82,7 @@ KINDS = ("dict", "pandas", "polars", "pyarrow")
 
 
 def framed(columns: dict[str, list[Any]], kind: str) -> Any:
-    """The columns as a frame of that kind; a "dict" is what they are."""
+    """The columns as a frame of that kind; for "dict" as they are."""
     if kind not in KINDS:
         raise TableError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
     if kind == "dict":
@@ -86,11 +90,13 @@ def framed(columns: dict[str, list[Any]], kind: str) -> Any:
     try:
         backend = import_module(kind)
     except ImportError:
-        raise TableError(f"a frame of kind {kind!r} needs {kind}, which is not installed") from None
+        raise TableError(
+            f"a frame of kind {kind!r} needs {kind}, which is not installed: pip install {kind}"
+        ) from None
     import narwhals as nw
 
     cells: dict[str, Any] = {name: _of_one_type(column) for name, column in columns.items()}
-    if kind == "pandas":  # whole numbers stay whole where some are missing
+    if kind == "pandas":  # whole numbers stay whole if some are missing
         for name, column in cells.items():
             if {type(cell) for cell in column} == {int, type(None)}:
                 cells[name] = backend.array(column, dtype="Int64")
@@ -98,7 +104,7 @@ def framed(columns: dict[str, list[Any]], kind: str) -> Any:
 
 
 def _of_one_type(column: list[Any]) -> list[Any]:
-    """Numbers and texts in one column become texts; nothing stays nothing."""
+    """Turn a column of numbers and texts into texts; None stays None."""
     if len({type(cell) for cell in column} - {type(None)}) < 2:
         return column
     return [None if cell is None else str(cell) for cell in column]

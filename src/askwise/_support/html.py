@@ -1,7 +1,7 @@
-"""What notebooks show of problems, runs and learners: small tables, self-contained.
+"""The small self-contained tables that notebooks show for problems, runs and learners.
 
-No colour is fixed but that of the text around, so they can be read in the light and in the dark.
-Whatever comes from outside is escaped.
+They use only the colour of the surrounding text, so they can be read in light and in dark mode. All
+texts from users are escaped.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ def _row(cells: Sequence[object]) -> str:
 
 
 def text(cell: object) -> str:
-    """A number in few digits; anything else as it is."""
+    """A number in few digits; any other value unchanged."""
     if isinstance(cell, float):
         return shown(cell, significant=4)
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def line(*parts: str) -> str:
-    """Some words in one line, apart from each other."""
+    """Several words in one line, with space between them."""
     return f'<div style="margin:0.3em 0">{" · ".join(escape(part) for part in parts)}</div>'
 
 
 def title(name: str, *parts: str) -> str:
-    """What it is, and the main things about it."""
+    """A heading: the kind of the object, and its main facts."""
     rest = "".join(f" · {escape(part)}" for part in parts)
     return f'<div style="margin:0.3em 0"><strong>{escape(name)}</strong>{rest}</div>'
 
 
 def lines(shown: str) -> str:
-    """Text that keeps its lines, as far as there are not too many."""
+    """Text that keeps its line breaks; beyond a number of lines it is cut."""
     kept = shown.splitlines()
     if len(kept) > MOST_LINES:
         kept = [*kept[:MOST_LINES], f"… and {len(kept) - MOST_LINES:,} more lines"]
@@ -70,14 +70,14 @@ def lines(shown: str) -> str:
 
 
 def _of_action(action: Any) -> str:
-    """Its name, with what it costs and requires."""
+    """The name of an action, with what it costs and requires."""
     said = [f"costs {text(action.cost)}"] if action.cost else []
     said += [f"requires {' and '.join(action.requires)}"] if action.requires else []
     return f"{action.name} ({', '.join(said)})" if said else str(action.name)
 
 
 def of_problem(problem: Any) -> str:
-    """A `Problem`: what can be bought, for how much, what can be decided."""
+    """A `Problem` as a table: what can be bought, at what price, and what can be decided."""
     observations = problem.observations
     rows = [
         (o.name, ", ".join(map(str, o.values)), "given" if o.given else o.cost, o.fails or "")
@@ -105,7 +105,7 @@ def of_problem(problem: Any) -> str:
 
 
 def _members(panel: Any) -> str:
-    """The observations of a panel, with what they cost within it, if it says so."""
+    """The observations of a panel, with their prices within it if it has any."""
     if panel.prices is None:
         return ", ".join(panel.observations)
     return ", ".join(f"{name} at {text(price)}" for name, price in panel.prices.items())

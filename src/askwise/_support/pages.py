@@ -1,4 +1,4 @@
-"""Pages that need no other file and no network: templates and one style."""
+"""Renders pages that need no other file and no network, with one style."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from askwise._support.extras import need
 
 
 def page(name: str, **values: Any) -> str:
-    """A template of the package, filled in; texts are escaped. `safe` marks what is HTML."""
+    """Fill in a template of the package. Texts are escaped, unless `safe` marks them as HTML."""
     jinja2 = need("jinja2", "report")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -20,7 +20,7 @@ def page(name: str, **values: Any) -> str:
 
 
 def safe(html: str) -> Any:
-    """A text that is HTML already."""
+    """Mark a text as HTML, so that it is not escaped."""
     return need("markupsafe", "report").Markup(html)
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 PATIENCE = 2.0
 OFTEN = 0.2
-"""How many seconds a notebook's bar stays as it is: each change is a message to a browser."""
+"""Seconds between two updates of a notebook's bar: each is a message to the browser."""
 
 
 class Bar(Protocol):
-    """What shows how far the work is."""
+    """A progress bar on a terminal or in a notebook."""
 
     def update(self, done: int) -> None:
         """Show that so many are done."""
@@ -24,7 +27,7 @@ class Bar(Protocol):
 
 
 class Progress:
-    """`with Progress("cases", 200_000) as progress: progress.advance(16_384)`."""
+    """A progress bar: `with Progress("cases", 200_000) as progress: progress.advance(16_384)`."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
@@ -35,7 +38,7 @@ class Progress:
         return self
 
     def advance(self, steps: int) -> None:
-        """So many more are done."""
+        """Add to the number that is done."""
         self._done += steps
         if self._bar is None and time.monotonic() - self._began > PATIENCE:
             self._bar = _bar(self._what, self._done, self._total)
@@ -52,22 +55,44 @@ class Progress:
             self._bar.close()
 
 
+@contextmanager
+def polled(what: str, per_cent: Callable[[], float]) -> Iterator[None]:
+    """Show a bar for work that reports no steps: a thread calls `per_cent` for its progress."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        with Progress(f"{what}, per cent", 100) as progress:
+            shown = 0
+            while not ended.wait(OFTEN):
+                now = max(shown, min(100, int(per_cent())))
+                progress.advance(now - shown)
+                shown = now
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
 def _bar(what: str, done: int, total: int) -> Bar | None:
-    """A bar for where this runs; None if nobody would see one."""
+    """A bar for a terminal or a notebook; None if neither would show it."""
     if in_notebook():
         return NotebookBar(what, done, total)
     return TerminalBar(what, done, total) if sys.stderr.isatty() else None
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this; IPython is not imported to find out."""
+    """Whether this runs in the kernel of a notebook. IPython is not imported to find out."""
     shell = sys.modules.get("IPython")
     running = shell.get_ipython() if shell is not None else None
     return hasattr(running, "kernel")
 
 
 class TerminalBar:
-    """A line on the terminal that goes away at the end."""
+    """A bar on the terminal that disappears at the end."""
 
     def __init__(self, what: str, done: int, total: int) -> None:
         from rich.console import Console
@@ -95,7 +120,7 @@ class TerminalBar:
 
 
 class NotebookBar:
-    """A bar below the cell that goes away at the end; needs no widgets."""
+    """A bar below the cell that disappears at the end. It needs no widgets."""
 
     def __init__(self, what: str, done: int, total: int) -> None:
         display = import_module("IPython.display").display

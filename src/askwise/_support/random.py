@@ -1,4 +1,4 @@
-"""Where randomness comes from: always a generator that was passed in."""
+"""Random generators. Randomness always comes from a generator that was passed in."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from askwise.errors import OptionError
 
 
 def as_generator(rng: RandomSource) -> np.random.Generator:
-    """The generator itself, or one with that seed."""
+    """The generator itself, or a new one with that seed."""
     if isinstance(rng, bool) or not (
         rng is None or isinstance(rng, int | np.integer | np.random.Generator)
     ):
@@ -21,6 +21,6 @@ def as_generator(rng: RandomSource) -> np.random.Generator:
 def random_bits(rng: np.random.Generator, bits: int) -> int:
     """`rng.integers(2**bits)`, for 33 to 63 bits: the same number from the same draw."""
     source = rng.bit_generator
-    if type(source) is np.random.PCG64:  # the usual generator, in a tenth of the time
+    if type(source) is np.random.PCG64:  # NumPy's default generator, in a tenth of the time
         return source.random_raw() >> (64 - bits)
     return int(rng.integers(1 << bits))

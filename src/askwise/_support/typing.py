@@ -1,4 +1,4 @@
-"""Names for the arrays and options that are passed around."""
+"""Names for the types of arrays and options."""
 
 from typing import Literal, TypeAlias
 
@@ -11,7 +11,7 @@ Choices: TypeAlias = npt.NDArray[np.int16]
 """One small integer a state: an observation or an action; −1 is none."""
 
 Weights: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
-"""Counts, or probabilities: what a distribution is proportional to."""
+"""Counts or probabilities: the weights of a distribution."""
 
 AcquisitionName: TypeAlias = Literal["simultaneous", "sequential"]
 """How observations are bought: a set at once, or one after the other."""

@@ -1,4 +1,4 @@
-"""What was seen and earned, as exact counters that can be merged and taken back."""
+"""Exact counters of what was observed and earned, which can be merged and subtracted."""
 
 from askwise.counting.row_counters import BY_ROW, MOST_STATES, SPARSE_FROM
 from askwise.counting.statistics import Statistics

@@ -1,16 +1,16 @@
-"""Whether two samples of cases contradict each other, because the world has changed.
+"""Tests whether two samples of cases differ by more than chance, because the population changed.
 
-Of every action in every state, and of every outcome of every look, there is a share in the one
-sample, p₁ = s₁/n₁, in the other, p₂ = s₂/n₂, and in both together, p. If nothing has changed the
-likelihood ratio
+There is a share for every action in every state, and for every outcome of every observation. It is
+p₁ = s₁/n₁ in one sample, p₂ = s₂/n₂ in the other, and p in both together. If nothing has changed,
+the likelihood ratio
 
     g = 2 n₁ kl(p₁, p) + 2 n₂ kl(p₂, p),     kl(x, p) = x log(x/p) + (1 − x) log((1 − x)/(1 − p))
 
-is nearly χ² with one degree of freedom, at most that for rewards between 0 and 1, and by Chernoff's
-bound it is large with a small probability only, however rare the outcome is (a normal
-approximation would raise alarms over rare ones). Of k such cells, the largest g and, for rewards,
-the sum of all g are too large by chance with a given probability only: a change in one cell shows
-in the first, a small one everywhere in the second.
+is nearly χ² with one degree of freedom, and at most that for rewards between 0 and 1. Chernoff's
+bound limits the probability that it is large, however rare the outcome is; a normal approximation
+would raise alarms over rare outcomes. Over k such cells, the test uses the largest g and, for
+rewards, the sum of all g. A change in one cell shows in the first, a small change everywhere in the
+second.
 """
 
 import math
@@ -24,12 +24,13 @@ from askwise.counting.statistics import Statistics
 from askwise.counting.units import UNIT
 
 LEAST = 5.0
-"""How often a look or an action must have been counted in each sample; in the sum of all cells also
-how often a reward of 1, and of 0, must be expected."""
+"""How often an observation or an action must have been counted in each sample. In the sum of all
+cells it is also how often a reward of 1, and of 0, must be expected.
+"""
 
 
 def contradict(new: Statistics, old: Statistics, *, chance: float) -> bool:
-    """Whether they differ by more than they would with this chance if nothing had changed."""
+    """Whether two samples differ by more than this probability allows if nothing has changed."""
     states = new.states[new.states >= 0]
     mine, theirs = new.rows_of(states), old.rows_of(states)
     # whatever was ever counted: those that are stored although nothing was are not the same in
@@ -65,7 +66,7 @@ def contradict(new: Statistics, old: Statistics, *, chance: float) -> bool:
 
 
 def _is_used(statistics: Statistics) -> npt.NDArray[np.bool_]:
-    """Whether anything was counted, by row."""
+    """Whether anything was counted, for each row."""
     used: npt.NDArray[np.bool_] = statistics.visits > 0
     for counts in (statistics.transitions, statistics.action_counts):
         used |= counts.any(axis=1)
@@ -96,14 +97,17 @@ def divergence(x: Floats, p: Floats) -> Floats:
 
 
 def largest_by_chance(cells: int, chance: float) -> float:
-    """What the largest of so many ratios exceeds with this chance at most.
+    """The value that the largest of so many ratios exceeds with at most this probability.
 
-    The chance that one of them exceeds x is at most 2 e^(−x/2): Chernoff's bound, on either side.
+    One of them exceeds x with a probability of at most 2 e^(−x/2): Chernoff's bound, on either
+    side.
     """
     return 2.0 * math.log(2.0 * cells / chance)
 
 
 def total_by_chance(cells: int, chance: float) -> float:
-    """What the sum of so many squares exceeds with this chance at most (Laurent, Massart 2000)."""
+    """The value that the sum of so many squares exceeds with at most this probability (Laurent,
+    Massart 2000).
+    """
     x = math.log(1.0 / chance)
     return cells + 2.0 * math.sqrt(cells * x) + 2.0 * x

@@ -1,12 +1,11 @@
-"""Forgetting, for a world that changes.
+"""Forgets old cases, for a population that changes.
 
-What a learner knows is a sum over cases, so a part of it can be taken back exactly. Cases are
-counted in blocks. With a `window` the oldest block is forgotten when the others fill the window.
-With `detect` the newest blocks are compared with all that is remembered from before them
-(`counting/change.py`), and where the two contradict each other all from before is forgotten: the
-newest one after every block, the newest two after every second, four after every fourth, and so on.
-One block shows a large change at once; many together show a small one, or one in what is seldom
-looked at.
+The knowledge of a learner is a sum over cases, so a part of it can be subtracted exactly. Cases are
+counted in blocks. With a `window`, the oldest block is forgotten when the others fill the window.
+With `detect`, the newest blocks are compared with everything remembered from before them
+(`counting/change.py`); if they differ, everything from before is forgotten. The newest block is
+compared after every block, the newest two after every second, four after every fourth, and so on.
+One block shows a large change at once. Many blocks show a small change, or one in a rare state.
 """
 
 from __future__ import annotations
@@ -22,40 +21,40 @@ from askwise.counting.statistics import Statistics
 from askwise.errors import OptionError
 
 PARTS = 8
-"""Blocks in a window."""
+"""The number of blocks in a window."""
 
 BLOCKS = 125, 500
-"""The fewest and the most cases in a block to look for changes in."""
+"""The fewest and the most cases in a block that is tested for changes."""
 
 STATES = 16
-"""A block has a case for so many states: looking at it costs as much time as there are states."""
+"""A block has at least one case for so many states, because a test takes time for every state."""
 
 SCALES = 6
-"""The newest 1, 2, 4, … blocks are compared with the past, up to so many powers of two."""
+"""The newest 1, 2, 4, … blocks are compared with the past, up to this many powers of two."""
 
 FALSE_ALARMS = 1e-4
-"""How likely a comparison is to raise one, if nothing changes."""
+"""The probability of a false alarm in one comparison."""
 
 
 class Knowledge(NamedTuple):
-    """What was counted in some cases: statistics, and whatever a learner tallies beside them."""
+    """What was counted in some cases: statistics, and the extra tallies of a learner."""
 
     statistics: Statistics
     tallies: dict[str, Integers]
 
     def copy(self) -> Knowledge:
-        """The same, apart from this."""
+        """Returns an independent copy."""
         tallies = {name: array.copy() for name, array in self.tallies.items()}
         return Knowledge(self.statistics.copy(), tallies)
 
     def without(self, part: Knowledge) -> Knowledge:
-        """What is left when a part of it is taken back."""
+        """Returns what remains if a part is subtracted."""
         rest = self.copy()
         rest.forget(part)
         return rest
 
     def forget(self, part: Knowledge, *, only_rewards: bool = False) -> None:
-        """Take a part of it back, in place; perhaps only its rewards and prices."""
+        """Subtracts a part in place, perhaps only its rewards and prices."""
         self.statistics.take_back(part.statistics, only_rewards=only_rewards)
         for name, array in self.tallies.items():
             np.subtract(array, part.tallies[name], out=array)
@@ -82,36 +81,38 @@ class Forgetting:
         self.window = None if window is None else int(window)
         self.detect = detect
         self.only_rewards = only_rewards
-        """Whether what was seen is kept for ever, and only rewards and prices are forgotten."""
+        """Whether observations are never forgotten, only rewards and prices."""
         fewest, most = BLOCKS
         self.length = min(most, max(fewest, states // STATES))
-        """Cases in a block."""
+        """The number of cases in a block."""
         if self.window is not None:
             part = self.window // PARTS
             self.length = min(self.length, part) if detect else part
         self.began = 0
-        """How many cases were opened before this block."""
+        """The number of cases that were opened before this block."""
         self.number = 0
-        """Of this block."""
+        """The number of this block."""
         self.first = 0
         """The oldest block that is remembered."""
         self.blocks: deque[Knowledge] = deque()
-        """Those that are over and remembered, with a window; else the pasts are all it takes."""
+        """The finished blocks that are remembered, if there is a window; otherwise `pasts` is
+        enough.
+        """
         self.pasts: dict[int, Knowledge] = {}
-        """What was known when some blocks began, by their numbers, of what is still remembered."""
+        """What was known at the start of some blocks, by number, of what is still remembered."""
 
     def begin_anew(self) -> None:
-        """All that is remembered counts as the first block from now on."""
+        """Counts everything remembered as the first block from now on."""
         self.began = self.number = self.first = 0
         self.blocks.clear()
         self.pasts.clear()
 
     def held(self) -> list[Statistics]:
-        """All statistics that it keeps."""
+        """All statistics that are kept."""
         return [part.statistics for part in (*self.pasts.values(), *self.blocks)]
 
     def end_block(self, known: Knowledge, opened: int) -> bool:
-        """A block is over. Forget, in place, what there is to forget; whether that was anything."""
+        """Ends a block, and forgets in place; returns whether anything was forgotten."""
         if self.window is not None:
             before = self.pasts.get(self.number)
             self.blocks.append(known.copy() if before is None else known.without(before))
@@ -139,7 +140,7 @@ class Forgetting:
         return False
 
     def _forget_before(self, number: int, part: Knowledge, known: Knowledge) -> None:
-        """Forget all blocks before this one; the part is what they counted."""
+        """Forgets all blocks before this one; `part` is what they counted."""
         known.forget(part, only_rewards=self.only_rewards)
         self.pasts = {n: past for n, past in self.pasts.items() if n > number}
         for past in self.pasts.values():
@@ -152,7 +153,7 @@ class Forgetting:
     def replace_reward(
         self, block: int, state: int, action: int, before: float, reward: float
     ) -> bool:
-        """A reward that was counted in this block was another; whether it is remembered."""
+        """Corrects a reward that was counted in a block; whether that block is remembered."""
         if block < self.first:
             return False
         for number, past in self.pasts.items():
@@ -165,7 +166,7 @@ class Forgetting:
 
 
 def forgetting_of(window: int | None, *, detect: bool, states: int) -> Forgetting | None:
-    """What the options `window` and `detect` of a learner ask for; None: it forgets nothing."""
+    """Returns what the options `window` and `detect` ask for; None if nothing is forgotten."""
     if window is None and detect is False:
         return None
     return Forgetting(window, detect=detect, states=states)

@@ -1,7 +1,7 @@
-"""What people did in cases without being asked: how often, and how well it went.
+"""Counts what people did instead of the advice: how often, and with what result.
 
-It is counted apart from what learners learn from: who overrules often knows more of a case than the
-learner does, so what came of it says little of what the action earns where just the state is known.
+These counts are separate from what learners use. People who overrule often know more about a case
+than the learner, so the result says little about the action in that state.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ CASES, REWARDED, REWARD = range(3)
 
 
 class Overruled(NamedTuple):
-    """What people did in place of what was advised, or before anything was."""
+    """How often people took an action instead of the advice, or before there was advice."""
 
     action: str
     cases: int
-    """How often,"""
+    """The number of cases."""
     rewarded: int
-    """how many of those have their reward,"""
+    """The number of these cases that have their reward."""
     reward: float | None
-    """and the mean of these as they were told, per unit of stake; None if there is none."""
+    """The mean reward of these cases as reported, per unit of stake; None if there is none."""
 
 
 class Overrides:
-    """How often people overruled, by what they did, and looked at something unasked."""
+    """Counts how often people overruled, by action, and how often they observed unasked."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
         self.overruled: Integers = np.zeros((len(lattice.problem.actions), 3), np.int64)
         """By action: cases, rewards that came, and their sum in units of 2⁻³⁰."""
         self.unasked: Integers = np.zeros(lattice.buyable, np.int64)
-        """How often each observation was looked at without being asked for."""
+        """How often each observation was made without being asked for."""
 
     def arrays(self) -> Iterator[tuple[str, Integers]]:
         """Both arrays with their names."""
@@ -48,25 +48,25 @@ class Overrides:
         yield "unasked", self.unasked
 
     def count(self, action: int, times: int = 1) -> None:
-        """People did this in a case in place of what was advised."""
+        """Counts that people took this action instead of the advice."""
         self.overruled[action, CASES] += times
 
     def count_reward(self, action: int, reward: float, before: float | None) -> None:
-        """A case in which they did it got its reward, perhaps in place of the one before."""
+        """Counts the reward of such a case, perhaps instead of an earlier reward."""
         self.overruled[action, REWARDED] += before is None
         self.overruled[action, REWARD] += round(reward / UNIT) - round((before or 0.0) / UNIT)
 
     def count_unasked(self, observation: int) -> None:
-        """People looked at this without being asked."""
+        """Counts that people made this observation without being asked."""
         self.unasked[observation] += 1
 
     @property
     def cases(self) -> int:
-        """How often people did something else than was advised."""
+        """How often people took another action than advised."""
         return int(self.overruled[:, CASES].sum())
 
     def by_action(self) -> list[Overruled]:
-        """What they did, how often, and with what mean reward."""
+        """The actions that people took, how often, and with what mean reward."""
         problem, rows = self._lattice.problem, []
         # as many digits as a reward has in its units: -10, not -10.000000041
         unit = (problem.as_money(1.0) - problem.as_money(0.0)) * UNIT
@@ -79,7 +79,7 @@ class Overrides:
         return rows
 
     def looks(self) -> dict[str, int]:
-        """How often they looked at what, if they did."""
+        """The observations that people made without being asked, and how often."""
         names = self._lattice.observations
         return {names[i].name: n for i, n in enumerate(self.unasked.tolist()) if n}
 

@@ -1,8 +1,8 @@
-"""Counters by state, as arrays: a row for every state, or for the states that were visited.
+"""Counters by state as arrays, with a row for every state or only for visited states.
 
 The counters of a state are in its row (`states/rows.py`). Dense counters have a row for every
-state, at the state's own index. Sparse ones have rows for the states that were visited: the memory
-follows what was seen, whatever the size of the problem.
+state, at the state's own index. Sparse counters have rows for visited states only, so their memory
+grows with the cases and not with the size of the problem.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from askwise.states import Lattice
 from askwise.states.rows import Counters, Rows, extended
 
 MOST_STATES = 20_000_000
-"""Of a problem whose every state has a row."""
+"""The most states of a problem with dense counters."""
 
 SPARSE_FROM = 100_000
-"""With so many states it pays to keep rows only for those that are visited, if they are few."""
+"""With this many states, sparse counters pay if few states are visited."""
 
 FIRST_ROWS = 1024
-"""How many rows sparse counters begin with."""
+"""The number of rows with which sparse counters start."""
 
 MOST_WAITING = 4096
-"""How many simultaneous cases wait to be counted together."""
+"""The most simultaneous cases that wait to be counted together."""
 
 BY_ROW = ("visits", "transitions", "action_counts", "reward_sums", "graded_sums")
 """The names of the arrays that have a line for each row."""
 
 
 class RowCounters:
-    """The arrays of counters of one problem, and which row of them is whose."""
+    """The arrays of counters of one problem, with the row of each state."""
 
     def __init__(self, lattice: Lattice, *, sparse: bool = False) -> None:
         if not sparse and lattice.size > MOST_STATES:
@@ -50,7 +50,7 @@ class RowCounters:
         self.lattice = lattice
         self.is_sparse = sparse
         self.rows = _sparse_rows(n) if sparse else _dense_rows()
-        """Which row is whose."""
+        """The row of each state."""
         self._subset_visits: Integers = np.zeros(lattice.context_subsets, np.int64)
         self._visits: Integers = np.zeros(n, np.int64)
         self._waiting: list[int] = []
@@ -93,12 +93,12 @@ class RowCounters:
 
     @property
     def capacity(self) -> int:
-        """How many rows there is room for."""
+        """The number of rows that there is room for."""
         return len(self._visits)
 
     @property
     def visited(self) -> int:
-        """How many rows are given out; all of them, if dense."""
+        """The number of rows in use; all of them, if dense."""
         return int(self.rows.used[0]) if self.is_sparse else self.capacity
 
     def row(self, state: int) -> int:
@@ -129,7 +129,7 @@ class RowCounters:
         return self.rows.states[: self.visited] if self.is_sparse else np.arange(self.capacity)
 
     def give_rows(self, states: Integers) -> None:
-        """Give a row to each of these states that has none, if rows are sparse."""
+        """Gives a row to each of these states that has none, if the counters are sparse."""
         if self.is_sparse:
             from askwise._kernels.states.rows import insert_all
 
@@ -137,7 +137,7 @@ class RowCounters:
             insert_all(self.rows, states)
 
     def make_room(self, more: int) -> None:
-        """See to it that so many more states can be given a row."""
+        """Makes room for this many more states."""
         if not self.is_sparse or self.visited + more <= self.capacity:
             return
         used, capacity = self.visited, self.capacity
@@ -157,9 +157,9 @@ class RowCounters:
         return int(insert(self.rows, state))
 
     def _count_later(self, state: int) -> None:
-        """Count the substates of a state when one asks for them, or when many wait.
+        """Queues the substates of a state, to be counted when they are read or when many wait.
 
-        Most of the time that it takes to call a kernel is spent on the way there.
+        For a single case, calling a kernel costs more than its work.
         """
         self._waiting.append(state)
         if len(self._waiting) >= MOST_WAITING:

@@ -1,21 +1,21 @@
-"""What has been seen, as whole numbers: the sizes of the paper's sets E.
+"""Counts what was observed and earned, as whole numbers: the sizes of the paper's sets E.
 
-    N(I)        cases in which all of I was looked at               (simultaneous cases)
+    N(I)        cases in which all of I was observed                (simultaneous cases)
     N(ψ)        of those, the cases that agreed with ψ              (simultaneous cases)
                 if anything is given, the cases that began in ψ     (sequential cases)
-    N(ψ, i, ψ') steps from ψ by looking at i into ψ'                (sequential cases)
-    N(a, ψ)     rewards of action a, taken when just ψ was known
+    N(ψ, i, ψ') steps from ψ by buying i into ψ'                    (sequential cases)
+    N(a, ψ)     rewards of action a, taken when exactly ψ was known
     Σr(a, ψ)    their sum
     Σr²(a, ψ)   the sum of their squares
 
-A simultaneous case counts at every substate of what it saw: its set was chosen blindly, so each
-part of it is a fair sample. A sequential case chose what to look at from what it had seen, so it
-counts along the path it walked and nowhere else. Rewards count at the exact state acted in.
+A simultaneous case counts at every substate of its values: its set was chosen before any result was
+known, so each part of it is a fair sample. A sequential case chose each observation from earlier
+results, so it counts along its own path only. Rewards count at the exact state acted in.
 
-Everything is a sum of whole numbers, rewards included (in units of 2⁻³⁰): any order of arrival and
-any merge of shards give the same bits.
+Everything is a sum of whole numbers, rewards included (in units of 2⁻³⁰), so any order of arrival
+and any merge of shards give the same bits.
 
-The counters of a state are in its row (`counting/row_counters.py`), and units and limits in
+The counters of a state are in its row (`counting/row_counters.py`). Units and limits are in
 `counting/units.py`.
 """
 
@@ -41,31 +41,31 @@ class Statistics(RowCounters):
     def __init__(self, lattice: Lattice, *, sparse: bool = False) -> None:
         super().__init__(lattice, sparse=sparse)
         self.cases = 0
-        """Cases whose observations are counted; t − 1 when the next one opens."""
+        """The number of cases whose observations are counted; t − 1 when the next one opens."""
         self.records = 0
-        """Of those, complete records: counted in every state, with the reward of every action."""
+        """The number of complete records among them, counted in every state with all rewards."""
         self.paid_counts: Integers = np.zeros(lattice.buyable, np.int64)
-        """Of each observation, how often it was told what was paid,"""
+        """For each observation, how often a paid price was reported."""
         self.paid_sums: Integers = np.zeros(lattice.buyable, np.int64)
-        """and the sum, in units of 2⁻²⁰"""
+        """For each observation, the sum of the reported prices, in units of 2⁻²⁰."""
         self.overrides = Overrides(lattice)
-        """What people did without being asked; no learner learns from it."""
+        """What people did instead of the advice; no learner uses it."""
 
     def arrays(self) -> Iterator[tuple[str, Integers]]:
-        """Every array of counters with its name, as far as it is used."""
+        """Every array of counters with its name, without unused rows."""
         yield from super().arrays()
         yield "paid_counts", self.paid_counts
         yield "paid_sums", self.paid_sums
         yield from self.overrides.arrays()
 
     def dense(self) -> Statistics:
-        """The same counters with a row for every state."""
+        """Returns the same counters with a row for every state."""
         return Statistics(self.lattice) + self if self.is_sparse else self
 
     # --- counting ------------------------------------------------------------------------------
 
     def count_set(self, state: int, subset: int | None = None) -> None:
-        """A simultaneous case saw `state`, of the given subset if that is known."""
+        """Counts a simultaneous case that observed `state`, of that subset if it is known."""
         self.count_case()
         if not self.is_sparse:
             self._count_later(state)
@@ -78,15 +78,15 @@ class Statistics(RowCounters):
         count_set(self.lattice.layout, self.counters, subset, state)
 
     def count_path(self, path: Sequence[tuple[int, int]], start: int = 0, subset: int = 0) -> None:
-        """A sequential case took these steps: (the observation bought, the state it led to).
+        """Counts the steps of a sequential case: (the observation bought, the state it led to).
 
-        It began in the given state, of that subset: with what is given, or was on file.
+        The case began in the given state, of that subset, with the given values and those on file.
         """
         self.count_case()
         self.count_steps(path, start, subset)
 
     def count_steps(self, path: Sequence[tuple[int, int]], start: int, subset: int) -> None:
-        """`count_path` of a case that did not act."""
+        """Counts the steps of a case that did not act."""
         if self.is_sparse:
             self.make_room(1 + len(path))
         if self.lattice.contexts > 1 and subset == 0:  # nothing was put on file
@@ -97,7 +97,7 @@ class Statistics(RowCounters):
             transitions[state if is_dense else self._own_row(state), slot] += 1
 
     def count_reward(self, state: int, action: int, reward: float) -> None:
-        """`action`, taken when just `state` was known, earned `reward`, from 0 to 1."""
+        """Counts the reward, from 0 to 1, of an action taken when exactly `state` was known."""
         reward = check_reward(reward)
         if self.is_sparse:
             self.make_room(1)
@@ -111,19 +111,19 @@ class Statistics(RowCounters):
             self.graded_sums[row, action] += graded
 
     def replace_reward(self, state: int, action: int, before: float, reward: float) -> None:
-        """A reward that was counted as `before` was `reward` in truth."""
+        """Corrects a reward that was counted as `before`."""
         row, was, now = self.row(state), units_of(before), units_of(reward)
         self.reward_sums[row, action] += now[0] - was[0]
         self.graded_sums[row, action] += now[1] - was[1]
 
     def count_paid(self, observation: int, amount: float) -> None:
-        """An observation cost so much in a case."""
+        """Counts the price that was paid for an observation."""
         units = round(self.check_paid(observation, amount) / PAID_UNIT)
         self.paid_counts[observation] += 1
         self.paid_sums[observation] += units
 
     def check_paid(self, observation: int, amount: float) -> float:
-        """The amount, or an error if the sum of all would not fit any more."""
+        """Returns the amount, or raises an error if the sum would become too large."""
         if self.paid_sums.item(observation) * PAID_UNIT + amount > MOST_PAID:
             name = self.lattice.observations[observation].name
             raise StatisticsError(
@@ -132,17 +132,17 @@ class Statistics(RowCounters):
         return amount
 
     def forget_paid(self, observation: int) -> None:
-        """What was paid for an observation does not matter any more."""
+        """Drops the prices that were paid for an observation."""
         self.paid_counts[observation] = self.paid_sums[observation] = 0
 
     def mean_paid(self) -> dict[str, float]:
-        """The mean of what was paid for each observation, where that was told."""
+        """The mean price that was paid for each observation, if any was reported."""
         told, names = np.flatnonzero(self.paid_counts), self.lattice.names_of
         means = self.paid_sums[told] * PAID_UNIT / self.paid_counts[told]
         return dict(zip(names(tuple(told.tolist())), means.tolist(), strict=True))
 
     def frequency(self) -> Floats | None:
-        """How often each context came; None if there is one, or no case came."""
+        """How often each context occurred; None if there is one context, or no case."""
         contexts = self.lattice.contexts
         if contexts == 1:
             return None
@@ -157,13 +157,14 @@ class Statistics(RowCounters):
         *,
         acquisition: AcquisitionName,
     ) -> None:
-        """A finished case by its names: what was bought, in this order, then done, then earned.
+        """Counts a finished case by names: the observations in the order of purchase, the action,
+        the reward.
 
-        What is given stands among what was bought, wherever; None is a look that failed. The reward
-        is from 0 to 1, or in the currency if the problem has `rewards`.
+        `observed` also has the given values, at any place; None is an observation that failed. The
+        reward is from 0 to 1, or money if the problem has `rewards`.
 
-        acquisition: "simultaneous", if the set was chosen before any of it was seen; "sequential",
-        if each look was chosen from what the looks before had shown.
+        acquisition: "simultaneous" if the set was chosen before any result was known, "sequential"
+        if each observation was chosen with the earlier results known.
         """
         lattice = self.lattice
         # names whatever is wrong before anything is counted
@@ -213,7 +214,7 @@ class Statistics(RowCounters):
         return self.reward_sums * UNIT / np.maximum(1, self.action_counts)
 
     def count_case(self) -> None:
-        """A case acted; its looks are counted elsewhere, or by a caller that calls just this."""
+        """Counts a case that acted. Its observations are counted separately."""
         if self.cases >= MOST_CASES:
             raise StatisticsError(f"{MOST_CASES:,} cases are counted: no more fit")
         self.cases += 1
@@ -221,7 +222,7 @@ class Statistics(RowCounters):
     # --- whole ---------------------------------------------------------------------------------
 
     def copy(self) -> Statistics:
-        """The same counters, apart from these."""
+        """Returns an independent copy."""
         other = Statistics(self.lattice, sparse=self.is_sparse)
         if self.is_sparse:
             other += self
@@ -241,7 +242,7 @@ class Statistics(RowCounters):
         return total
 
     def __iadd__(self, other: Statistics) -> Statistics:
-        """In place: every state keeps its row."""
+        """Adds in place; every state keeps its row."""
         if not isinstance(other, Statistics):
             return NotImplemented
         if self.lattice != other.lattice:
@@ -271,9 +272,10 @@ class Statistics(RowCounters):
         return self
 
     def take_back(self, other: Statistics, *, only_rewards: bool = False) -> None:
-        """Forget, in place, a part of what was counted; every state keeps its row.
+        """Subtracts a part of the counts in place; every state keeps its row.
 
-        With `only_rewards` cases and what they saw stay counted. What people did is not forgotten.
+        With `only_rewards`, cases and their observations stay counted. What people did is never
+        forgotten.
         """
         if self.lattice != other.lattice:
             raise StatisticsError("statistics of two different problems cannot be subtracted")
@@ -309,7 +311,7 @@ class Statistics(RowCounters):
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: what was counted, and where."""
+        """The state for another process: the counts and their rows."""
         lattice = self.lattice
         return {
             "lattice": (lattice.problem, lattice.m),

@@ -1,8 +1,9 @@
-"""What can be bought, what can be decided, and what it all costs."""
+"""Declares a decision problem: what can be bought, what can be decided, and what it costs."""
 
 from askwise.problem.actions import Action
 from askwise.problem.budget import Budget
+from askwise.problem.observation import Fails, Observation, Seen, Value
 from askwise.problem.panels import Panel
-from askwise.problem.problem import Fails, Observation, Problem, Seen, Value
+from askwise.problem.problem import Problem
 
 __all__ = ["Action", "Budget", "Fails", "Observation", "Panel", "Problem", "Seen", "Value"]

@@ -1,4 +1,4 @@
-"""What can be decided, what that costs, and what must have been looked at first."""
+"""Declares actions: what can be decided, at what cost, and after which observations."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Action(
     omit_defaults=True,
     repr_omit_defaults=True,
 ):
-    """Something that can be decided in the end: an a in A.
+    """An action: what is decided at the end of a case, an a in A.
 
-    cost: what it costs to do it, whatever it earns; a case's gain is less by it.
-    requires: the observations that must have been looked at before, given and failed ones included.
+    cost: The cost of taking the action, whatever it earns. It reduces the gain of the case.
+    requires: The observations that must have been made before. Given values and failures count.
 
-    A problem takes a plain name for an action that costs and requires nothing.
+    In a problem you may write a plain name for an action that costs and requires nothing.
 
     >>> Action("review", cost=4.0)
     Action(name='review', cost=4.0)
@@ -45,15 +45,15 @@ class Action(
 
     @property
     def is_plain(self) -> bool:
-        """Whether it costs nothing and requires nothing, so that its name says it all."""
+        """Whether the action costs and requires nothing, so that its name is enough."""
         return not self.cost and not self.requires
 
 
-def as_actions(said: object) -> tuple[Action, ...]:
-    """The actions of a list of names and actions."""
+def as_actions(declared: object) -> tuple[Action, ...]:
+    """Returns the actions of a list of names and actions."""
     actions = tuple(
         action if isinstance(action, Action) else Action(action)  # type: ignore[arg-type]
-        for action in as_tuple(said, "actions")
+        for action in as_tuple(declared, "actions")
     )
     if not actions:
         raise ProblemError("actions is empty, expected at least one")
@@ -61,6 +61,6 @@ def as_actions(said: object) -> tuple[Action, ...]:
     return actions
 
 
-def as_said(actions: Sequence[Action]) -> tuple[str | Action, ...]:
-    """The actions as files have them: a plain one is its name."""
+def as_declared(actions: Sequence[Action]) -> tuple[str | Action, ...]:
+    """Returns the actions as files have them: a plain action is its name."""
     return tuple(action.name if action.is_plain else action for action in actions)

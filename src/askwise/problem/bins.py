@@ -1,9 +1,10 @@
-"""Numbers and dates into bins, and the cells that hold nothing.
+"""Puts numbers and dates into bins, and recognises missing cells.
 
-Edges e₁ < … < e_n cut the line into n + 1 bins, each half-open: an edge belongs to the bin above
-it, so that x is in bin k when e_k ≤ x < e_{k+1}. The outer bins have no end; infinity is in one.
+Edges e₁ < … < e_n cut the line into n + 1 half-open bins. An edge belongs to the bin above it, so x
+is in bin k when e_k ≤ x < e_{k+1}. The outer bins are unbounded and contain infinity.
 
-Edges are all numbers, all days, or all moments (days with a time), with a time zone or without.
+All edges are numbers, or all are days, or all are moments (days with a time), with or without a
+time zone.
 """
 
 import math
@@ -23,7 +24,7 @@ Edge = int | float | date
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell holds nothing: None, NaN, NaT, pandas.NA."""
+    """Whether a cell is empty: None, NaN, NaT, pandas.NA."""
     if type(value) is float:  # the usual case, fast
         return math.isnan(value)
     if value is None or type(value).__name__ == "NAType":
@@ -34,7 +35,7 @@ def is_missing(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a finite number, as a price must be."""
+    """Whether a value is a finite number, as a price must be."""
     if type(value) is float:
         return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -46,7 +47,9 @@ def is_number(value: object) -> bool:
 
 
 def as_number(value: object) -> int | float | None:
-    """The number that a value is, in Python's own types; None if it is none, as True is not."""
+    """Returns a value as a number of Python's own types; None if it is no number. True is no
+    number.
+    """
     if type(value) is float or type(value) is int:  # the usual case, fast
         return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
@@ -60,7 +63,7 @@ def as_number(value: object) -> int | float | None:
 
 
 def as_date(value: object) -> date | None:
-    """The day or the moment that a value is, an ISO text included; None if it is none."""
+    """Returns a value as a day or a moment, also from an ISO text; None if it is neither."""
     if isinstance(value, np.datetime64):
         is_day = np.datetime_data(value)[0] in ("Y", "M", "W", "D")
         value = value.astype("datetime64[D]" if is_day else "datetime64[us]").item()
@@ -84,7 +87,7 @@ def _from_iso(text: str) -> date | None:
 
 
 def bin_of(edges: Sequence[Edge], value: object) -> int | None:
-    """The bin that a value is in; None if it is not of the kind of the edges.
+    """Returns the bin of a value; None if the value and the edges are of different kinds.
 
     >>> [bin_of([40, 50, 60], x) for x in (39.9, 40, 59, float("inf"), "old")]
     [0, 1, 2, 3, None]
@@ -106,7 +109,7 @@ def bin_of(edges: Sequence[Edge], value: object) -> int | None:
 
 
 def edge_type(edge: Edge) -> str:
-    """What an edge is, and what is taken where edges are of that kind."""
+    """Says in words what kind of value an edge is."""
     if not isinstance(edge, date):
         return "a number"
     if not isinstance(edge, datetime):
@@ -115,7 +118,7 @@ def edge_type(edge: Edge) -> str:
 
 
 def checked_edges(edges: object, who: str) -> tuple[Edge, ...]:
-    """The edges in Python's own types, or an error that names the one that cannot be."""
+    """Returns the edges in Python's own types, or raises an error that names the wrong one."""
     if isinstance(edges, str | Mapping) or not isinstance(edges, Iterable):
         raise ProblemError(f"{who}: edges must be a list, got {edges!r}")
     checked: list[Edge] = []
@@ -139,20 +142,22 @@ def checked_edges(edges: object, who: str) -> tuple[Edge, ...]:
 
 
 def checked_names(names: tuple[object, ...], edges: Sequence[Edge], who: str) -> tuple[object, ...]:
-    """What the bins are called: these texts, one for each, or their limits if there are none."""
+    """Returns the names of the bins: the given texts, or names made from the edges."""
     if not names:
         return labels(edges)
     if len(names) != len(edges) + 1:
         expected = len(edges) + 1
-        raise ProblemError(f"{who}: {len(names)} values for {expected} bins, expected {expected}")
+        raise ProblemError(
+            f"{who}: {len(names)} values for {expected} bins, expected {expected}, one for each bin"
+        )
     for name in names:
         if not isinstance(name, str):
-            raise ProblemError(f"{who}: value {name!r} names a bin, it must be a text")
+            raise ProblemError(f"{who}: value {name!r} names a bin, so it must be a text")
     return names
 
 
 def labels(edges: Sequence[Edge]) -> tuple[str, ...]:
-    """What people call the bins.
+    """Returns readable names of the bins.
 
     >>> labels([40, 50.0, 62.5])
     ('<40', '40-50', '50-62.5', '>=62.5')

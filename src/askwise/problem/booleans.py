@@ -1,4 +1,4 @@
-"""Booleans, numbers and texts: which value of an observation they stand for."""
+"""Matches booleans, numbers and texts with the values of an observation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 BOOLEANS = ("false", "true")
-"""A boolean as text. Files have it in any case, by what wrote them: True, true, TRUE."""
+"""Booleans as texts. Programs write them in upper or lower case: True, true, TRUE."""
 
 
 def boolean_places(values: Sequence[Any]) -> dict[str, int]:
-    """Which value stands for "true" and which for "false": so called in any case, or 1 and 0."""
+    """Finds the values for "true" and "false": these texts in any case, or 1 and 0."""
     if set(values) == {0, 1}:
         return {truth: list(values).index(number) for number, truth in enumerate(BOOLEANS)}
     called = [str(value).lower() for value in values]
@@ -20,14 +20,14 @@ def boolean_places(values: Sequence[Any]) -> dict[str, int]:
 
 
 def as_text(cell: Any) -> Any:
-    """A boolean as the text that it is in files; anything else as it is."""
+    """Returns a boolean as its text in files, and anything else unchanged."""
     return BOOLEANS[int(cell)] if isinstance(cell, bool | np.bool_) else cell
 
 
 def place_alike(values: Sequence[Any], seen: Any) -> int | None:
-    """The place of the value that is called as what was seen prints; None if there is none.
+    """Returns the index of the value that prints like a reported one; None if there is none.
 
-    True and false may be written in any case.
+    True and false match in upper and lower case.
     """
     if not isinstance(seen, str | int | np.integer):
         return None

@@ -1,4 +1,4 @@
-"""How much may be spent on observations, on average."""
+"""Declares how much may be spent on observations on average."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Budget(
     omit_defaults=True,
     repr_omit_defaults=True,
 ):
-    """The most to spend on observations, for a case on average, or for a day.
+    """The most to spend on observations, on average a case or for each day.
 
-    spend_per_case: what the cases may cost on average, in the currency of the costs.
-    spend_per_day, cases_per_day: what a day may cost, and how many cases a day is: a day is that
-    number of cases, whenever they come, so that cases may be replayed, or come in batches.
+    spend_per_case: The average spend of a case, in the currency of the costs.
+    spend_per_day, cases_per_day: The spend of a day, and the number of cases in a day. A day is
+    that number of cases, whenever they come, so cases may be replayed or come in batches.
 
-    Counted is what cases pay for observations, fees included and refunds taken off. What an action
-    costs is not.
+    The budget counts what cases pay for observations, including fees and without refunds. It does
+    not count the costs of actions.
 
     >>> Budget(spend_per_day=400.0, cases_per_day=200).per_case
     2.0
@@ -38,9 +38,9 @@ class Budget(
     def __post_init__(self) -> None:
         case, day, cases = self.spend_per_case, self.spend_per_day, self.cases_per_day
         if (case is None) == (day is None):
-            raise OptionError("a Budget has spend_per_case, or spend_per_day with cases_per_day")
+            raise OptionError("a Budget needs spend_per_case, or spend_per_day with cases_per_day")
         if (day is None) != (cases is None):
-            raise OptionError("spend_per_day and cases_per_day go together: a day is so many cases")
+            raise OptionError("spend_per_day and cases_per_day go together: give both of them")
         for name in self.__struct_fields__:
             amount = getattr(self, name)
             if amount is not None:
@@ -51,7 +51,7 @@ class Budget(
 
     @property
     def per_case(self) -> float:
-        """What cases may cost on average."""
+        """The average spend of a case."""
         if self.spend_per_case is not None:
             return self.spend_per_case
         assert self.spend_per_day is not None
@@ -60,7 +60,7 @@ class Budget(
 
 
 def budget_of(option: object) -> Budget | None:
-    """The budget that an option says, as a `Budget` or as {name: amount} of a file."""
+    """Returns the budget of an option, from a `Budget` or from {name: amount} in a file."""
     if option is None or isinstance(option, Budget):
         return option
     if isinstance(option, Mapping):

@@ -1,4 +1,4 @@
-"""What names and lists of a problem must be."""
+"""Checks the names and lists of a problem."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from askwise.errors import ProblemError
 
 
 def check_name(name: object, what: str) -> None:
-    """Raise unless it is a text that is not blank."""
+    """Raises an error unless it is a text that is not blank."""
     if not isinstance(name, str) or not name.strip():
         raise ProblemError(f"{what} must be a text that is not blank, got {name!r}")
 
 
 def check_distinct(names: Sequence[object], what: str) -> None:
-    """Raise if a name is there twice."""
+    """Raises an error if a name occurs twice."""
     seen = set()
     for name in names:
         if name in seen:
@@ -24,7 +24,7 @@ def check_distinct(names: Sequence[object], what: str) -> None:
 
 
 def as_tuple(items: object, what: str) -> tuple[object, ...]:
-    """The items of a list; a text or a mapping is none."""
+    """Returns the items of a list as a tuple, and refuses a text or a mapping."""
     # A text is a sequence of texts: values="yes" would silently mean "y", "e", "s".
     if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
         raise ProblemError(f"{what} must be a list, got {items!r}")
@@ -33,7 +33,7 @@ def as_tuple(items: object, what: str) -> tuple[object, ...]:
 
 
 def checked_requires(names: object, who: str) -> tuple[str, ...]:
-    """The names of what an observation or an action requires."""
+    """Returns the checked names that an observation or an action requires."""
     requires = as_tuple(names, f"{who}: requires")
     for name in requires:
         check_name(name, f"{who}: what it requires")
@@ -47,5 +47,5 @@ def is_value(value: object) -> bool:
 
 
 def is_whole(number: object) -> bool:
-    """Whether it is a whole number, and no boolean."""
+    """Whether it is a whole number and not a boolean."""
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)

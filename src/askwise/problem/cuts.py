@@ -1,22 +1,22 @@
-"""Where to cut a column of numbers or dates into bins.
+"""Finds where to cut a column of numbers or dates into bins.
 
-The distinct values v₁ < … < v_d leave d − 1 places for a cut. A set of cuts costs Σ c(bin), with n
-the number of cells in a bin:
+The distinct values v₁ < … < v_d leave d − 1 places for a cut. A set of cuts costs Σ c(bin), where n
+is the number of cells in a bin:
 
     quantiles      c = n²                            bins as equal in size as ties allow
     a label        c = − Σ_y n_y log(n_y / n)        the least entropy
     an outcome     c = Σ (y − ȳ)²                    the least variance within bins
 
-The cheapest k bins are found by dynamic programming over where the last of them begins:
+Dynamic programming over the start of the last bin finds the cheapest k bins:
 
     cost_k(j) = min_{i < j} cost_{k−1}(i) + c(i, j)
 
-Supervised cuts must pay. A further bin has further numbers to fit, and each is charged ½ log N
-(BIC): the place of the cut, and one mean or a share for each label but one. The number of bins is
-the one whose −log likelihood and charge sum to the least.
+Supervised cuts must pay. One more bin has more parameters, and each costs ½ log N (BIC). They are
+the place of the cut, and a mean or a share for each label but one. The chosen number of bins
+minimises −log likelihood plus this cost.
 
-With more than 300 places, those at evenly spaced quantiles of the cells, and of the distinct
-values, stand for all.
+With more than 300 places, only those at evenly spaced quantiles of the cells and of the distinct
+values are considered.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from askwise._support.frames import cells_of, columns_of
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, TableError
 from askwise.problem.bins import Edge, as_date, as_number, edge_type, is_missing, is_number
-from askwise.problem.problem import Fails, Observation
+from askwise.problem.observation import Fails, Observation
 from askwise.problem.scales import Points, Scale, scale_of
 
 MOST_PLACES = 300
-"""The most places for a cut that are looked at."""
+"""The most places for a cut that are considered."""
 MOST_BINS = 100
 
 
 def quantiles(column: Any, bins: int = 4) -> list[Edge]:
-    """Edges between bins of nearly equal size; fewer where there are not enough distinct values.
+    """Returns edges between bins of nearly equal size, fewer if there are too few distinct values.
 
-    The column is a list, an array or a series, of numbers or of dates. Cells that are missing or
-    infinite are left out.
+    The column is a list, an array or a series of numbers or dates. Missing and infinite cells are
+    ignored.
 
     >>> quantiles([31, 35, 42, 47, 51, 58, 64, 71])
     [40, 50, 60]
@@ -58,10 +58,10 @@ def quantiles(column: Any, bins: int = 4) -> list[Edge]:
 
 
 def supervised(column: Any, label: Any, bins: int = 4) -> list[Edge]:
-    """The edges, at most bins − 1, that best separate a label; none where no cut pays.
+    """Returns the edges, at most bins − 1, that separate a label best; none if no cut pays.
 
-    Texts and booleans are labels; numbers are an outcome, such as a reward. Rows in which either
-    cell is missing are left out.
+    Texts and booleans are labels, and numbers are an outcome such as a reward. Rows in which either
+    cell is missing are ignored.
 
     >>> supervised([31, 35, 42, 47, 51, 58, 64, 71], ["ill"] * 3 + ["well"] * 5)
     [45]
@@ -107,11 +107,12 @@ def observations(
     rare: float = 0.01,
     fails: Fails = "charged",
 ) -> list[Observation]:
-    """What can be bought, drafted from the columns that have a price: look it over, change it.
+    """Drafts observations from the columns that have a price. Check the draft and change what does
+    not fit.
 
-    Numbers and dates are cut where `label`, another column, is best separated, and by quantiles
-    without one. Texts are categories; those with a share below `rare` are "other". A column with
-    missing cells is one that `fails`.
+    Numbers and dates are cut where they separate the column `label` best, or at quantiles without
+    one. Texts are categories; those with a share below `rare` become "other". A column with missing
+    cells is declared with `fails`.
 
     >>> frame = {"age": [31, 35, 42, 47, 51, 58, None], "region": ["north", "south"] * 3 + ["west"]}
     >>> for observation in observations(frame, {"age": 0.5, "region": 2.0}, bins=2, rare=0.2):
@@ -138,7 +139,9 @@ def observations(
         except TableError as error:
             raise TableError(f"column {name!r}, {error}") from None
         if not edges:
-            raise TableError(f"column {name!r} has fewer than two values, so it tells nothing")
+            raise TableError(
+                f"column {name!r} has fewer than two values, so it tells nothing: leave it out"
+            )
         drafted.append(Observation.binned(name, edges=edges, **rest))
     return drafted
 
@@ -170,7 +173,7 @@ class _Column(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Neighbouring values between which there may be a cut."""
+    """Groups of neighbouring values. A cut may lie between two groups."""
 
     tops: Points
     """The highest value of each group,"""
@@ -191,7 +194,7 @@ def _read(cells: Sequence[Any]) -> _Column:
             raise TableError(f"row {row}: expected a number or a date, got {cell!r}")
         kind = kind or edge_type(found)
         if edge_type(found) != kind:
-            raise TableError(f"row {row}: expected {kind}, as above, got {cell!r}")
+            raise TableError(f"row {row}: expected {kind}, as in the rows above, got {cell!r}")
         if isinstance(found, int | float) and not is_number(found):
             continue
         values.append(found)
@@ -216,7 +219,7 @@ def _group(values: Points, bins: int) -> _Groups:
 
 
 def _counts(labels: Sequence[Any], group: Integers) -> Floats:
-    """How many there are of each label in each group."""
+    """The number of each label in each group."""
     places = {y: k for k, y in enumerate(dict.fromkeys(labels))}
     counts = np.zeros((int(group.max(initial=-1)) + 1, len(places)))
     np.add.at(counts, (group, np.array([places[y] for y in labels], np.int64)), 1.0)
@@ -224,7 +227,7 @@ def _counts(labels: Sequence[Any], group: Integers) -> Floats:
 
 
 def _moments(outcomes: Sequence[Any], group: Integers) -> Floats:
-    """The sums of outcomes and of their squares in each group, around the mean and scaled."""
+    """The sums of outcomes and of their squares in each group, centred and scaled."""
     for y in outcomes:
         number = as_number(y)
         if number is None or not is_number(number):
@@ -245,7 +248,7 @@ class _Plan(NamedTuple):
 
 
 def _plans(cost: Callable[[Integers, int], Floats], groups: _Groups, bins: int) -> list[_Plan]:
-    """The cheapest cuts into 1, 2, …, `bins` bins; `cost(first, end)` is that of one bin."""
+    """The cheapest cuts into 1, 2, …, `bins` bins; `cost(first, end)` is the cost of one bin."""
     n = len(groups.ends)
     if not n:
         return [_Plan(0.0, [])]

@@ -1,4 +1,4 @@
-"""Observations that are cheaper together: panels."""
+"""Declares panels: groups of observations that are cheaper together."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from askwise.problem.amounts import check_amount
 from askwise.problem.checks import as_tuple, check_distinct, check_name
 
 MOST_PRICED_PANELS = 8
-"""In a set of looks each may be paid for or not: what is cheapest is found by trying them all."""
+"""The cheapest bill is found by trying every combination of fees, so there must be few panels."""
 
 
 class Panel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):
-    """Observations that share a visit or a sample.
+    """A group of observations that share a visit, a sample or a fee.
 
-    A list of names: the first one bought in a case pays `fee` too. Cost 1 each and a fee of 86.3:
-    the first costs 87.3, every other one 1. Cost 0 each: the fee is the one price of the panel.
+    With a list of names, the first of them that is bought in a case pays `fee` in addition to its
+    cost. With a cost of 1 each and a fee of 86.3, the first costs 87.3 and every other one 1. With
+    a cost of 0 each, the fee is the price of the whole panel.
 
-    {name: price}: once `fee` is paid, each of them costs that much in place of its own cost. Nobody
-    has to pay it: what was bought in a case is charged in the cheapest way, by itself or within
-    panels, whichever they are where panels overlap; and the price of the next look is what that
-    total rises by. So discounts of its own, of tests that cost 87.3 each and 1 after the first, are
-    a fee of 86.3 and 1 for each.
+    With {name: price}, each observation has this price instead of its own cost once `fee` is paid.
+    The fee is optional: a case is charged the cheapest total over all ways to pay, also where
+    panels overlap. The price of the next observation is the increase of that total. So tests that
+    cost 87.3 each, and 1 after the first, are a fee of 86.3 and a price of 1 each. A panel that
+    saves less than its fee is never paid; it may be once the costs of its members rise.
 
     >>> Panel(["ecg", "pulse"], fee=86.3)
     Panel(observations=('ecg', 'pulse'), fee=86.3)
@@ -56,11 +57,11 @@ class Panel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_d
 
     @property
     def prices(self) -> Mapping[str, float] | None:
-        """What each costs once the fee is paid; None if that is its own cost."""
+        """The price of each observation once the fee is paid; None if that is its own cost."""
         return self.observations if isinstance(self.observations, Mapping) else None
 
     def within(self, names: Collection[str]) -> Self | None:
-        """The panel of those among its observations that are named; None if none is."""
+        """Returns the panel with only the named observations; None if it has none of them."""
         members = [name for name in self.observations if name in names]
         if not members:
             return None
@@ -68,7 +69,7 @@ class Panel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_d
         return msgspec.structs.replace(self, observations=kept)
 
     def dearer(self, more: Mapping[str, float]) -> Self:
-        """The same panel, in which observations cost so much more."""
+        """Returns the same panel with prices raised by these amounts."""
         if self.prices is None:
             return self
         other = copy.copy(self)
@@ -78,7 +79,7 @@ class Panel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, repr_omit_d
 
 
 def check_panels(panels: Sequence[object], given: Mapping[str, bool]) -> None:
-    """Refuse panels of what cannot be bought: `given` has every observation."""
+    """Refuses panels with observations that cannot be bought; `given` has every observation."""
     for panel in panels:
         if not isinstance(panel, Panel):
             raise ProblemError(f"panels: expected a Panel, got {panel!r}")
@@ -89,10 +90,12 @@ def check_panels(panels: Sequence[object], given: Mapping[str, bool]) -> None:
                     f"panels: unknown observation {name!r}, expected one of: {known}"
                 )
             if given[name]:
-                raise ProblemError(f"panels: observation {name!r} is given, nobody buys it")
+                raise ProblemError(
+                    f"panels: observation {name!r} is given, so no panel may have it"
+                )
     priced = sum(panel.prices is not None for panel in panels if isinstance(panel, Panel))
     if priced > MOST_PRICED_PANELS:
         raise ProblemError(
-            f"{priced} panels have prices of their own, at most {MOST_PRICED_PANELS} may: every "
-            "way to combine them is weighed"
+            f"{priced} panels have prices of their own, at most {MOST_PRICED_PANELS} may, "
+            "because every combination of them is compared"
         )

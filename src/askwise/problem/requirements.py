@@ -1,8 +1,7 @@
-"""What must have been looked at before: of actions, and of observations.
+"""Checks requirements: the observations that must come before an action or an observation.
 
-A requirement is fulfilled where the observation is given, on file, or was looked at in the case; a
-look that failed was one. Whatever happens a case must be able to end, so one action at least
-requires nothing that is bought.
+A requirement is fulfilled if the observation is given, on file, or was made in the case, even if it
+failed. Every case must be able to end, so at least one action requires nothing that must be bought.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from askwise.problem.actions import Action
 def check_requirements(
     given: Mapping[str, bool], looks: Mapping[str, Sequence[str]], actions: Sequence[Action]
 ) -> None:
-    """Raise unless every requirement can be meant, and some action has none that is bought.
+    """Raises an error unless every requirement can be fulfilled and some action needs no purchase.
 
-    `given` says which observations are, `looks` what each of them requires.
+    `given` says which observations are given, and `looks` what each of them requires.
     """
     for name, requires in looks.items():
         _check_known(f"observation {name!r}", requires, given)
@@ -42,7 +41,7 @@ def _check_known(who: str, requires: Sequence[str], known: Mapping[str, object])
 
 
 def _check_no_cycle(requires: Mapping[str, Sequence[str]]) -> None:
-    """Raise if an observation requires itself, through others or not."""
+    """Raises an error if an observation requires itself, directly or through others."""
     free: set[str] = set()
     while len(free) < len(requires):
         more = {name for name in requires if name not in free and free.issuperset(requires[name])}
@@ -50,6 +49,7 @@ def _check_no_cycle(requires: Mapping[str, Sequence[str]]) -> None:
             circle = ", ".join(name for name in requires if name not in free)
             raise ProblemError(
                 f"observations {circle}: none of them can be bought first, "
-                "since each requires another one of them, or itself"
+                "since each requires another one of them, or itself; remove one of these "
+                "requirements"
             )
         free |= more

@@ -1,7 +1,7 @@
-"""Rewards as they are told, and as they are counted.
+"""Converts between rewards as they are reported and as they are counted.
 
-A problem may say the lowest and the highest that an action can earn, in the currency of the costs.
-A reward x is then money, and inside it is the share of that range,
+A problem may declare the lowest and the highest amount that an action can earn. A reward x is then
+money, and it is counted as its share of that range,
 
     r = (x − low) / β,     β = high − low,     so that   low + β r = x.
 
@@ -23,14 +23,16 @@ from askwise.problem.amounts import LARGEST_AMOUNT, REMEDY
 from askwise.problem.bins import is_number
 
 Range = tuple[float, float]
-"""The lowest and the highest reward, in the currency."""
+"""The lowest and the highest reward, in the currency of the costs."""
 
 DIGITS = 12
-"""Of a reward that is told again, beside β: finer than it was counted, coarser than rounding."""
+"""The digits of a reward that is returned, relative to β: finer than the counters, coarser than
+rounding errors.
+"""
 
 
 def check_range(rewards: object) -> Range:
-    """The lowest and the highest reward as floats, or an error that names what is wrong."""
+    """Returns the lowest and the highest reward as floats, or raises an error."""
     ends = list(rewards) if isinstance(rewards, Iterable) and not isinstance(rewards, str) else []
     if len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
         hint = next((remedy_for(end) for end in ends if isinstance(end, str)), "")
@@ -48,7 +50,7 @@ def check_range(rewards: object) -> Range:
 
 
 def share_of(reward: object, within: Range | None) -> float:
-    """R of a reward that was told, or an error that names the range and the remedy."""
+    """Returns r of a reported reward, or raises an error that names the range and the remedy."""
     low, high = (0.0, 1.0) if within is None else within
     if type(reward) is float and low <= reward <= high:  # the usual case, fast
         return reward if within is None else (reward - low) / (high - low)
@@ -57,14 +59,16 @@ def share_of(reward: object, within: Range | None) -> float:
         if low <= number <= high:  # NaN is not
             return number if within is None else (number - low) / (high - low)
     if isinstance(reward, bool | np.bool_):
-        hint = "write 1.0 or 0.0" if within is None else "write it as a number"
-    else:
-        hint = remedy(within)
-    raise CaseError(f"reward must be a number {range_words(within)}, got {reward!r}; {hint}")
+        hint = "; write 1.0 or 0.0" if within is None else "; write it as a number"
+    elif is_number(reward):
+        hint = f"; {remedy(within)}"
+    else:  # wider rewards would not help
+        hint = remedy_for(reward)
+    raise CaseError(f"reward must be a number {range_words(within)}, got {reward!r}{hint}")
 
 
 def shares_of(rewards: Floats, within: Range | None) -> Floats:
-    """R of many rewards that are within the range."""
+    """Returns r of many rewards that are known to be within the range."""
     if within is None:
         return rewards
     low, high = within
@@ -73,7 +77,7 @@ def shares_of(rewards: Floats, within: Range | None) -> Floats:
 
 
 def money_of(share: float, within: Range | None) -> float:
-    """A reward as it is told: what was told, to as many digits as were counted."""
+    """Returns a counted reward in the reported unit, to as many digits as were counted."""
     if within is None:
         return share
     low, high = within
@@ -84,7 +88,7 @@ def money_of(share: float, within: Range | None) -> float:
 
 
 def all_money_of(shares: Floats, within: Range | None) -> Floats:
-    """Many rewards as they are told."""
+    """Returns many counted rewards in the reported unit."""
     if within is None:
         return shares
     low, high = within
@@ -93,7 +97,7 @@ def all_money_of(shares: Floats, within: Range | None) -> Floats:
 
 
 def range_words(within: Range | None) -> str:
-    """Between which two a reward is, for the middle of a message.
+    """Says in words between which limits a reward lies, for an error message.
 
     >>> range_words((-500.0, 30.0))
     'from -500 to 30'
@@ -103,8 +107,23 @@ def range_words(within: Range | None) -> str:
     )
 
 
+def remedy_of_cell(cell: object, within: Range | None) -> str:
+    """Says what to do about a cell of a table that is no such reward.
+
+    >>> remedy_of_cell("50,00", (-500.0, 30.0))
+    'write a number, with a point for decimals, such as 2.5'
+    """
+    try:
+        number = float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        if isinstance(cell, str) and cell.strip():
+            return "write a number, with a point for decimals, such as 2.5"
+        number = math.nan
+    return remedy(within) if math.isfinite(number) else "write a number, or leave such rows out"
+
+
 def remedy(within: Range | None) -> str:
-    """What to declare so that other rewards are taken, for the end of a message."""
+    """Says what to declare so that other rewards are accepted, for the end of an error message."""
     if within is None:
         return "declare rewards (low, high) in the problem to tell money"
     return "declare wider rewards in the problem if such can be earned"

@@ -1,4 +1,4 @@
-"""Numbers, days and moments as numbers to compute with, and round ones between two of them."""
+"""Represents numbers, days and moments as numbers, and finds round values between two of them."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ import numpy.typing as npt
 from askwise.problem.bins import Edge
 
 DAY = 86_400_000_000
-"""In microseconds; below it, an hour, a minute, a second, and one."""
+"""A day in microseconds. The smaller units are an hour, a minute, a second, and one."""
 UNITS = (3_600_000_000, 60_000_000, 1_000_000, 1)
 
 Points = npt.NDArray[Any]
 """Numbers of 64 bits, whole or not."""
 
 Gap = tuple[Any, Any]
-"""A value, and the next one above it: an edge between them is above the first, up to the second."""
+"""A value and the next one above it. An edge between them is above the first and at most the
+second.
+"""
 
 
 class Scale(Protocol):
-    """A kind of values."""
+    """A kind of values: numbers, days or moments."""
 
     def read(self, values: Sequence[Any]) -> Points:
-        """Numbers in the same order."""
+        """Returns numbers in the same order as the values."""
         ...
 
     def edges(self, gaps: Sequence[Gap]) -> list[Edge]:
-        """The roundest value in each gap."""
+        """Returns the roundest value in each gap."""
         ...
 
 
 def scale_of(values: Sequence[Edge]) -> Scale:
-    """The scale of values that are all of one kind."""
+    """Returns the scale of values that are all of one kind."""
     first = values[0] if values else 0
     if isinstance(first, datetime):
         return Moments(first.tzinfo)
@@ -45,7 +47,7 @@ def scale_of(values: Sequence[Edge]) -> Scale:
 
 
 class Numbers:
-    """Numbers, computed with as they are."""
+    """Numbers, used as they are."""
 
     def read(self, values: Sequence[Any]) -> Points:
         """Numbers in the same order."""
@@ -57,7 +59,7 @@ class Numbers:
 
 
 class Days:
-    """Counted from the first day of the calendar."""
+    """Days, counted from the first day of the calendar."""
 
     def read(self, values: Sequence[Any]) -> Points:
         """Numbers in the same order."""
@@ -69,7 +71,7 @@ class Days:
 
 
 class Moments:
-    """Microseconds, in the time zone of the first."""
+    """Moments in microseconds, in the time zone of the first one."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self._zone = zone
@@ -105,7 +107,7 @@ def shortest(low: float, high: float) -> int | float:
         return 0
     below, above = Fraction(repr(low)), Fraction(repr(high))  # as people read them
     power = math.ceil(math.log10(max(abs(low), abs(high))))
-    for digits in range(18):  # no float needs more to be told from the next
+    for digits in range(18):  # so many digits distinguish any two floats
         whole = Fraction(10) ** (power - digits)
         for step in (whole, whole / 2):
             if below // step < above // step:

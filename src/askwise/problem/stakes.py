@@ -1,9 +1,9 @@
-"""The problem that a case with a stake is: its reward counts that many times.
+"""The problem of a case with a stake, whose reward counts several times.
 
-    gain = stake · (low + β r) − Σ c,
+    gain = stake · (low + β r) − Σ c
 
-so β and the range of rewards are that many times what they are. To plan, that is the same as to
-divide all prices by the stake.
+So β and the range of rewards are multiplied by the stake. For planning, this is the same as
+dividing all prices by the stake.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ import copy
 
 import msgspec
 
+from askwise._support.numbers import shown
 from askwise.problem.problem import Problem
 
 
+def for_stake(stake: float, before: str = "") -> str:
+    """Returns "for a stake of 20", after some words, or "" if the stake is 1."""
+    return "" if stake == 1.0 else f"{before}for a stake of {shown(stake)}"
+
+
 def problem_at_stake(problem: Problem, stake: float) -> Problem:
-    """The same problem in a case whose reward counts so many times."""
+    """Returns the same problem for a case whose reward counts that many times."""
     other = copy.copy(problem)
     msgspec.structs.force_setattr(other, "reward_value", problem.reward_value * stake)
     if problem.rewards is not None:

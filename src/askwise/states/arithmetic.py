@@ -1,8 +1,8 @@
 """Every partial state ψ as one integer, by nothing but the numbers of outcomes.
 
 Ψ is the union of Ψ⁺(I) over the subsets I with |I| ≤ m. Subsets are ordered by size, then
-lexicographically; the states of one subset stand together, ordered as numbers whose digits are the
-values of its members in the order of declaration (mixed radix, the first member leading):
+lexicographically. The states of one subset are contiguous. They are ordered as numbers whose digits
+are the values of its members in the order of declaration (mixed radix, the first member leading):
 
     index(ψ) = offset(I) + Σ_j ψ[i_j] · stride_j,     stride_j = X_{j+1} · X_{j+2} ⋯
 
@@ -10,8 +10,8 @@ Array order is therefore tie order: fewer observations first, then the order of 
 child is arithmetic on its parent's index, so there is no table of children; what is stored grows
 with the number of subsets, not of states.
 
-Observations that are given are the leading digits of every state, of the empty subset's too: a
-case begins in one of as many states as there are contexts, combinations of given values.
+Given observations are the leading digits of every state, also of those of the empty subset. A
+context is a combination of given values, and a case begins in the state of its context.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class States:
         self.outcomes: Integers = np.array(outcomes, np.int64)
         """How many outcomes each observation has, those that are given last."""
         self.m = m
-        """The most observations in a state, beside those given."""
+        """The most observations in a state, without the given ones."""
         self.contexts = count_products(given)
         """In how many states a case can begin."""
         self.size = self.contexts * count_states(radices, m)
@@ -81,6 +81,7 @@ class States:
         offsets = self.layout.offsets
         self._offsets = offsets.tolist() if len(offsets) <= FEW_SUBSETS else offsets
         self._members: dict[int, tuple[int, ...]] = {}
+        self._may_look: dict[int, tuple[int, ...]] = {}
         self.steps = Steps(self._step)
 
     @property
@@ -150,11 +151,15 @@ class States:
             found += [i for i in (*before, observation) if i not in found]
         return found
 
-    def may_look(self, index: int) -> list[int]:
+    def may_look(self, index: int) -> tuple[int, ...]:
         """The observations that may be bought next in a state, if any more may."""
         subset = self.subset_of(index)
-        known = self.members(subset)
-        return [i for i in range(self.buyable) if i not in known and self.is_open(subset, i)]
+        found = self._may_look.get(subset)
+        if found is None:
+            known, every = self.members(subset), range(self.buyable)
+            found = tuple(i for i in every if i not in known and self.is_open(subset, i))
+            self._may_look[subset] = found
+        return found
 
     @cached_property
     def open_subsets(self) -> Integers:
@@ -226,7 +231,7 @@ class States:
         return path
 
     def states(self, subset: int) -> range:
-        """Ψ⁺(I): the states in which just the observations of the subset have a value."""
+        """Ψ⁺(I): the states in which exactly the observations of the subset have a value."""
         return range(int(self.layout.offsets[subset]), int(self.layout.offsets[subset + 1]))
 
     def block(self, subset: int) -> slice:
@@ -253,7 +258,7 @@ class States:
         return states, np.concatenate([[0], np.cumsum(ends - firsts)])
 
     def children(self, index: int, observation: int) -> range:
-        """Ψ⁺(ψ, i): the states that looking at i can lead to, one for each of its values."""
+        """Ψ⁺(ψ, i): the states that buying i can lead to, one for each of its values."""
         step = self.step(self.subset_of(index), observation)
         if step.slot < 0:
             return range(0)
@@ -268,7 +273,7 @@ class States:
         return step.children(np.arange(states.start, states.stop))
 
     def step(self, subset: int, observation: int) -> Step:
-        """What looking at the observation does to the states of the subset."""
+        """The effect of buying the observation on the states of the subset."""
         return self.steps[subset, observation]
 
     def _step(self, subset: int, observation: int) -> Step:

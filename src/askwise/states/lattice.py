@@ -1,6 +1,6 @@
 """The states of a problem: readable, and priced.
 
-The states as integers, and how they hang together, are in `states/arithmetic.py`.
+The states as integers, and their relations, are in `states/arithmetic.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ UNAFFORDABLE = 1e15
 """Times β: a price at which no policy buys."""
 
 
-_OF_PRICES = ("tariff", "is_plain", "subset_costs", "set_prices", "refunds")
-"""What is worked out anew at other prices."""
+_OF_PRICES = ("tariff", "is_plain", "subset_costs", "state_costs", "set_prices", "refunds")
+"""The attributes that are recomputed at other prices."""
 
 
 class Lattice(States):
@@ -49,7 +49,7 @@ class Lattice(States):
         self.order = sorted(places, key=lambda i: problem.observations[i].given)
         """The places in the problem of the lattice's observations: those that are given go last."""
         self.observations = tuple(problem.observations[i] for i in self.order)
-        """What can be bought, in the order of declaration, then what is given."""
+        """The buyable observations in the order of declaration, then the given ones."""
         super().__init__(
             [len(o.outcomes) for o in self.observations],
             sum(not o.given for o in self.observations),
@@ -70,7 +70,7 @@ class Lattice(States):
         """How many times the reward of a case counts; `at_stake` makes others."""
         self._per_unit: Lattice | None = None
         self.on_file: tuple[int, ...] = ()
-        """What is not bought because it is known, so that it does not pay for a panel either."""
+        """The observations on file. They are not bought, so they do not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
         self.digits_of: list[dict[object, int]] = [
             {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
@@ -97,7 +97,7 @@ class Lattice(States):
             raise CaseError(f"unknown observation {name!r}, expected one of: {known}") from None
 
     def fails(self, name: str) -> Fails | None:
-        """What becomes of the price if a look at it fails; None if it cannot."""
+        """What happens to the price if the observation fails; None if it cannot fail."""
         return self.observations[self.position(name)].fails
 
     def to_buy(self, name: str) -> int:
@@ -149,7 +149,7 @@ class Lattice(States):
         return self.index_of(digits)
 
     def state(self, index: int) -> dict[str, Value | None]:
-        """The readable state of an integer: what is given first, then what was looked at."""
+        """Returns the readable state of an integer: given values first, then observed ones."""
         pairs, bought = self.digits(index), len(self.domain(index))
         known = [*pairs[bought:], *pairs[:bought]]
         return {self.observations[i].name: self.observations[i].outcomes[x] for i, x in known}
@@ -183,11 +183,11 @@ class Lattice(States):
 
     @cached_property
     def action_costs(self) -> Floats:
-        """What each action costs, in the currency."""
+        """The cost of each action, in the currency."""
         return np.array([action.cost for action in self.problem.actions])
 
     def net(self, reward: Floats) -> Floats:
-        """What actions earn less what they cost, in units of β, at [ψ, a]; −∞ where not allowed.
+        """The rewards of actions less their costs, in units of β, at [ψ, a]; −∞ where not allowed.
 
         `reward` is r(a, ψ) at [ψ, a].
         """
@@ -249,7 +249,7 @@ class Lattice(States):
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether every look has one price; asked for with every answer, so it is kept."""
+        """Whether every observation has one price; cached, because every answer asks for it."""
         return self.tariff.is_plain
 
     @property
@@ -270,8 +270,13 @@ class Lattice(States):
             return self.subset_costs
         return np.where(self.are_open, self.subset_costs, np.inf)
 
+    @cached_property
+    def state_costs(self) -> Floats:
+        """The amount spent in every state."""
+        return self.costs_of(np.arange(self.size))
+
     def costs_of(self, states: Integers) -> Floats:
-        """What was spent in each of these states."""
+        """The amount spent in each of these states."""
         subsets = np.searchsorted(self.layout.offsets, states, side="right") - 1
         if not self.tariff.has_refunds:
             costs: Floats = self.subset_costs[subsets]
@@ -282,9 +287,9 @@ class Lattice(States):
         return self.tariff.totals(charged)
 
     def spent(self, index: int, subset: int = -1) -> float:
-        """What was spent in a state, whose subset may be given.
+        """The amount spent in a state, whose subset may be given.
 
-        Prices of one case are not worked out for all subsets, of which there may be many.
+        The prices of one case are not computed for all subsets, of which there may be many.
         """
         known: Floats | None = self.__dict__.get("subset_costs")
         if known is None or self.tariff.has_refunds:
@@ -292,12 +297,12 @@ class Lattice(States):
         return known.item(self.subset_of(index) if subset < 0 else subset)
 
     def charged(self, index: int) -> list[int]:
-        """What was bought in a state and not refunded, in ascending order."""
+        """The observations bought in a state and not refunded, in ascending order."""
         refunded = self.tariff.refunded
         return [i for i, x in self.digits(index) if i < self.buyable and x != refunded[i]]
 
     def price(self, index: int, looks: tuple[int, ...]) -> float:
-        """What these looks cost together in a state."""
+        """The price of these observations together in a state."""
         tariff = self.tariff
         if len(tariff.priced_fee):
             paid = self.charged(index)
@@ -311,9 +316,9 @@ class Lattice(States):
 
     @cached_property
     def refunds(self) -> Floats:
-        """What is given back in each state: c(I) less what was spent there."""
+        """The refund in each state: c(I) less the amount spent there."""
         subsets = np.repeat(np.arange(self.subsets), np.diff(self.layout.offsets))
-        back: Floats = self.subset_costs[subsets] - self.costs_of(np.arange(self.size))
+        back: Floats = self.subset_costs[subsets] - self.state_costs
         return back
 
     def priced(self, prices: Mapping[str, float], on_file: Sequence[int] = ()) -> Lattice:
@@ -323,13 +328,21 @@ class Lattice(States):
         return self._at(self.problem.priced(prices), on_file)
 
     def supposing(self, prices: Mapping[str, float]) -> Lattice:
-        """The same states at prices to reckon with, which may be larger than any that is told."""
+        """Returns the same states at hypothetical prices, which may exceed the limits for declared
+        ones.
+        """
         if self.stake != 1.0:
             return self.per_unit.supposing(prices).at_stake(self.stake)
         return self._at(self.problem.supposing(prices))
 
+    def with_free(self, name: str) -> Lattice:
+        """Returns the same states with an observation that costs nothing, alone and in panels."""
+        if self.stake != 1.0:
+            return self.per_unit.with_free(name).at_stake(self.stake)
+        return self._at(self.problem.with_free(name))
+
     def at_stake(self, stake: float) -> Lattice:
-        """The same states and prices in a case whose reward counts so many times."""
+        """Returns the same states and prices for a case whose reward counts that many times."""
         if stake == 1.0:
             return self
         other = copy.copy(self)

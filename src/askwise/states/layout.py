@@ -42,11 +42,7 @@ class Layout(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What looking at an observation does to the states of a subset.
-
-    The arithmetic of children and parents is here, once for a state and once for an array of them;
-    kernels have theirs in `_kernels/states/lattices.py`.
-    """
+    """The effect of buying an observation on the states of a subset."""
 
     subset: int
     """The subset with the observation added."""
@@ -72,13 +68,13 @@ class Step(NamedTuple):
         return first + self.stride * np.arange(self.radix)
 
     def parent(self, child: int) -> int:
-        """The state from which looking leads to this one: the digit in its slot taken out."""
+        """The state before this observation: the digit in its slot removed."""
         high, low = divmod(child - self.above, self.stride * self.radix)
         return self.start + high * self.stride + low % self.stride
 
 
 class Steps(dict[tuple[int, int], Step]):
-    """The step of each (subset, observation), worked out when it is first asked for."""
+    """The step of each (subset, observation), computed on first use."""
 
     def __init__(self, find: Callable[[int, int], Step]) -> None:
         self._find = find
@@ -89,7 +85,7 @@ class Steps(dict[tuple[int, int], Step]):
 
 
 MOST_COUNTED = 10**30
-"""A number of states beyond this one is not worked out: it would take longer and longer."""
+"""A larger number of states is not computed, because that would take longer and longer."""
 
 
 def count_states(radices: list[int], m: int) -> int:

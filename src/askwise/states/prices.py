@@ -1,14 +1,14 @@
-"""What a look costs, when that depends on what was bought before and on what it shows.
+"""Prices of observations that depend on earlier purchases and on the outcome.
 
-The cost of a set is c(I) = Σ_{i in I} c_i + Σ_P fee_P [I ∩ P ≠ ∅] + s(I), P being the panels whose
-first member pays a fee. s(I) is the surcharge of what costs less within panels Q that have prices
-of their own. Let c_i be its lowest price, and what it costs by itself and within Q be c_i + a_i and
-c_i + b_Qi; panels are paid for in the cheapest way:
+The cost of a set is c(I) = Σ_{i in I} c_i + Σ_P fee_P [I ∩ P ≠ ∅] + s(I), where P are the panels
+whose first member pays a fee. The term s(I) is the surcharge of observations that are cheaper
+within panels Q with their own prices. Let c_i be the lowest price of i, c_i + a_i its price alone,
+and c_i + b_Qi its price within Q. Panels are paid for in the cheapest way:
 
     s(I) = min_{𝒬} Σ_{Q in 𝒬} fee_Q + Σ_{i in I} min(a_i, min_{Q in 𝒬} b_Qi).
 
-The price of the next look is c(I ∪ {i}) − c(I). A look that fails and is refunded was not bought:
-it leaves I, and a fee is due with the next member of its panel.
+The price of the next observation is c(I ∪ {i}) − c(I). An observation that fails and is refunded
+was not bought: it leaves I, and the next member of its panel pays the fee.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from askwise.problem import Panel, Problem
 
 
 class Tariff(NamedTuple):
-    """The prices as the kernels take them; observations are places among those that are bought."""
+    """The prices as the kernels use them; observations are indices among the buyable ones."""
 
     cost: Floats
     """c_i."""
@@ -34,27 +34,27 @@ class Tariff(NamedTuple):
     """(D + 1): where the panels of each observation begin in `panel`."""
     panel: Integers
     fee: Floats
-    """Of each panel."""
+    """The fee of each panel."""
     alone: Floats
     """a_i: how much more than c_i it costs outside of panels."""
     priced_fee: Floats
-    """Of each panel in which observations have prices of their own."""
+    """The fee of each panel that has its own prices."""
     within: Floats
     """b_Qi at [Q, i]: how much more than c_i it costs within that panel; ∞ if it is no member."""
 
     @property
     def has_refunds(self) -> bool:
-        """Whether what was spent depends on more than the set that was looked at."""
+        """Whether the amount spent depends on more than the set of observations."""
         return bool((self.refunded >= 0).any())
 
     @property
     def is_plain(self) -> bool:
-        """Whether every look has one price, whatever went before and whatever it shows."""
+        """Whether every observation has one price, whatever came before and whatever its value."""
         return not self.has_panels and not self.has_refunds
 
     @property
     def has_panels(self) -> bool:
-        """Whether the price of a look depends on what was bought before."""
+        """Whether the price of an observation depends on earlier purchases."""
         return len(self.fee) + len(self.priced_fee) > 0
 
     def panels_of(self, i: int) -> list[int]:
@@ -105,7 +105,7 @@ class Tariff(NamedTuple):
         return best
 
     def at_rate(self, rate: float) -> Tariff:
-        """Everything that many times as dear."""
+        """Returns the same tariff with all prices multiplied by a factor."""
         scaled = {
             name: rate * getattr(self, name)
             for name in ("cost", "fee", "alone", "priced_fee", "within")
@@ -114,7 +114,7 @@ class Tariff(NamedTuple):
 
 
 def tariff_of(problem: Problem, names: Sequence[str], on_file: Collection[str] = ()) -> Tariff:
-    """The prices of these observations, all of which can be bought; what is on file pays no fee."""
+    """Returns the prices of these buyable observations; values on file pay no fee."""
     known = {o.name: o for o in problem.observations}
     observations = [known[name] for name in names]
     plain: list[Panel] = [p for p in problem.panels if p.prices is None]

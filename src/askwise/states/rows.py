@@ -1,8 +1,8 @@
-"""Where the counters of a state are: at its own index, or in a row given out on its first visit.
+"""Finds the counters of a state: at its own index, or in a row assigned on its first visit.
 
 Dense rows have no table, and row = state. Sparse rows are found through a hash table with open
-addressing. Row 0 then stands for every state that was never visited, so that reading needs no
-question: its counters are 0, and stay so. Row 1 is the empty state's. Rows are never taken back.
+addressing. Row 0 then stands for every unvisited state, so that reading needs no branch: its
+counters stay 0. Row 1 is the empty state's. Rows are never released.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from askwise._support.typing import Integers
 
 
 class Rows(NamedTuple):
-    """The rows as the kernels take them."""
+    """The rows as the kernels use them."""
 
     table: Integers
     """The hash table of rows; 0 is a free place. Empty if rows are dense."""
     states: Integers
     """The state of each row; −1 for row 0."""
     used: Integers
-    """How many rows are given out, row 0 included, as an array of one."""
+    """The number of assigned rows, including row 0, as an array of one."""
 
 
 class Counters(NamedTuple):
