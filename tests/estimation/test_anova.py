@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 import askwise as aw
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.anova import (
-    agreement,
     first_variances,
     inverse_covariance,
+    patterns,
     sets_of,
     sums_of_squares,
 )
@@ -18,19 +18,33 @@ from askwise.states import Lattice
 from effects import plain_prior, projections
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 1000))
-def test_the_inverse_of_the_prior(radices, seed):
+@st.composite
+def shapes(draw):
+    """Outcomes of some observations, and how many ordered values each has, if it has any."""
+    radices = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    scales = [draw(st.sampled_from([0, x, x - 1] if x > 3 else [0])) for x in radices]
+    return np.array(radices), np.array(scales)
+
+
+@given(shapes(), st.integers(0, 1000))
+def test_the_inverse_of_the_prior(shape, seed):
+    radices, ordered = shape
     variances = np.random.default_rng(seed).uniform(0.1, 1, 1 << len(radices))
     cells = np.array(list(np.ndindex(*radices)))
-    inverse = inverse_covariance(np.array(radices), variances)[agreement(cells)]
-    assert np.allclose(inverse @ plain_prior(radices, variances), np.eye(len(inverse)))
+    table = inverse_covariance(radices, variances, ordered)
+    inverse = table[patterns(cells, radices, ordered)]
+    assert np.allclose(inverse @ plain_prior(radices, variances, ordered), np.eye(len(inverse)))
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 1000))
-def test_the_squares_of_effects(radices, seed):
+@given(shapes(), st.integers(0, 1000))
+def test_the_squares_of_effects(shape, seed):
+    radices, ordered = shape
     effects = np.random.default_rng(seed).normal(size=(2, int(np.prod(radices))))
-    squares = sums_of_squares(effects, np.array(radices))
-    expected = [((effects @ e) ** 2).sum() / effects.shape[1] for e in projections(radices)]
+    squares = sums_of_squares(effects, radices, ordered)
+    expected = [
+        np.trace(effects @ e @ effects.T) / effects.shape[1]
+        for e in projections(radices, ordered, inverse=True)
+    ]
     assert np.allclose(squares, expected)
 
 
@@ -71,7 +85,9 @@ def test_one_observation_that_decides_keeps_its_variance():
     second = np.arange(12) // 2 % 3
     effects[:] = 0.4 * np.array([[1, -0.5, -0.5], [-0.5, 1, -0.5], [-0.5, -0.5, 1]])[:, second]
     found, _, (_, coefficients) = settled_variances(effects, cases=1_000)
-    true = sums_of_squares(effects, np.array((2, 3, 2)))[0b10] / (3 * coefficients[0b10])
+    true = sums_of_squares(effects, np.array((2, 3, 2)), np.zeros(3, int))[0b10] / (
+        3 * coefficients[0b10]
+    )
     assert 0.5 < found[0b10] / true < 2.5
     others = [0b1, 0b100]
     assert (found[others] < 0.7 * found[0b10]).all()

@@ -5,7 +5,7 @@ import pytest
 
 import askwise as aw
 from askwise.counting import UNIT, Statistics
-from askwise.estimation.anova import agreement, first_variances, inverse_covariance
+from askwise.estimation.anova import first_variances, inverse_covariance, patterns
 from askwise.estimation.complete_records import grouped
 from askwise.estimation.joint import JointModel
 from log_worlds import Effects, small_log
@@ -17,8 +17,9 @@ def test_a_record_is_one_case_in_its_own_full_state():
     lattice = aw.states.Lattice(world.problem)
     model = JointModel(lattice)
     radices = np.full(4, 2)
-    inverse = inverse_covariance(radices, first_variances(radices))
-    prior = np.linalg.inv(inverse[agreement(model._digits)])
+    ordered = np.zeros(4, int)
+    inverse = inverse_covariance(radices, first_variances(radices), ordered)
+    prior = np.linalg.inv(inverse[patterns(model._digits, radices, ordered)])
     model.take(fit.records)
     model.update(Statistics(lattice), 500)
     digits, counts, units, graded = fit.records

@@ -1,6 +1,7 @@
-"""All compiled code: arrays in, `out` filled, nothing checked (the callers did).
+"""This package has all compiled code. A kernel takes arrays and fills `out`.
 
-Importing this package imports Numba, so the rest of askwise does it inside the functions that need
-it. The order of every sum is fixed and fast-math is off: compiled, interpreted, today and on
-another machine, a kernel gives the same bits.
+A kernel checks nothing, because its callers check the input. Importing this package imports Numba,
+so the rest of askwise imports it inside the functions that need it. The order of every sum is fixed
+and fast-math is off. So a kernel gives the same bits compiled and interpreted, and on every
+machine.
 """

@@ -1,7 +1,8 @@
-"""The decorators of kernels: compiled on first use, cached on disk, free of the GIL.
+"""These decorators compile a kernel on first use, cache it on disk, and release the GIL.
 
-What a kernel says decides how long the first use takes. `a[:] = b` of two arrays comes with the
-message for shapes that differ, and takes Numba seconds: kernels copy in loops.
+The statements of a kernel determine how long its first use takes. For `a[:] = b` of two arrays
+Numba also compiles the message for unequal shapes, which takes seconds. So kernels copy arrays in
+loops.
 """
 
 import contextlib
@@ -28,28 +29,29 @@ def jit(function: F) -> F:
 
 
 def jit_no_arrays(function: F) -> F:
-    """`jit` for a kernel that makes no arrays.
+    """Apply `jit` to a kernel that allocates no arrays.
 
-    Then Numba need not count references, which for a kernel that is handed dozens of arrays and
-    does little takes several times as long as what it does.
+    Then Numba need not count references. For a kernel with dozens of array arguments and little
+    work, counting would take several times as long as the work itself.
     """
     return _compiled(function, _nrt=False)
 
 
 def jit_internal(function: F) -> F:
-    """`jit_no_arrays` for a kernel that only kernels call.
+    """Apply `jit_no_arrays` to a kernel that only kernels call.
 
-    It has no entry for Python, which with dozens of arrays to unpack would take longer to compile
-    than the kernel. A call from Python would end the process: a test looks that there is none.
+    Such a kernel has no entry for Python. With dozens of arrays to unpack, the entry would take
+    longer to compile than the kernel. A call from Python would crash the process, and a test checks
+    that there is none.
     """
     return _compiled(function, **_INTERNAL)
 
 
 def jit_inlined(function: F) -> F:
-    """`jit_internal` for a step of a case: it becomes part of the loop that calls it.
+    """Apply `jit_internal` to a step of a case, and inline it into the loop that calls it.
 
-    A call hands over every array of the layout and of the counters, more than a hundred numbers.
-    Without that, Seq-OOS decides a fifth more cases in the same time.
+    A call would pass every array of the layout and of the counters, more than a hundred numbers.
+    Without the call, Seq-OOS decides a fifth more cases in the same time.
     """
     return _compiled(function, **_INTERNAL, forceinline=True)
 
@@ -59,11 +61,11 @@ def _compiled(function: F, **more: bool) -> F:
     options = {"nogil": True, "error_model": "numpy", **more}
     try:
         kernel = compiler(cache=True, **options)(function)
-    except RuntimeError:  # no folder to cache in: a read-only installation without a home
+    except RuntimeError:  # no folder for the cache: a read-only installation without a home
         return cast("F", compiler(cache=False, **options)(function))
-    # Numba looks only at a kernel's own file to tell whether what it has on disk is still right,
-    # but a kernel contains the others that it calls: look at all of them. What another version left
-    # there is not even opened, since it may name things that no longer exist.
+    # Numba decides by a kernel's own file whether the version on disk is still valid. But a kernel
+    # contains the kernels that it calls, so the index covers all of their files. The files of
+    # another version are not opened, since they may refer to names that no longer exist.
     with contextlib.suppress(AttributeError):
         cache = kernel._cache
         kernel.compile = _one_process_at_a_time(kernel)
@@ -76,18 +78,19 @@ def _compiled(function: F, **more: bool) -> F:
 
 
 def _one_process_at_a_time(kernel: Any) -> Any:
-    """`kernel.compile`, while another process that compiles the same kernel is waited for.
+    """Run `kernel.compile`, but first wait for a process that compiles the same kernel.
 
-    Then the kernel is on disk, and need only be loaded. Kernels call each other in no circle, so no
-    two processes wait for one another; a lock ends with its process.
+    Afterwards the kernel is on disk and need only be loaded. Kernels do not call each other in a
+    cycle, so two processes cannot wait for each other. A lock ends with its process.
     """
     compiled = kernel.compile
     path = Path(kernel._cache._cache_path) / f"{kernel._cache._impl.filename_base}.lock"
 
     def compile_alone(signature: Any) -> Any:
         with contextlib.ExitStack() as held:
-            held.enter_context(global_compiler_lock)  # first, so that threads do not wait crosswise
-            with contextlib.suppress(ImportError, OSError):  # as on Windows: compiled twice then
+            held.enter_context(global_compiler_lock)  # first, so that threads cannot deadlock
+            # as on Windows: it is compiled twice then
+            with contextlib.suppress(ImportError, OSError):
                 import fcntl
 
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,14 +111,16 @@ _STAMP = _stamp()
 
 
 class _Notice(event.Listener):
-    """Says once that compiling has begun; loading from the cache on disk does not count."""
+    """This notice says once that compiling has begun. Loading from the cache on disk does not
+    count.
+    """
 
     said = False
 
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            log.warning("compiling the kernels: some seconds now, then cached on disk")
+            log.warning("compiling the kernels: up to a minute now, then cached on disk")
 
     def on_end(self, event: Any) -> None: ...
 

@@ -1,20 +1,22 @@
-"""How far an estimate may be off."""
+"""A radius bounds the error of an estimate."""
 
 import math
 from typing import NamedTuple
 
 
 class Radii(NamedTuple):
-    """How far an estimate from n samples may be off: conf(n) = √(width / max(1, n)).
+    """conf(n) = √(width / max(1, n)) bounds the error of an estimate from n samples.
 
-    A distribution over k outcomes has the width `outcomes + per_outcome · k`. Zero: known exactly.
-    A mean reward is off by at most 1, a distribution, in L1, by at most `cap`.
+    A distribution over k outcomes has the width `outcomes + per_outcome · k`. A width of zero means
+    that the estimate is exact. The error of a mean reward is at most 1, and that of a distribution,
+    in L1, at most `cap`.
 
-    `by_variance` is 0 or 1. With 1 a mean reward r̂ near 0 or 1 is off by less: with b = width ·
-    max(0, 1 − 2 r̂) / n, conf(n) = b + √(b² + 2 width r̂(1 − r̂) / n), see `estimation/tight.py`.
+    `by_variance` is 0 or 1. With 1 the radius of a mean reward is narrower if the mean is near 0 or
+    1, or if the rewards vary little (`estimation/tight.py`).
 
-    `measured` is 0 or 1. With 1 the width of a mean reward is as many times narrower as its rewards
-    vary less than a coin's of the same mean (`_kernels/planning/optimism.py`).
+    `measured` is 0 or 1. With 1 the width of a mean reward is multiplied by the variance of its
+    rewards relative to that of a coin (`_kernels/planning/optimism.py`). `by_variance` takes
+    precedence.
     """
 
     reward: float = 0.0
@@ -26,17 +28,19 @@ class Radii(NamedTuple):
 
 
 EPOCH = math.log(1.1)
-"""Time-uniform radii hold in epochs of n, each a tenth longer than the last; as a log."""
+"""Time-uniform radii hold in epochs of n, each a tenth longer than the last. This is the
+logarithm.
+"""
 
 
 class Schedule(NamedTuple):
     """Radii that grow with time: each width is a constant + its slope · log t.
 
-    Those that are time-uniform grow with the logarithm of the number of epochs up to t instead.
+    Time-uniform radii grow with the logarithm of the number of epochs up to t instead.
     """
 
     earliest: float
-    """The least t."""
+    """The smallest t."""
     reward: float
     reward_slope: float
     outcomes: float = 0.0
@@ -50,7 +54,7 @@ class Schedule(NamedTuple):
     measured: float = 0.0
 
     def at(self, t: int) -> Radii:
-        """The radii at time t."""
+        """Return the radii at time t."""
         log = math.log(max(self.earliest, float(t)))
         epochs = math.log(2.0 + log / EPOCH)
         return Radii(

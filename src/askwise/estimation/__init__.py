@@ -1,1 +1,1 @@
-"""What the counters say, and how unsure it is: one file for each way to answer."""
+"""Estimates from the counters, with their uncertainty; each file has one way to estimate."""

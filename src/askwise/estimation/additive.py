@@ -1,14 +1,15 @@
-r"""Many observations of which few matter: a sparse additive model with pairs.
+r"""A sparse additive model with pairs, for many observations of which few matter.
 
     r(a, ψ) = b_a + Σ_{i in dom ψ} u_i(a, ψ_i) + Σ_{i<j in dom ψ} v_ij(a, ψ_i, ψ_j)
 
-where most u_i and v_ij are zero. All of them are centred under the marginals, so what is not known
-adds nothing. A sweep of Gibbs steps (`_kernels.additive_sweep`) draws which are not zero, given all
-that was met; those go on a shortlist, and a small joint model of the shortlist
-(`estimation.shortlist`) is handed to the planners.
+Most u_i and v_ij are zero. All of them are centred under the marginals, so an unknown value adds
+nothing. A sweep of Gibbs steps (`_kernels.additive_sweep`) draws which of them are not zero, given
+all data. These observations form a shortlist. A small joint model of the shortlist
+(`estimation.shortlist`) is passed to the planners.
 
-It learns from the rewards by state, which are in the statistics; from the values seen in blind
-looks, which it tallies beside them; and it keeps where the Gibbs steps stand, to go on from there.
+The model learns from two sources. The rewards by state are in the statistics. The values of
+purchases that depended on nothing are tallied beside them. The model also keeps the state of the
+Gibbs sampler, and continues from there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from askwise._support.typing import Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords
+from askwise.estimation.contrasts import ordered_values, scaled_contrasts
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.sets_to_try import Screening, sets_to_try, with_what_they_require
 from askwise.estimation.shortlist import DrawnModel, Shortlist, ShortlistPrior, draw_model
@@ -43,36 +45,36 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.estimation.additive_groups import Data, EffectPrior
 
 EXPECTED = 4.0
-"""How many observations are expected to matter."""
+"""The expected number of observations that matter."""
 
 EXPECTED_PAIRS = 2.0
-"""How many pairs are expected to matter though neither member does."""
+"""The expected number of pairs that matter although neither member does."""
 
 HEREDITY = np.log([2.0, 20.0])
-"""How much likelier a pair is when one or both of its members are in."""
+"""The factor by which a pair is more likely if one or both of its members are included."""
 
 MAIN_SPREAD = 0.3
 PAIR_SPREAD = 0.7
-"""τ of effects that are in."""
+"""τ of effects that are included."""
 
 SOUGHT_MAIN = 0.15
 SOUGHT_PAIR = 0.6
-"""τ of effects that are sought."""
+"""τ of effects that are searched for."""
 
 MOST_PAIRS = 24
 MOST_STATES = 8_000
 MOST_CELLS = 512
-"""What a shortlist may have."""
+"""The limits of a shortlist."""
 
 MOST_TABLED = 20_000
 MOST_SUBSETS = 400
-"""What a shortlist may have after complete records."""
+"""The limits of a shortlist after complete records."""
 
 LIKELY = -3.0
 STRICTER = 1.0
-"""Log odds from which an observation or a pair may be on the shortlist, and how much more are asked
-of an observation with every tenfold of cases after the first thousand: early a plan with what may
-matter is a good try, later it is a loss.
+"""The log odds from which an observation or a pair may be on the shortlist. For an observation,
+`STRICTER` is added with every tenfold of cases after the first thousand. Early, a plan with what
+may matter is a good way to explore. Later it is a loss.
 """
 
 FAINT = 0.06
@@ -80,25 +82,25 @@ FAINT = 0.06
 
 
 class AdditivePosterior(NamedTuple):
-    """What one sweep over everything left: a small problem, and what is worth trying."""
+    """The result of one sweep over all observations: a small problem, and sets to explore."""
 
     data: Data
     shortlist: Shortlist
     prior: ShortlistPrior
     sets: Integers
-    """(n, m): sets to try."""
+    """(n, m): sets to explore."""
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
-        """A draw of what planners take, whose doubt is scaled by `spread`."""
+        """Draws estimates for the planners. `spread` scales their uncertainty."""
         return self.draw_model(rng, spread=spread).estimates_in(self.shortlist.lattice)
 
     def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
-        """The same, with the rewards of every action."""
+        """Draws the same estimates, with the rewards of every action."""
         return draw_model(self.shortlist, self.prior, self.data, rng, spread=spread)
 
 
 class AdditiveModel:
-    """What is known of a problem with many observations, beside its statistics."""
+    """The model of a problem with many observations, kept beside its statistics."""
 
     def __init__(self, lattice: Lattice) -> None:
         from askwise._kernels.estimation.additive_groups import Effects
@@ -110,10 +112,13 @@ class AdditiveModel:
         self.tallies = Tallies(np.zeros((size, values), np.int64))
         self._possible = np.arange(values) < radices[:, None]
         self._basis = np.zeros((size, values, max(1, values - 1)))
-        for i, n in enumerate(radices.tolist()):
-            self._basis[i, :n, : n - 1] = contrasts(n)
+        for i, (n, observation) in enumerate(
+            zip(radices.tolist(), lattice.observations, strict=True)
+        ):
+            contrasts = scaled_contrasts(n, ordered_values(observation))
+            self._basis[i, :n, : n - 1] = contrasts[1:].T
         self.inside: Integers = np.zeros(size, np.int64)
-        """1 for each observation that is in."""
+        """1 for each observation that is included."""
         self.owner: Integers = np.full(MOST_PAIRS, -1)
         """i · D + j of the pair in each slot, −1 for none."""
         self.effects = Effects(
@@ -123,14 +128,14 @@ class AdditiveModel:
             np.zeros((MOST_PAIRS, values, values, actions)),
         )
         self.records: CompleteRecords | None = None
-        """The complete records that it began with, if it did."""
+        """The complete records that the model began with, if any."""
         self._shortlists: dict[tuple[int, ...], Shortlist] = {}
         self._counted: dict[tuple[int, ...], CountedRecords] = {}
 
     # --- what it keeps ---------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Floats | Integers]:
-        """All that it goes on from; the places of pairs follow from their owners."""
+        """All arrays that the model continues from. The slots of pairs follow from their owners."""
         return {
             "marginal": self.tallies.marginal,
             "inside": self.inside,
@@ -141,7 +146,7 @@ class AdditiveModel:
         }
 
     def restored(self) -> None:
-        """The arrays were overwritten by saved ones: see that they can be, and find the pairs."""
+        """Checks the arrays after saved ones overwrote them, and finds the pairs."""
         size = len(self.inside)
         if min(array.min() for array in self.tallies) < 0:
             raise StatisticsError("a tally is negative")
@@ -158,13 +163,13 @@ class AdditiveModel:
         self.effects.slot[first, second] = np.flatnonzero(self.owner >= 0)
 
     def use(self, lattice: Lattice) -> None:
-        """Have the same states at other prices."""
+        """Uses the same states at other prices."""
         self.lattice = lattice
         self._shortlists.clear()
         self._counted.clear()
 
     def apart(self) -> AdditiveModel:
-        """The same model; what happens to one does not change the other."""
+        """Returns an independent copy of the model."""
         other = copy.copy(self)
         other.inside, other.owner = self.inside.copy(), self.owner.copy()
         other.effects = type(self.effects)._make(array.copy() for array in self.effects)
@@ -174,14 +179,16 @@ class AdditiveModel:
 
     @property
     def alone(self) -> Floats:
-        """What each observation costs by itself, the fees of its panels included."""
+        """The cost of each observation alone, including the fees of its panels."""
         tariff = self.lattice.tariff
         return np.array([tariff.cost_of([i]) for i in range(self.lattice.buyable)])
 
     # --- drawing ---------------------------------------------------------------------------------
 
     def data(self, statistics: Statistics) -> Data:
-        """The rewards by state, in the order of the states: whatever the order of arrival."""
+        """The rewards by state, in the order of the states, which does not depend on the order of
+        arrival.
+        """
         from askwise._kernels.estimation.additive_groups import Data
         from askwise._kernels.states.lattices import decode
 
@@ -200,10 +207,10 @@ class AdditiveModel:
         return Data(seen, value, counts, sums, graded)
 
     def count_log(self, statistics: Statistics) -> None:
-        """Tally what a log shows of each observation by itself.
+        """Tallies the values of single observations in a log.
 
-        Of complete records that is everything. Of decisions it is what was looked at first, or at
-        once with others, which depended on nothing that had been seen.
+        Of complete records, every value counts. Of decisions, only the first purchase counts, or a
+        set bought at once, because these depended on nothing that had been observed.
         """
         lattice, tallies = self.lattice, self.tallies.marginal
         if self.records is not None:
@@ -215,7 +222,7 @@ class AdditiveModel:
             digit = contexts // stride % lattice.outcomes[lattice.buyable + j]
             np.add.at(tallies[lattice.buyable + j], digit, came)
         for i in range(lattice.buyable):
-            below = lattice.children_of_subset(0, i)  # just that one is known
+            below = lattice.children_of_subset(0, i)  # only that one is known
             rows = statistics.rows_of(below.ravel()).reshape(below.shape)
             seen = statistics.visits[rows] + statistics.transitions[rows, 0]
             if statistics.is_sparse:
@@ -225,7 +232,7 @@ class AdditiveModel:
     def screen(
         self, statistics: Statistics, rng: np.random.Generator
     ) -> AdditivePosterior | TabularPosterior:
-        """Sweep over everything, and shortlist what was drawn."""
+        """Sweeps over all observations and pairs, and makes a shortlist of what was drawn."""
         from askwise._kernels.estimation.additive_sweep import draw_base, sweep_mains, sweep_pairs
 
         met = self.data(statistics)
@@ -265,7 +272,7 @@ class AdditiveModel:
         return AdditivePosterior(data, shortlist, shortlist_prior, sets)
 
     def shortlist(self, odds: Floats, pair_odds: Floats, stricter: float = 0.0) -> Shortlist:
-        """The likeliest of what may matter, as far as its table stays small."""
+        """The most likely observations that may matter, as long as their table stays small."""
         size = len(odds)
         above = np.where(np.triu(np.ones((size, size)), 1) > 0, pair_odds, -np.inf)
         in_pairs = np.maximum(above.max(axis=0), above.max(axis=1))
@@ -285,7 +292,7 @@ class AdditiveModel:
 
     @property
     def required(self) -> list[int]:
-        """What actions require, and what must be bought for it: it is on every shortlist."""
+        """What actions require, with the requirements of that. It is on every shortlist."""
         lattice, found = self.lattice, set[int]()
         if lattice.problem.has_rules:
             for i in lattice.action_needs[lattice.action_needs >= 0].tolist():
@@ -298,7 +305,7 @@ class AdditiveModel:
         return sorted(found)
 
     def _is_small(self, chosen: Sequence[int]) -> bool:
-        """Whether a shortlist of these has a small enough table."""
+        """Whether a shortlist of these observations has a small enough table."""
         bought = [self._radix(i) for i in chosen if i < self.lattice.buyable]
         contexts = math.prod(self._radix(i) for i in chosen if i >= self.lattice.buyable)
         m = min(self.lattice.m, len(bought))
@@ -309,7 +316,7 @@ class AdditiveModel:
         return contexts * math.prod(bought) <= MOST_CELLS and states <= MOST_STATES
 
     def prior(self, data: Data) -> EffectPrior:
-        """What is assumed of effects and noise, given the marginals and the mean rewards."""
+        """The prior of effects and noise, given the marginals and the mean rewards."""
         from askwise._kernels.estimation.additive_groups import EffectPrior
 
         size = len(self.inside)
@@ -321,7 +328,9 @@ class AdditiveModel:
         mean = (data.sums.sum(axis=0) + 1.0) / n
         coin = mean * (1.0 - mean)
         part = 1.0 - data.graded.sum(axis=0) / n / coin
-        """Of a coin's variance, that rewards really have; just 1 if they are 0 or 1."""
+        """The measured variance of rewards relative to a coin's. It is exactly 1 if they are 0 or
+        1.
+        """
         share = min(0.5, EXPECTED / size)
         pair = EXPECTED_PAIRS / max(1.0, size * (size - 1) / 2)
         return EffectPrior(
@@ -335,7 +344,7 @@ class AdditiveModel:
         )
 
     def marginal(self, i: int) -> Floats:
-        """The distribution of one observation, from blind looks."""
+        """The distribution of one observation, from purchases that depended on nothing."""
         counted = self.tallies.marginal[i, : self._radix(i)] + 1.0
         return np.asarray(counted / counted.sum())
 
@@ -357,7 +366,7 @@ class AdditiveModel:
         names = {o.name for o in chosen}
         panels = [panel.within(names) for panel in problem.panels]
         actions = problem.actions
-        if problem.has_rules:  # what is given is known anyway
+        if problem.has_rules:  # given values are always known
             chosen = [replace(o, requires=[n for n in o.requires if n in names]) for o in chosen]
             actions = tuple(
                 replace(a, requires=[n for n in a.requires if n in names]) for a in actions
@@ -373,20 +382,10 @@ class AdditiveModel:
 
 
 def stricter(cases: int) -> float:
-    """How much less the log odds of an observation count after so many cases."""
+    """How much is subtracted from the log odds of an observation after so many cases."""
     return STRICTER * max(0.0, math.log10((1 + cases) / 1_000))
 
 
 def chance(log_odds: Floats) -> Floats:
     """The probability with these log odds, but never less than FAINT."""
     return np.maximum(FAINT, 1.0 / (1.0 + np.exp(-np.clip(log_odds, -50.0, 50.0))))
-
-
-def contrasts(values: int) -> Floats:
-    """An orthonormal basis (values, values − 1) of what sums to zero (Helmert's)."""
-    basis = np.zeros((values, values - 1))
-    for k in range(1, values):
-        basis[:k, k - 1] = 1.0
-        basis[k, k - 1] = -float(k)
-        basis[:, k - 1] /= np.sqrt(k * (k + 1.0))
-    return basis

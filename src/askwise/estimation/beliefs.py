@@ -1,7 +1,7 @@
-"""Beliefs about a population after some cases: what recommendations and explanations rest on.
+"""Estimates of a population after some cases, for recommendations and explanations.
 
-One joint model of all combinations of values, if there are few enough of them: it needs no case in
-which just this was looked at and done. Else the counters, as far as they go.
+If there are few enough combinations of values, one joint model covers all of them. It does not need
+a case with exactly these purchases and this action. Otherwise the counters are used.
 """
 
 from __future__ import annotations
@@ -16,21 +16,28 @@ from askwise.estimation.additive import AdditivePosterior
 from askwise.estimation.complete_records import NO_LOG, Log
 from askwise.estimation.evidence import Beliefs, CountedEvidence, PartOf
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
+from askwise.estimation.shortlist import draw_rewards
 from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 from askwise.estimation.tabular_posterior import TabularPosterior
-from askwise.estimation.worlds import Worlds, joint_worlds
+from askwise.estimation.worlds import (
+    SEED,
+    World,
+    Worlds,
+    joint_worlds,
+    worlds_by_states,
+)
 from askwise.states import Lattice
 
 STEPS = 200
-"""Steps of EM from nothing: by then the population hardly moves."""
+"""The steps of EM from the start. After them the population hardly changes."""
 UNKNOWN = 1.0
-"""The variance of what an action earns that was never taken, whatever a prior may say."""
+"""The least variance of the reward of an action that was never taken, under any prior."""
 MOST_DENSE = 5_000_000
-"""States of complete records that are each given a number."""
+"""The most states of complete records that are estimated one by one."""
 
 
 def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs | CountedEvidence:
-    """What the counters say; by N(ψ) if cases bought sets, else by the steps they took."""
+    """The evidence of the counters: by N(ψ) if cases bought sets, else by the steps they took."""
     if statistics.records and statistics.lattice.size <= MOST_DENSE:
         return complete_beliefs(statistics)
     if not statistics.records and count_cells(statistics.lattice.problem) <= MOST_CELLS:
@@ -39,7 +46,7 @@ def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs
 
 
 def limits_of(statistics: Statistics) -> str:
-    """What is to be said of a recommendation from records of too large a problem; else nothing."""
+    """The note on a recommendation from records of too large a problem, or an empty text."""
     size = statistics.lattice.size
     if not statistics.records or size <= MOST_DENSE:
         return ""
@@ -52,7 +59,9 @@ def limits_of(statistics: Statistics) -> str:
 
 
 def complete_beliefs(statistics: Statistics) -> Beliefs:
-    """Of complete records that were counted in every state, and of cases beside them."""
+    """Estimates from complete records that were counted in every state, and from cases beside
+    them.
+    """
     lattice, dense = statistics.lattice, statistics.dense()
     counts = dense.action_counts
     reward = shrink_to_parents(lattice, counts, np.asarray(dense.reward_sums * UNIT, np.float64))
@@ -65,13 +74,14 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
             lattice, reward, counts, np.asarray(dense.graded_sums * UNIT, np.float64)
         ),
         cases=float(began),
+        has_cases=bool(began > 0),
         averages_out=False,
     )
 
 
 def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
-    """The means of the joint model, by the first variances of effects, and how sure they are."""
-    counted = statistics.dense().copy()  # worlds may be asked for when more was counted
+    """The means of the joint model with the first variances of effects, and their uncertainty."""
+    counted = statistics.dense().copy()  # worlds may be drawn when more was counted
     model = JointModel(statistics.lattice)
     if log.records is not None:
         model.take(log.records)
@@ -84,7 +94,8 @@ def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
             model.population[:], model.effect_variances[:] = population, variances
             model.restored()
             found.append(joint_worlds(model, counted, number, learned=learned))
-        return Worlds(*found)
+        learned_worlds, wide = found
+        return Worlds(learned_worlds, wide)
 
     return beliefs_of(model, statistics, log, draw)
 
@@ -95,8 +106,9 @@ def beliefs_of(
     log: Log = NO_LOG,
     draw: Callable[[int], Worlds] | None = None,
 ) -> Beliefs:
-    """What a joint model believes after these cases, and how it draws worlds, if it can be asked
-    later on."""
+    """The estimates of a joint model after these cases. If it may be asked later, it also draws
+    worlds.
+    """
     variance, cases = model.variances(), statistics.cases
     if log.records is None:
         variance[:, ~statistics.action_counts.any(axis=0)] = UNKNOWN
@@ -108,6 +120,7 @@ def beliefs_of(
         model.mean_rewards(),
         variance=variance,
         cases=float(max(1, cases)),
+        has_cases=cases > 0,
         draw=draw,
     )
 
@@ -115,16 +128,30 @@ def beliefs_of(
 def additive_beliefs(
     lattice: Lattice, screened: AdditivePosterior | TabularPosterior, cases: int
 ) -> Beliefs:
-    """The means of an additive model for the few observations that matter to it."""
-    mean = screened.draw_model(np.random.default_rng(0), spread=0.0)
+    """The means of an additive model for the few observations that matter."""
+    mean, few = screened.draw_model(np.random.default_rng(0), spread=0.0), screened.shortlist
     assert mean.variance is not None
     mean.variance[:, ~mean.counts.any(axis=0)] = UNKNOWN
+    probability = mean.weight / mean.weight[: few.lattice.contexts].sum()
+    means = probability, mean.reward, mean.variance
+
+    def draw(number: int) -> Worlds:
+        assert isinstance(screened, AdditivePosterior)
+        known = few, screened.prior, screened.data
+        rewards = draw_rewards(*known, np.random.default_rng(SEED), number)
+        learned = [World(probability, reward) for reward in rewards]
+        wide = worlds_by_states(few.lattice, *means, number)
+        return Worlds(learned, wide, of_shortlist=True)
+
+    is_additive = isinstance(screened, AdditivePosterior)
     return Beliefs(
-        screened.shortlist.lattice,
-        mean.weight / mean.weight[: screened.shortlist.lattice.contexts].sum(),
+        few.lattice,
+        probability,
         mean.reward,
         variance=mean.variance,
         cases=float(max(1, cases)),
-        part_of=PartOf(screened.shortlist.observations, lattice),
-        averages_out=not isinstance(screened, TabularPosterior),
+        has_cases=cases > 0,
+        part_of=PartOf(few.observations, lattice),
+        averages_out=is_additive,
+        draw=draw if is_additive else None,
     )

@@ -1,11 +1,11 @@
-"""What can be relied on: the opposite of optimism, for those who want to deploy and not to learn.
+"""Cautious estimates, the opposite of optimism, for a policy that is deployed.
 
     r(a, ψ) = max( r̂(a, ψ) − conf₁(N(a, ψ), t),  max_i Σ p̂(ψ' | ψ, i) r(a, ψ'),  0 )
 
-over the looks i that were ever taken in ψ. An action never tried counts 0, so nothing is
-recommended on hope. But what is known of an action after one more look is known before it too, as
-an average: without the second term a state that was only passed through would seem worthless, and a
-look that changes nothing would be recommended.
+over the observations i that were ever bought in ψ. An action that was never tried counts 0, so it
+is not recommended. But an estimate after one more observation also gives an average before it. This
+is the second term. Without it a state that cases only passed through would seem worthless, and an
+observation that changes nothing would be recommended.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from askwise.estimation.optimistic import practical_radii
 
 
 class Cautious(NamedTuple):
-    """What is known with confidence, by row."""
+    """Cautious estimates, by row."""
 
     reward: Floats
-    """What the best action earns less what it costs, in units of β."""
+    """What the best action earns less its cost, in units of β."""
     action: Choices
-    """That action."""
+    """The best action."""
     subsets: Integers
     """The subset of each row's state."""
     order: Integers
@@ -31,7 +31,7 @@ class Cautious(NamedTuple):
 
 
 def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Cautious:
-    """The rewards that are exceeded with confidence.
+    """Lower confidence bounds of the rewards.
 
     p̂ comes from N(ψ') if cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
@@ -48,7 +48,7 @@ def cautious_rewards(statistics: Statistics, acquisition: AcquisitionName) -> Ca
     width = np.full(counts.shape, radii.reward)
     graded = statistics.graded_sums[: len(states)]
     rows, actions = np.nonzero(graded)
-    if len(rows):  # those vary less than a coin
+    if len(rows):  # these vary less than a coin
         of = (rows, actions)
         earned = statistics.reward_sums[of] * UNIT
         width[of] *= 1.0 - graded[of] * UNIT / (earned * (1.0 - mean[of]) + DOUBT)

@@ -1,9 +1,9 @@
-"""Complete records: cases in which everything was seen, and what every action would have earned.
+"""Complete records are cases with the value of every observation and the reward of every action.
 
-A record is one case, whatever the number of states that it agrees with. Where a model has a number
-for every full state, a record is evidence for just that one. Where there are too many, it counts
-in every state ψ of a lattice that it agrees with, and states are estimated one by one, each with
-the states of one look less behind it (`estimation/shrinkage.py`).
+A record is one case, however many states it agrees with. If a model has a number for every full
+state, a record is evidence for exactly that one. If there are too many full states, the record
+counts in every state ψ of a lattice that it agrees with. States are then estimated one by one, and
+each is shrunk towards the states with one value less (`estimation/shrinkage.py`).
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from askwise.counting import UNIT
 from askwise.states import Lattice
 
 MOST_RECORDS = 20_000
-"""Different complete records that a model keeps; of more, a fair sample."""
+"""The most different complete records that a model keeps. Of more, it keeps a random sample."""
 
 
 class CompleteRecords(NamedTuple):
-    """Records as they are, equal ones together."""
+    """Complete records, with equal ones grouped."""
 
     digits: Choices
-    """(n, D): the place of each value, what is given last."""
+    """(n, D): the index of each value, given observations last."""
     counts: Integers
     units: Integers
-    """(n, A): the sum of what each action earned, in units of 2⁻³⁰."""
+    """(n, A): the sum of the rewards of each action, in units of 2⁻³⁰."""
     graded: Integers
-    """(n, A): Σr(1 − r) of each action, likewise."""
+    """(n, A): Σr(1 − r) of each action, in the same units."""
 
     @property
     def cases(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return int(self.counts.sum())
 
     def sample(self, most: int) -> CompleteRecords:
-        """At most so many different ones, each as likely as any other: a fair sample."""
+        """At most so many different records, drawn with equal probabilities."""
         if len(self.counts) <= most:
             return self
         kept = np.sort(np.random.default_rng(0).choice(len(self.counts), most, replace=False))
@@ -46,7 +46,7 @@ class CompleteRecords(NamedTuple):
         return CompleteRecords(self.digits[kept], self.counts[kept], *sums)
 
     def thinned(self, part: float, rng: np.random.Generator) -> CompleteRecords:
-        """An even draw of about that part of them; of equal ones, each earned their average."""
+        """An even draw of about that part of the records. Equal records keep their mean reward."""
         kept = rng.binomial(self.counts, part)
         some = kept > 0
         share = (kept[some] / self.counts[some])[:, None]
@@ -55,20 +55,20 @@ class CompleteRecords(NamedTuple):
         return CompleteRecords(self.digits[some], kept[some], units, graded)
 
     def of(self, observations: Sequence[int]) -> CompleteRecords:
-        """What they say of a few observations alone."""
+        """The records of a few observations only."""
         return grouped(self.digits[:, list(observations)], self.counts, self.units, self.graded)
 
 
 class Log(NamedTuple):
-    """What a learner began with."""
+    """The log that a learner began with."""
 
     cases: int = 0
     records: CompleteRecords | None = None
-    """Complete records as they are; decisions are counted like any other case."""
+    """Complete records; logged decisions are counted like any other case."""
 
     @property
     def different(self) -> int:
-        """How many different records it keeps."""
+        """The number of different records that are kept."""
         return 0 if self.records is None else len(self.records.counts)
 
 
@@ -78,7 +78,7 @@ NO_LOG = Log()
 def grouped(
     digits: Choices, counts: Integers, units: Integers, graded: Integers
 ) -> CompleteRecords:
-    """Records with equal rows put together: their counts and what they earned are added up."""
+    """Records with equal rows grouped. Their counts and rewards are summed."""
     distinct, place = np.unique(digits, axis=0, return_inverse=True)
     n = np.zeros(len(distinct), np.int64)
     sums, rest = np.zeros((2, len(distinct), units.shape[1]), np.int64)
@@ -89,10 +89,11 @@ def grouped(
 
 
 def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: int) -> Floats:
-    """What each record weighs, so that together they agree with cases that saw only a part.
+    """The weight of each record, so that together they agree with cases that saw only a part.
 
-    w(φ) ∝ n(φ) + Σ_ψ N(ψ) w(φ) / Σ_{φ' ~ ψ} w(φ'), a few times over: the likeliest population of
-    nothing but the full states of the records. States that no record agrees with are left out.
+    w(φ) ∝ n(φ) + Σ_ψ N(ψ) w(φ) / Σ_{φ' ~ ψ} w(φ'), repeated a few times. This is the most likely
+    population that has only the full states of the records. States that no record agrees with are
+    left out.
     """
     weight: Floats = records.counts.astype(np.float64)
     parts = []
@@ -111,7 +112,7 @@ def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: 
 
 
 def weigh_states(lattice: Lattice, records: CompleteRecords, weight: Floats) -> Floats:
-    """What the records of every state weigh together."""
+    """The total weight of the records of every state."""
     found = np.empty(lattice.size)
     for subset in range(lattice.subsets):
         states = lattice.states(subset)

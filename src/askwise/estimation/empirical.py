@@ -1,8 +1,9 @@
-"""What was seen, taken at face value.
+"""The estimates are the frequencies.
 
     r̂(a, ψ) = (Σr + ½) / (N(a, ψ) + 1)
 
-One imagined case of reward ½ stands for an action never tried: neither hope nor fear.
+One imagined case with a reward of ½ stands for an action that was never tried. This is neither
+optimistic nor pessimistic.
 """
 
 import numpy as np

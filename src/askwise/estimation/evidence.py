@@ -1,10 +1,10 @@
-"""What is known of a population: how often something shows, and what an action earns.
+"""Evidence about a population: the probabilities of outcomes, and the rewards of actions.
 
-    p(ψ' | ψ, i)   how often looking at i in ψ leads to ψ'
-    r̄(a, ψ)        what action a earns when just ψ is known
+    p(ψ' | ψ, i)   the probability that buying i in ψ leads to ψ'
+    r̄(a, ψ)        what action a earns when exactly ψ is known
 
-True numbers, beliefs of a model and counters all answer these two questions, each with what the
-answer rests on. Trees and the worth of observations ask nothing else.
+True numbers, estimates of a model and counters all answer these two questions, with the uncertainty
+of the answer. Trees and the worth of observations need nothing else.
 """
 
 from __future__ import annotations
@@ -26,64 +26,65 @@ if TYPE_CHECKING:
     from askwise.estimation.worlds import World, Worlds
 
 TIE_TOLERANCE = 1e-12
-"""Values closer than this part of β are ties: they may be sums in different orders."""
+"""Values closer than this part of β are ties, because they may be sums in different orders."""
 
 
 CAUTION = 1.0
-"""How many standard deviations below its mean a reward is relied on.
+"""A reward is lowered by so many standard deviations before it is relied on.
 
-How it was chosen is in docs/decisions-learning.md."""
+docs/decisions-learning.md has the evidence for this choice.
+"""
 
 
 class Distribution(NamedTuple):
-    """How often each outcome of a look comes, or each context."""
+    """The probabilities of the outcomes of an observation, or of the contexts."""
 
     probability: Floats
     cases: float
-    """How many cases that rests on; infinite if it is known."""
+    """The number of cases behind the estimate; infinite if it is known."""
 
 
 class MeanReward(NamedTuple):
-    """What an action earns on average, in [0, 1]."""
+    """The mean reward of an action, in [0, 1]."""
 
     mean: float
     variance: float
-    """Of the mean; 0 if it is known."""
+    """The variance of the mean; 0 if it is known."""
 
 
 class Evidence(Protocol):
-    """States are integers of the lattice of the policy that it is evidence for."""
+    """Evidence for a policy. States are integers of that policy's lattice."""
 
     def contexts(self) -> Distribution:
-        """How often cases begin in each context."""
+        """The probabilities of the contexts."""
 
     def outcome_distribution(self, state: int, observation: int) -> Distribution | None:
-        """p(ψ' | ψ, i) for each outcome of i; None if no case ever looked."""
+        """p(ψ' | ψ, i) for each outcome of i; None if no case bought i there."""
 
     def mean_reward(self, state: int, action: int) -> MeanReward | None:
         """r̄(a, ψ); None if it is not known."""
 
 
 class PartOf(NamedTuple):
-    """Which observations of a larger problem a lattice is made of."""
+    """The observations of a larger problem that a lattice is made of."""
 
     observations: Sequence[int]
-    """Their places in the lattice of the larger problem,"""
+    """Their indices in the lattice of the larger problem."""
     lattice: Lattice
-    """and that lattice."""
+    """The lattice of the larger problem."""
 
 
 class Beliefs:
-    """A number for every state of a lattice: the truth, or the best guess of a model.
+    """Numbers for every state of a lattice: the truth, or the estimates of a model.
 
-    `variance` is that of the mean rewards, and `cases` is how many p rests on; both say that all is
-    known, if they are left out. Beliefs about some observations of a larger problem (`part_of`)
-    know nothing of the others. `averages_out`: the mean of what an action earns after a look is
-    what it earns before it, as it is in truth. `draw` is how a model draws worlds; without it they
-    are drawn state by state.
+    `variance` is that of the mean rewards, and `cases` is the number of cases behind p. If they are
+    left out, everything is known. Beliefs about some observations of a larger problem (`part_of`)
+    do not cover the others. `averages_out` means that the mean of an action's reward after an
+    observation equals its reward before, as it does in truth. `draw` is how a model draws worlds;
+    without it they are drawn state by state.
 
-    What is best is asked of r̄ less `CAUTION` standard deviations: an action that was hardly tried
-    is not taken on hope, and a look after which everything would rest on little is not bought.
+    The best choice is found with r̄ less `CAUTION` standard deviations. So an action that was
+    hardly tried is not taken, and an observation whose outcomes were hardly seen is not bought.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Beliefs:
         *,
         variance: Floats | None = None,
         cases: float = math.inf,
+        has_cases: bool = True,
         part_of: PartOf | None = None,
         averages_out: bool = True,
         draw: Callable[[int], Worlds] | None = None,
@@ -106,70 +108,86 @@ class Beliefs:
         self.reward = reward
         """r̄(a, ψ) at [ψ, a]."""
         self.cases = cases
+        self.has_cases = has_cases
+        """Whether any case of the population was seen, or the population is known."""
         self.part_of = part_of
         self.averages_out = averages_out
         self.variance = variance
-        """Of those, at [ψ, a]; None if they are known."""
+        """The variances of these, at [ψ, a]; None if they are known."""
 
     def estimates(self, acquisition: AcquisitionName) -> Estimates:
-        """As planners take it, without radii; for paths p(ψ) stands in every slot of a state."""
-        if acquisition not in self._estimates:  # plans at many prices ask for the same
+        """Estimates for the planners, without radii. For paths, every slot of a state has p(ψ)."""
+        if acquisition not in self._estimates:  # plans at many prices need the same
             self._estimates[acquisition] = self._estimated(acquisition)
         return self._estimates[acquisition]
 
     def _estimated(self, acquisition: AcquisitionName) -> Estimates:
         reward = self.lattice.net(self.cautious_rewards())
         best: Floats = reward.max(axis=1)
-        # The first action that is a tie with the best: equals stay equal however they were summed.
+        # The first action that is a tie with the best: equal actions stay equal in any order of
+        # summation.
         action = (reward >= best[:, None] - TIE_TOLERANCE).argmax(axis=1).astype(np.int16)
         weight = self.probability
-        if (
-            acquisition == "sequential"
-        ):  # p(ψ' | ψ, i) is proportional to p(ψ'), from whichever parent
+        if acquisition == "sequential":  # p(ψ' | ψ, i) is proportional to p(ψ'), from any parent
             weight = np.repeat(weight[:, None], self.lattice.m, axis=1)
         return Estimates(best, action, weight, Radii())
 
     def cautious_rewards(self) -> Floats:
-        """r̄ less what it may well be too high by, at [ψ, a]."""
+        """r̄ less `CAUTION` standard deviations, at [ψ, a]."""
         if self.variance is None:
             return self.reward
         return np.maximum(0.0, self.reward - CAUTION * np.sqrt(self.variance))
 
     def as_certain(self) -> Beliefs:
-        """The same, as if the means were known."""
+        """The same beliefs, as if the means were known."""
         other = copy.copy(self)
         other.variance, other._estimates = None, {}
         return other
 
+    def at_stake(self, stake: float) -> Beliefs:
+        """The same beliefs for cases whose reward counts so many times."""
+        if stake == 1.0:
+            return self
+        other = copy.copy(self)
+        other.lattice, other._estimates = self.lattice.at_stake(stake), {}
+        if self.part_of is not None:
+            whole = self.part_of.lattice.at_stake(stake)
+            other.part_of = self.part_of._replace(lattice=whole)
+        return other
+
     def worlds(self, number: int) -> Worlds:
-        """So many populations that may be the true one; if all is known, that one alone."""
+        """So many populations that may be the true one. If everything is known, there is only
+        one.
+        """
         from askwise.estimation.worlds import World, Worlds, worlds_by_states
 
         if self._draw is not None:
             return self._draw(number)
         if self.variance is None:
-            return Worlds(*([World(self.probability, self.reward)] for _ in range(2)))
+            known = World(self.probability, self.reward)
+            return Worlds([known], [known])
         means = self.probability, self.reward, self.variance
         return Worlds([], worlds_by_states(self.lattice, *means, number))
 
     @property
     def is_joint(self) -> bool:
-        """Whether one model of everything draws its worlds, or tells the truth: states of a world
-        hang together, so that it can be planned in."""
+        """Whether one model of all states draws the worlds, or the truth is known. The states of a
+        world are then consistent, so that it can be planned in.
+        """
         return self._draw is not None or self.variance is None
 
     def in_world(self, world: World) -> Beliefs:
-        """As if this world were known to be the true one."""
+        """The beliefs if this world were known to be the true one."""
         return Beliefs(self.lattice, *world, averages_out=self.averages_out and self.is_joint)
 
     def standalone(self) -> Beliefs:
-        """The same of its own observations, as a problem of their own."""
+        """The same beliefs for a separate problem that has only these observations."""
         other = copy.copy(self)
         other.part_of = None
         return other
 
     def contexts(self) -> Distribution:
-        """How often cases begin in each context."""
+        """The probabilities of the contexts."""
         contexts = (self if self.part_of is None else self.part_of).lattice.contexts
         if contexts == self.lattice.contexts:
             return Distribution(self.probability[:contexts], self.cases)
@@ -190,13 +208,13 @@ class Beliefs:
         return Distribution(p / total, self.cases * total)
 
     def mean_reward(self, state: int, action: int) -> MeanReward | None:
-        """r̄(a, ψ), as believed."""
+        """The estimate of r̄(a, ψ)."""
         state = self._own(state)
         variance = 0.0 if self.variance is None else self.variance.item(state, action)
         return MeanReward(self.reward.item(state, action), variance)
 
     def _own(self, state: int) -> int:
-        """The state of its own lattice that a state of the larger problem contains."""
+        """The state of this lattice that is contained in a state of the larger problem."""
         if self.part_of is None:
             return state
         places = {i: j for j, i in enumerate(self.part_of.observations)}
@@ -205,7 +223,7 @@ class Beliefs:
 
 
 class CountedEvidence:
-    """What the counters say by themselves: where no case looked or acted, nothing.
+    """Evidence from the counters alone. It is None where no case bought or acted.
 
     p̂ comes from N(ψ) where cases bought sets (simultaneous), else from N(ψ, i, ψ').
     """
@@ -221,8 +239,17 @@ class CountedEvidence:
         statistics.lattice = lattice
         return CountedEvidence(statistics, self.acquisition)
 
+    def at_stake(self, stake: float) -> CountedEvidence:
+        """The same counters for cases whose reward counts so many times."""
+        return self if stake == 1.0 else self.at(self.lattice.at_stake(stake))
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether any case was counted."""
+        return self.statistics.cases > 0
+
     def contexts(self) -> Distribution:
-        """How often cases began in each context."""
+        """The shares of the cases that began in each context."""
         frequency = self.statistics.frequency()
         if frequency is None:
             frequency = np.full(self.lattice.contexts, 1 / self.lattice.contexts)
@@ -244,10 +271,11 @@ class CountedEvidence:
         return Distribution(counts / total, float(total)) if total else None
 
     def mean_reward(self, state: int, action: int) -> MeanReward | None:
-        """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior, less if rewards are graded.
+        """r̂(a, ψ), with the variance of a Beta(½, ½) prior's posterior, less if rewards are
+        graded.
 
-        Where no case took the action in ψ itself, it is what it earned after the look most often
-        taken.
+        If no case took the action in ψ itself, it is what the action earned after the observation
+        that was bought most often there.
         """
         row = self.statistics.row(state)
         n = self.statistics.action_counts.item(row, action)
@@ -277,7 +305,8 @@ class CountedEvidence:
 
 
 def variance_of_mean(total: float, graded: float, n: float) -> float:
-    """Of the mean of n rewards with Σr and Σr(1 − r), and of half a reward of 1 and half of 0.
+    """The variance of the mean of n rewards with Σr and Σr(1 − r), plus half a reward of 1 and half
+    of 0.
 
     If all rewards are 0 or 1 it is that of a Beta(½, ½) prior's posterior. It is never 0.
     """

@@ -1,37 +1,37 @@
-"""One model of all there is to see and to earn, from every case so far.
+"""One model of the population and the rewards, from every case so far.
 
     p(φ)      the population, over the F full states ("cells")
     r(a, φ)   the mean reward of each action in each of them
 
-What a case looked at depends only on what it had seen, so what it did not see is missing at random:
-a likelihood over full states may use every case, whatever it bought and in whatever order.
+The purchases in a case depend only on what was observed in it, so unobserved values are missing at
+random. A likelihood over full states may therefore use every case, with any purchases in any order.
 
 **Population.** The most likely p given n(ψ), the cases that acted in ψ, and `MASS` imagined cases
 from the product of the marginals:
 
     p(φ) ∝ Σ_ψ n(ψ) p(φ | ψ) + MASS · Π_i p(φ_i) + FLOOR / F
 
-repeated a few times whenever a round begins, each time from where it stood (Dempster, Laird, Rubin:
-Maximum likelihood from incomplete data via the EM algorithm, 1977).
+The step is repeated a few times whenever a round begins, from the last result (Dempster, Laird,
+Rubin: Maximum likelihood from incomplete data via the EM algorithm, 1977).
 
-**Rewards.** For each action a Gaussian around what all actions earn on average, with the prior of
-`anova.py` and one linear observation Σ_φ p(φ | ψ) r(a, φ) for each state acted in; the equations
+**Rewards.** Each action has a Gaussian around the mean reward of all actions, with the prior of
+`anova.py` and one linear observation Σ_φ p(φ | ψ) r(a, φ) for each state acted in. The equations
 are in `_kernels/estimation/joint_rewards.py`.
 
-**Variances of effects.** With a fixed prior, noise looks like effects, and information like
-something worth buying; and one decisive observation among many looks like luck. So the variance of
-the effect of every set J, of k_J coefficients, is drawn given a draw of the rewards of all A
-actions, once a round (Gibbs sampling). It leans on its level (main effects, pairs, larger sets),
-and the level on what is believed first:
+**Variances of effects.** With a fixed prior, the model mistakes noise for effects and overrates
+information. It also mistakes one decisive observation among many for noise. So the variance of the
+effect of every set J, with k_J coefficients, is drawn once a round (Gibbs sampling). It is drawn
+given a draw of the rewards of all A actions. It is shrunk towards its level (main effects, pairs,
+larger sets), and the level towards the first prior:
 
     s²_level = (Σ_J ‖f_J‖² / F + ν₀ s₀²) / (A Σ_J k_J + ν₀)
     s²_J     ~ (‖f_J‖² / F + ν s²_level) / χ²(A k_J + ν)
 
-**Complete records** (`take`) are cases whose full state is known: each counts once, in its own
-cell, for p and for the rewards of every action. So a log and live cases are one body of evidence.
+**Complete records** (`take`) are cases whose full state is known. Each counts once, in its own
+cell, for p and for the rewards of every action. So a log and live cases are combined.
 
-Imagined cases are fixed and variances stay above a part of the first ones while counts grow: in
-the limit the counts alone decide.
+The imagined cases are fixed, and variances stay above a part of the first ones, while counts grow.
+So in the limit the counts alone decide.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import (
     LEVELS,
-    agreement,
     first_variances,
     inverse_covariance,
+    patterns,
     sets_of,
     sums_of_squares,
 )
 from askwise.estimation.complete_records import CompleteRecords
+from askwise.estimation.contrasts import ordered_values
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.reward_variances import reward_variances, varied_as_coins
 from askwise.problem import Problem
@@ -66,16 +67,20 @@ STEPS = 3
 """Steps of EM a round."""
 OF_FIRST = 3.0
 OF_LEVEL = 8.0
-"""ν₀ and ν: how many coefficients the first variance counts for, and that of the level."""
+"""ν₀ and ν: the number of coefficients that the first variance, and that of the level, count
+for.
+"""
 LEAST_PART = 0.002
 MOST_PART = 1e6
-"""No variance falls below that part of its first value: no effect is ruled out. None comes near
-this multiple of it, since rewards are from 0 to 1.
+"""A variance stays above the first of these parts of its first value, so no effect is excluded. The
+second bounds it above; rewards from 0 to 1 do not come near it.
 """
 LEAST_WEIGHT = 1e-9
-"""Of a cell in a draw of the population, in cases: none is impossible."""
+"""The least weight of a cell in a draw of the population, in cases. So no cell is impossible."""
 LEAST_LUCK = 0.3
-"""No draw of χ² is below this part of its mean: a level of few coefficients would jump."""
+"""A draw of χ² is at least this part of its mean, because a level of few coefficients would
+jump.
+"""
 
 
 def count_cells(problem: Problem) -> int:
@@ -84,7 +89,7 @@ def count_cells(problem: Problem) -> int:
 
 
 class JointModel:
-    """What is believed of p(φ) and r(a, φ): `update` takes in the counters, `draw` a world."""
+    """Estimates of p(φ) and r(a, φ). `update` takes in the counters, and `draw` draws a world."""
 
     def __init__(self, lattice: Lattice) -> None:
         cells, actions = count_cells(lattice.problem), len(lattice.problem.actions)
@@ -94,30 +99,33 @@ class JointModel:
                 f"{MOST_CELLS:,} for which all of them are modelled together: "
                 "use model='additive' or 'auto', or fewer observations or values"
             )
-        # of a full state: what is given leads, as in every state
-        given = [len(o.outcomes) for o in lattice.observations[lattice.buyable :]]
-        radices: Integers = np.array([*given, *lattice.layout.radices], np.int64)
+        # given observations lead in a full state, as in every state
+        buyable = lattice.buyable
+        observations = [*lattice.observations[buyable:], *lattice.observations[:buyable]]
+        radices: Integers = np.array([len(o.outcomes) for o in observations], np.int64)
         self.lattice = lattice
         self.population: Floats = np.full(cells, 1 / cells)
         """p(φ)."""
         self._probability: Floats | None = None
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
         self._radices = radices
+        self._ordered: Integers = np.array([ordered_values(o) for o in observations], np.int64)
         self._order = _cells_by_state(lattice, self._digits)
         self._sets, self._first_variances = sets_of(radices), first_variances(radices)
         self.effect_variances: Floats = self._first_variances.copy()
         """s²_J of every set J of observations."""
         self.centre = 0.5
-        """What all actions earn on average."""
-        self._agreement = agreement(self._digits)
+        """The mean reward of all actions."""
+        self._patterns = patterns(self._digits, radices, self._ordered)
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
         self._whole = np.zeros(cells)
         self._known, self._seen = np.zeros((2, actions, cells))
         self._earned, self._graded, self._coins = np.zeros((3, actions))
+        self._takes_graded = False
 
     def take(self, records: CompleteRecords) -> None:
-        """Know complete records, in place of those it knew before."""
+        """Replaces the complete records that the model uses."""
         given = records.digits.shape[1] - self.lattice.buyable
         digits = np.roll(records.digits.astype(np.int64), given, axis=1)
         cell = np.ravel_multi_index(tuple(digits.T), tuple(self._radices))
@@ -130,6 +138,7 @@ class JointModel:
             total[:, action] = np.bincount(cell, records.units[:, action] * UNIT, cells)
             graded[:, action] = np.bincount(cell, records.graded[:, action] * UNIT, cells)
         self._earned, self._graded = total.sum(axis=0), graded.sum(axis=0)
+        self._takes_graded = bool(self._graded.any())
         self._coins = varied_as_coins(n[:, None], total)
         usual, usually_graded, least = reward_variances(
             n.sum(), self._earned, self._graded, self._coins
@@ -142,7 +151,7 @@ class JointModel:
         self._whole = n
 
     def update(self, statistics: Statistics, steps: int = STEPS) -> None:
-        """Go on from the last estimates with the counters of now."""
+        """Updates the last estimates with the current counters."""
         from askwise._kernels.estimation.joint_population import improve_population
         from askwise._kernels.estimation.joint_rewards import posterior
 
@@ -169,9 +178,9 @@ class JointModel:
         n = statistics.action_counts.sum(axis=0) + self._whole.sum()
         earned = statistics.reward_sums.sum(axis=0) * UNIT + self._earned
         self.centre = float((((earned + 0.5) / (n + 1.0)).sum() + 0.5) / (len(n) + 1))
-        graded = statistics.graded_sums.sum(axis=0) * UNIT + self._graded
-        coins: Floats = self._coins
-        if graded.any():
+        graded, coins = self._graded, self._coins
+        if self._takes_graded or statistics.graded_sums.any():
+            graded = statistics.graded_sums.sum(axis=0) * UNIT + graded
             own: Floats = np.asarray(statistics.reward_sums * UNIT, np.float64)
             coins = coins + varied_as_coins(statistics.action_counts, own)
         variances = reward_variances(n, earned, graded, coins)
@@ -180,8 +189,8 @@ class JointModel:
             layout.offsets,
             self.population,
             self.probability,
-            self._agreement,
-            inverse_covariance(self._radices, self.effect_variances),
+            self._patterns,
+            inverse_covariance(self._radices, self.effect_variances, self._ordered),
             statistics.action_counts,
             statistics.reward_sums,
             statistics.graded_sums,
@@ -196,7 +205,7 @@ class JointModel:
 
     @property
     def probability(self) -> Floats:
-        """p(ψ) of every state, summed from the population when it is first asked for."""
+        """p(ψ) of every state, summed from the population on first use."""
         if self._probability is None:
             from askwise._kernels.estimation.joint_population import marginals
 
@@ -206,7 +215,7 @@ class JointModel:
         return self._probability
 
     def restored(self) -> None:
-        """Population and variances were overwritten by saved ones: see that they can be some."""
+        """Checks the population and the variances after saved ones overwrote them."""
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
         part = self.effect_variances / self._first_variances
@@ -219,7 +228,7 @@ class JointModel:
         return self._of_states(self._mean)
 
     def variances(self) -> Floats:
-        """Of r(a, ψ), at [ψ, a]."""
+        """The variances of r(a, ψ), at [ψ, a]."""
         from askwise._kernels.estimation.joint_rewards import inverse_upper, variances_of_states
 
         found = np.empty((len(self._mean), self.lattice.size))
@@ -233,22 +242,22 @@ class JointModel:
     def draw(
         self, rng: np.random.Generator, spread: float, acquisition: AcquisitionName
     ) -> Estimates:
-        """A world as the planners take it: a draw if the spread is 1, else so much nearer the mean.
+        """Draws a world for the planners. A spread below 1 draws nearer to the mean.
 
-        p(ψ) stands in every slot of a state, or once.
+        Every slot of a state has p(ψ), or the state has it once.
         """
         reward = self.lattice.net(self.draw_rewards(rng, spread))
         action = reward.argmax(axis=1).astype(np.int16)
         return Estimates(reward.max(axis=1), action, self.weight(acquisition), Radii())
 
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
-        """r(a, ψ) of such a world, at [ψ, a]."""
+        """Draws r(a, ψ) of such a world, at [ψ, a]."""
         return self._of_states(self._draw_effects(rng, spread))
 
     def draw_population(self, rng: np.random.Generator, seen: Integers) -> None:
-        """p(φ) anew, given a draw of the cells of cases that saw only a part of them.
+        """Draws p(φ), given a draw of the cells of the cases that saw only a part of them.
 
-        `seen` is n(ψ), the cases that acted in each state. The next `update` goes by it.
+        `seen` is n(ψ), the cases that acted in each state. The next `update` uses the draw.
         """
         from askwise._kernels.estimation.joint_population import product_of_marginals
 
@@ -268,9 +277,9 @@ class JointModel:
         self._probability = None
 
     def draw_effect_variances(self, rng: np.random.Generator) -> None:
-        """s²_J of every set anew, given a draw of the rewards; the next `update` goes by them."""
+        """Draws s²_J of every set, given a draw of the rewards. The next `update` uses them."""
         first, (level, coefficients) = self._first_variances, self._sets
-        squares = sums_of_squares(self._draw_effects(rng, 1.0), self._radices)
+        squares = sums_of_squares(self._draw_effects(rng, 1.0), self._radices, self._ordered)
         free = len(self._mean) * coefficients
         top = np.bincount(level, squares, LEVELS)[level] + OF_FIRST * first
         of_level = top / (np.bincount(level, free, LEVELS)[level] + OF_FIRST)
@@ -279,7 +288,7 @@ class JointModel:
         self.effect_variances[:] = np.maximum(drawn, LEAST_PART * first)
 
     def _draw_effects(self, rng: np.random.Generator, spread: float) -> Floats:
-        """The effects f = r − c of such a world, at [a, φ]."""
+        """Draws the effects f = r − c of such a world, at [a, φ]."""
         from askwise._kernels.estimation.joint_rewards import draw_effects
 
         cells = np.empty_like(self._mean)
@@ -288,7 +297,7 @@ class JointModel:
         return cells
 
     def weight(self, acquisition: AcquisitionName) -> Floats:
-        """p(ψ), once or in every slot: p(ψ' | ψ, i) is in proportion to it, from any parent."""
+        """p(ψ), once or in every slot. p(ψ' | ψ, i) is proportional to it, from any parent."""
         if acquisition == "simultaneous":
             return self.probability
         return np.repeat(self.probability[:, None], self.lattice.m, 1)

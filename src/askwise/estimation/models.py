@@ -17,12 +17,13 @@ from askwise.states import Lattice
 
 
 class Model:
-    """A joint distribution over all observations, with the mean reward of each action.
+    """A known population: a joint distribution over all observations, and the mean rewards of all
+    actions.
 
-    `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), values and actions
-    in the order of declaration; where an observation can fail, that is its last value. Both may be
-    flattened over the full states. Mean rewards are from 0 to 1, or in the currency if the problem
-    has `rewards`; kept are those from 0 to 1.
+    `probability[x_1, …, x_D]` is p(φ) and `reward[x_1, …, x_D, a]` is r̄(a, φ), with values and
+    actions in the order of declaration. If an observation can fail, that is its last value. Both
+    arrays may be flattened over the full states. Mean rewards are from 0 to 1, or money if the
+    problem has `rewards`; they are stored from 0 to 1.
 
     >>> from askwise import Observation, Problem
     >>> model = Model(
@@ -56,7 +57,7 @@ class Model:
         self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
 
     def priced(self, prices: Mapping[str, float]) -> Model:
-        """The same population at other prices."""
+        """Returns the same population at other prices."""
         return Model.of_shares(self.problem.priced(prices), self.probability, self.reward)
 
     @classmethod
@@ -73,10 +74,10 @@ class Model:
 
     def marginals(self, lattice: Lattice) -> tuple[Floats, Floats]:
         """p(ψ) and r̄(a, ψ) = E[r̄(a, Φ) | Φ ~ ψ] at [ψ, a]; 0 where p(ψ) = 0."""
-        if lattice.problem != self.problem:
+        if lattice.per_unit.problem != self.problem:
             raise ModelError("the model and the lattice are of two different problems")
         if lattice.m not in self._marginals:
-            # what is given leads in every state
+            # given values lead in every state
             axes = [*lattice.order[lattice.buyable :], *lattice.order[: lattice.buyable]]
             given, buyable = len(axes) - lattice.buyable, range(lattice.buyable)
             full = self.probability.transpose(axes)
@@ -95,11 +96,11 @@ class Model:
         return self._marginals[lattice.m]
 
     def beliefs(self, lattice: Lattice) -> Beliefs:
-        """The truth, for those who ask how often and how much."""
+        """Returns the true probabilities and rewards in the form of a learner's estimates."""
         return Beliefs(lattice, *self.marginals(lattice))
 
     def sample(self, rng: np.random.Generator, size: int) -> Integers:
-        """(size, D) values of independent full states, as their places among the values."""
+        """Draws full states: (size, D) values, each as its index among the values."""
         cumulative = np.cumsum(self.probability)
         drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
         return np.stack(np.unravel_index(drawn, self.probability.shape), axis=1).astype(np.int64)
@@ -121,7 +122,7 @@ def _array(name: str, given: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def _shares(problem: Problem, reward: Floats) -> Floats:
-    """Mean rewards from 0 to 1, or an error that names one that cannot be."""
+    """Mean rewards from 0 to 1. A value out of range raises an error that names it."""
     low, high = problem.rewards or (0.0, 1.0)
     if reward.min() < low or reward.max() > high:
         extreme = reward.min() if reward.min() < low else reward.max()

@@ -8,17 +8,17 @@ Theorem 1 (simultaneous) and Theorem 2 (sequential) have, for a confidence of 1 
     conf₂(n, t) = min(2, √( 10 Ψ_tot log(4 t / δ) / max(1, n) ))              simultaneous
     conf₂(n, t) = min(2, √( 10 Ψ_max log(4 D Ψ_tot t / δ) / max(1, n) ))      sequential
 
-The paper prints a cap of 1 for conf₂, with which Theorem 2 is false: an L1 distance reaches 2
-(docs/paper.md, "An erratum"). `cap="printed"` has it all the same. With 2 they hold for every
-problem, and are far too wide to learn from in the 200,000 cases of the paper's experiment. The
-tight radii hold as well, and are narrower (`estimation/tight.py`). The practical radii hold
-nowhere for certain: they are, for k outcomes and a `width` of 1,
+The paper prints a cap of 1 for conf₂. With it Theorem 2 is false, because an L1 distance reaches 2
+(docs/paper.md, "An erratum"). `cap="printed"` uses it nevertheless. With a cap of 2 the radii hold
+for every problem. But they are far too wide to learn from in the 200,000 cases of the paper's
+experiment. The tight radii hold as well, and are narrower (`estimation/tight.py`). The practical
+radii have no guarantee. For k outcomes and a `width` of 1 they are
 
     conf₁(n, t) = min(1, width/4 · √(ρ log t / n))
     conf₂(n, t) = min(2, width/4 · √(k log t / n))
 
-where ρ is the part of a coin's variance that the rewards there really had: 1 if they are 0 or 1.
-The quarter is measured, not derived: docs/radii.md has the figures, benchmarks/radii.py the code.
+where ρ is the variance of the rewards relative to a coin's. It is 1 if they are 0 or 1. The quarter
+is measured, not derived: docs/radii.md has the figures, benchmarks/radii.py the code.
 """
 
 import math
@@ -68,7 +68,8 @@ def optimistic_estimates(
 ) -> Estimates:
     """r̂*_k(ψ) and ĥ_k(ψ) for every state, from the counters.
 
-    What actions cost comes off at the prices and the stake of the lattice, else the counters' own.
+    The costs of actions are subtracted at the prices and the stake of the lattice, or of the
+    counters if there is none.
     """
     from askwise._kernels.planning.optimism import optimistic_rewards
 
@@ -92,14 +93,14 @@ def optimistic_estimates(
 
 
 CAPS = {"corrected": 2.0, "printed": 1.0}
-"""The most that conf₂ can be."""
+"""The cap of conf₂."""
 
 
 class Confidence:
-    """How wide the radii are: the theorems' or tight ones (`delta`), or practical ones (`width`).
+    """The width of the radii: the theorems' or tight ones (`delta`), or practical ones (`width`).
 
-    With the "doubling" clock t is held at the next power of two: a little wider, so still valid,
-    and between two rounds no radius moves. The "exact" clock takes t as it is.
+    With the "doubling" clock t is rounded up to the next power of two. The radii are a little
+    wider, so still valid, and do not change between most rounds. The "exact" clock uses t itself.
     """
 
     def __init__(

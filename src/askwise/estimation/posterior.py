@@ -1,8 +1,9 @@
-"""One world drawn from what the counters leave possible.
+"""One world is drawn from the posterior of the counters.
 
     r(a, ψ) ~ Beta(1 + Σr, 1 + N(a, ψ) − Σr),     p(· | ψ, i) ~ Dirichlet(1 + N(ψ, i, ·))
 
-independently for every state. Drawn rewards and probabilities are taken as the truth: zero radii.
+independently for every state. The planners take the drawn rewards and probabilities as the truth,
+with zero radii.
 """
 
 import numpy as np
@@ -17,9 +18,9 @@ from askwise.states import Lattice
 def posterior_estimates(
     statistics: Statistics, weight: Integers, rng: np.random.Generator, lattice: Lattice
 ) -> Estimates:
-    """A draw of every reward and of every distribution; what actions cost is the lattice's.
+    """Draws every reward and every distribution. The lattice has the costs of actions.
 
-    Dirichlet numbers are independent Gamma numbers divided by their sum; the planners divide.
+    Dirichlet numbers are independent Gamma numbers divided by their sum. The planners divide.
     """
     successes = statistics.reward_sums * UNIT
     reward = rng.beta(1 + successes, 1 + statistics.action_counts - successes)

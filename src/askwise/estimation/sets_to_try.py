@@ -1,14 +1,14 @@
-"""Sets of observations that are worth trying, by what screening all of them has shown.
+"""Sets of observations to explore, from the screening of all observations and pairs.
 
-What is tried are single observations and pairs, m observations at a time: a set shows all pairs in
-it. Of the draws that fill the sets,
+A set has m observations and shows all pairs in it. Of the draws that fill the sets,
 
     SINGLES              are single observations, in proportion to their Bayes factors,
     EVEN                 are pairs that few cases saw, in proportion to (1 + cases)^−COVERING,
     1 − EVEN − SINGLES   are pairs, in proportion to their Bayes factors to the power of FOCUS,
 
-each divided by its price. So what looks promising is tried again until luck is ruled out, and what
-was never seen together comes first. What is settled is not tried: it is in the plan if it pays.
+each divided by its price. So promising observations are explored again until chance is ruled out,
+and pairs that were never seen come first. Settled effects are not explored: they are in the plan if
+they pay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from askwise._support.typing import Floats, Integers
 from askwise.states import Lattice
 
 LISTED = 64
-"""How many sets are drawn for a round."""
+"""The number of sets that are drawn for a round."""
 
 SINGLES = 0.3
 EVEN = 0.3
@@ -30,34 +30,36 @@ COVERING = 2.0
 FOCUS = 3.0
 
 SETTLED = 3.0
-"""Log odds from which an effect needs no trying."""
+"""The log odds from which an effect is settled."""
 
 ACTING = 0.01
-"""What a try costs beside its looks, in units of β, when prices are compared."""
+"""The cost of exploring beside the prices of observations, in units of β, when prices are
+compared.
+"""
 
 
 class Screening(NamedTuple):
-    """What is known of every observation and every pair."""
+    """The results of screening every observation and every pair."""
 
     evidence: Floats
     """(D): the log Bayes factor of each observation."""
     odds: Floats
-    """(D): its log odds."""
+    """(D): the log odds of each observation."""
     pair_evidence: Floats
-    """(D, D): the same of each pair i < j."""
+    """(D, D): the log Bayes factor of each pair i < j."""
     pair_odds: Floats
     pair_cases: Floats
-    """(D, D): how many cases saw each pair i < j."""
+    """(D, D): the number of cases that saw each pair i < j."""
 
 
 def sets_to_try(
     rng: np.random.Generator, found: Screening, price: Floats, m: int, reward_value: float
 ) -> Integers:
-    """(LISTED, m): sets of those that have a price."""
+    """(LISTED, m): sets of those observations that have a price."""
     from askwise._kernels.estimation.set_draws import draw_sets
 
     size = len(price)
-    pairs = np.triu_indices(size, 1)  # what has no price is known anyway
+    pairs = np.triu_indices(size, 1)  # what has no price is always known
     dear = price + ACTING * reward_value
     dear_pair = dear[pairs[0]] + dear[pairs[1]]
     cases = found.pair_cases[pairs]
@@ -74,9 +76,9 @@ def sets_to_try(
 
 
 def with_what_they_require(lattice: Lattice, sets: Integers) -> Integers:
-    """Sets of as many, in which each member comes after what it requires.
+    """Sets of the same size, in which each member comes after what it requires.
 
-    What has no room together with what it requires makes way for the first that has.
+    A member that does not fit together with its requirements is replaced by the first that does.
     """
     found = np.empty_like(sets)
     for k, drawn in enumerate(sets.tolist()):
@@ -91,7 +93,7 @@ def with_what_they_require(lattice: Lattice, sets: Integers) -> Integers:
 
 
 def shares(log_weight: Floats, price: Floats, settled: npt.NDArray[np.bool_]) -> Floats:
-    """What each gets of the tries: in proportion to weight over price, nothing if settled."""
+    """The share of each in the draws: proportional to weight over price, and 0 if settled."""
     if len(price) == 0:
         return price
     weight: Floats = np.where(settled, 0.0, np.exp(log_weight - log_weight.max()) / price)

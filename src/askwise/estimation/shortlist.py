@@ -1,15 +1,15 @@
-r"""A model of a few observations, the shortlist, drawn from what is known of them.
+r"""A model of a few observations, the shortlist, drawn from the data.
 
 The cells φ are the full states of the shortlist. Their probabilities p(φ) are the most likely ones
-given the states met, with a prior of some cases on the product of the marginals. Rewards are linear
-in features of the cells (see `_kernels.additive_groups`), so the mean reward of a state is linear
-in
+given the visited states, with a prior of some cases on the product of the marginals. Rewards are
+linear in features of the cells (see `_kernels.additive_groups`), so the mean reward of a state is
+linear in
 
     F(ψ) = Σ_φ p(φ | ψ) f(φ),     r(a, ψ) = F(ψ) · w_a
 
-whatever is correlated with whatever: what is not known counts by what is to be expected. With
-w ~ N(0, diag τ²) and noise σ², the posterior of w is normal, and one w is drawn for each action.
-Where a state was met often, what it earned there corrects what the features cannot say:
+with any correlations: an unknown value counts by its expectation. With w ~ N(0, diag τ²) and noise
+σ², the posterior of w is normal, and one w is drawn for each action. If a state was visited often,
+its own rewards correct the features:
 
     r̂(a, ψ) = (κ r(a, ψ) + Σr(a, ψ)) / (κ + N(a, ψ)).
 """
@@ -29,13 +29,13 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
     from askwise._kernels.estimation.additive_groups import Data
 
 PRIOR_CASES = 100.0
-"""What the product of the marginals counts for in p(φ)."""
+"""The number of cases that the product of the marginals counts for in p(φ)."""
 
 STEPS = 6
 """Steps of expectation and maximisation."""
 
 OWN_CASES = 60.0
-"""κ: what the features count for against a state's own rewards."""
+"""κ: the number of cases that the features count for, against a state's own rewards."""
 
 BASE_SPREAD = 0.5
 """τ of the intercepts."""
@@ -46,7 +46,7 @@ MOST_FEATURES = 60
 class Shortlist(NamedTuple):
     """A few observations of a problem, the lattice of their states, and the strides of cells.
 
-    Those that are given come last, but lead in a cell, as in every state.
+    Given observations come last, but lead in a cell, as in every state.
     """
 
     observations: tuple[int, ...]
@@ -68,7 +68,7 @@ class Shortlist(NamedTuple):
 
 
 class ShortlistPrior(NamedTuple):
-    """What screening all observations left to be assumed of those on the shortlist."""
+    """The prior of the observations on the shortlist, from the screening of all observations."""
 
     marginals: list[Floats]
     """The distribution of each of them."""
@@ -90,14 +90,70 @@ class DrawnModel(NamedTuple):
     reward: Floats
     """r(a, ψ) at [ψ, a]."""
     counts: Floats
-    """N(a, ψ): the cases that its own rewards came from, at [ψ, a]."""
+    """N(a, ψ): the cases behind a state's own rewards, at [ψ, a]."""
     variance: Floats | None
-    """Of those rewards, at [ψ, a], if they are means; None of a draw."""
+    """The variance of the rewards, at [ψ, a], if they are means; None for a draw."""
 
     def estimates_in(self, lattice: Lattice) -> Estimates:
-        """As planners take it, in that lattice."""
+        """The estimates for planners, in that lattice."""
         net = lattice.net(self.reward)
         return Estimates(net.max(axis=1), net.argmax(axis=1).astype(np.int16), self.weight, Radii())
+
+
+class MetStates(NamedTuple):
+    """The visited states of a shortlist, and p(φ)."""
+
+    counts: Floats
+    """N(a, ψ), at [ψ, a]."""
+    sums: Floats
+    """Σr(a, ψ), at [ψ, a]."""
+    graded: Floats
+    """Σr(1 − r), at [ψ, a]."""
+    population: Floats
+    """p(φ)."""
+    met: Integers
+    features: Floats
+    """f(φ), at [φ, column]."""
+    variance: Floats
+    """τ² of each column."""
+    expected: Floats
+    """F(ψ) of the visited states."""
+
+    @classmethod
+    def of(cls, shortlist: Shortlist, prior: ShortlistPrior, data: Data) -> MetStates:
+        """From rows, and the prior that screening left."""
+        from askwise._kernels.estimation.shortlist import marginalise, maximise
+
+        lattice = shortlist.lattice
+        counts, sums, graded = projected(shortlist, data)
+        p = np.ones(1)
+        given_first = [*prior.marginals[lattice.buyable :], *prior.marginals[: lattice.buyable]]
+        for marginal in given_first:
+            p = np.outer(p, marginal).ravel()
+        visits = counts.sum(axis=1)
+        maximise(lattice.layout, shortlist.strides, visits, PRIOR_CASES * p, STEPS, p)
+        features, variance = cell_features(shortlist, prior)
+        met = np.flatnonzero(visits)
+        expected, weight = np.empty((len(met), len(variance))), np.empty(len(met))
+        marginalise(lattice.layout, shortlist.strides, p, features, met, weight, expected)
+        return cls(counts, sums, graded, p, met, features, variance, expected)
+
+    def draw_cells(self, prior: ShortlistPrior, rng: np.random.Generator, spread: float) -> Floats:
+        """Draws r(a, φ) at [φ, a]. `spread` scales the uncertainty."""
+        met = self.counts[self.met], self.sums[self.met]
+        weights = draw_weights(self.expected, *met, prior.noise, self.variance, rng, spread=spread)
+        cells: Floats = np.clip(self.features @ weights.T, 0.0, 1.0)
+        return cells
+
+    def of_states(self, shortlist: Shortlist, cells: Floats) -> tuple[Floats, Floats]:
+        """p(ψ) of every state, and the means there of the cells' columns."""
+        from askwise._kernels.estimation.shortlist import marginalise
+
+        lattice = shortlist.lattice
+        weight, found = np.empty(lattice.size), np.empty((lattice.size, cells.shape[1]))
+        where = lattice.layout, shortlist.strides, self.population
+        marginalise(*where, cells, np.arange(lattice.size), weight, found)
+        return weight, found
 
 
 def draw_model(
@@ -108,46 +164,37 @@ def draw_model(
     *,
     spread: float,
 ) -> DrawnModel:
-    """A model over the lattice of a shortlist: a draw whose doubt is scaled by `spread`."""
-    from askwise._kernels.estimation.shortlist import marginalise, maximise
-
-    lattice, actions = shortlist.lattice, data.counts.shape[1]
-    counts, sums, graded = projected(shortlist, data)
-    p = np.ones(1)
-    given_first = [*prior.marginals[lattice.buyable :], *prior.marginals[: lattice.buyable]]
-    for marginal in given_first:
-        p = np.outer(p, marginal).ravel()
-    visits = counts.sum(axis=1)
-    maximise(lattice.layout, shortlist.strides, visits, PRIOR_CASES * p, STEPS, p)
-
-    features, variance = cell_features(shortlist, prior)
-    met = np.flatnonzero(visits)
-    expected = np.empty((len(met), len(variance)))
-    marginalise(lattice.layout, shortlist.strides, p, features, met, np.empty(len(met)), expected)
-    weights = draw_weights(
-        expected, counts[met], sums[met], prior.noise, variance, rng, spread=spread
-    )
-    cells = np.clip(features @ weights.T, 0.0, 1.0)
-    weight = np.empty(lattice.size)
-    reward = np.empty((lattice.size, actions))
-    every = np.arange(lattice.size)
-    marginalise(lattice.layout, shortlist.strides, p, cells, every, weight, reward)
-    reward = (OWN_CASES * reward + sums) / (OWN_CASES + counts)
+    """Draws a model over the lattice of a shortlist. `spread` scales the uncertainty."""
+    known = MetStates.of(shortlist, prior, data)
+    counts = known.counts
+    weight, reward = known.of_states(shortlist, known.draw_cells(prior, rng, spread))
+    reward = (OWN_CASES * reward + known.sums) / (OWN_CASES + counts)
     if spread > 0:
         return DrawnModel(weight, reward, counts, None)
-    of_states = np.empty((lattice.size, len(variance)))
-    marginalise(lattice.layout, shortlist.strides, p, features, every, weight, of_states)
+    _, of_states = known.of_states(shortlist, known.features)
     doubt = np.empty_like(reward)
-    for a in range(actions):
-        precision = precision_of(expected, counts[met, a], prior.noise[a], variance)
+    for a, noise in enumerate(prior.noise):
+        precision = precision_of(known.expected, counts[known.met, a], noise, known.variance)
         doubt[:, a] = (of_states @ np.linalg.inv(precision) * of_states).sum(axis=1)
-    own = np.maximum(0.0, reward * (1 - reward) * counts - graded)
+    own = np.maximum(0.0, reward * (1 - reward) * counts - known.graded)
     doubt = (OWN_CASES**2 * doubt + own) / (OWN_CASES + counts) ** 2
     return DrawnModel(weight, reward, counts, doubt)
 
 
+def draw_rewards(
+    shortlist: Shortlist, prior: ShortlistPrior, data: Data, rng: np.random.Generator, number: int
+) -> list[Floats]:
+    """Draws r(a, ψ) of so many worlds by the features alone, at [ψ, a].
+
+    The states' own rewards do not correct them. So the states of a world are consistent, and it can
+    be planned in.
+    """
+    known = MetStates.of(shortlist, prior, data)
+    return [known.of_states(shortlist, known.draw_cells(prior, rng, 1.0))[1] for _ in range(number)]
+
+
 def projected(shortlist: Shortlist, data: Data) -> tuple[Floats, Floats, Floats]:
-    """N(a, ψ), Σr(a, ψ) and Σr(1 − r) by what the rows know of the shortlist."""
+    """N(a, ψ), Σr(a, ψ) and Σr(1 − r) by the rows' values of the shortlist."""
     from askwise._kernels.estimation.shortlist import project
 
     shape = (shortlist.lattice.size, data.counts.shape[1])
@@ -161,7 +208,7 @@ def projected(shortlist: Shortlist, data: Data) -> tuple[Floats, Floats, Floats]
 
 
 def cell_features(shortlist: Shortlist, prior: ShortlistPrior) -> tuple[Floats, Floats]:
-    """f(φ) of every cell, and τ² of every column: the intercept, mains, the likeliest pairs."""
+    """f(φ) of every cell, and τ² of every column: the intercept, mains, the most likely pairs."""
     digits = shortlist.digits
     mains = [f[digits[:, j]] for j, f in enumerate(prior.features)]
     columns = [np.ones((shortlist.cells, 1)), *mains]

@@ -1,14 +1,19 @@
-r"""Shrinkage: a state with few records is estimated to be much like the states with one look less.
+r"""A state with few records is shrunk towards the states with one observation less.
 
-With N(a, ψ) records and Σr(a, ψ) of what they say, and ψ \ i the state that has not looked at i,
+Let N(a, ψ) be the number of records, Σr(a, ψ) the sum of their rewards, and ψ \ i the state without
+observation i. Then
 
-    r(a, ψ) = (Σr(a, ψ) + κ q(a, ψ)) / (N(a, ψ) + κ),     q(a, ψ) = mean_{i in dom ψ} r(a, ψ \ i),
+    r(a, ψ) = (Σr(a, ψ) + κ q(a, ψ)) / (N(a, ψ) + κ),     q(a, ψ) = mean_{i in dom ψ} r(a, ψ \ i).
 
-the parents ψ \ i stand for κ records, and are estimated by theirs in turn. Without that the best of
-many thin estimates would be a matter of luck.
+The parents ψ \ i stand for κ records, and are shrunk towards their own parents in turn. Without
+shrinkage the best of many thin estimates would be determined by chance. If observation i is given,
+no case can be in the state ψ \ i. It is then the mean over the values of i. Without this, every
+value of a given observation would be learned separately.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
@@ -16,23 +21,25 @@ from askwise._support.typing import Floats, Integers
 from askwise.states import Lattice
 
 PARENT_RECORDS = 10.0
-"""κ: for how many records the states with one look less stand."""
+"""κ: the number of records for which the states with one observation less count."""
+MOST_GIVEN = 3
+"""The most given observations that are dropped one by one. More are dropped together."""
 
 
 def shrunk(
     counts: Floats | Integers, sums: Floats | Integers, prior: Floats, strength: float
 ) -> Floats:
-    """(Σr + κ q) / (N + κ): the mean of what was counted and of κ records that say the prior."""
+    """Returns (Σr + κ q) / (N + κ): the mean of the records and of κ with the prior mean."""
     means: Floats = (sums + strength * prior) / (counts + strength)
     return means
 
 
 def values_of_parents(lattice: Lattice, subset: int, values: Floats) -> list[Floats]:
-    """What the parents of each state of a subset have in `values`, an array for each member.
+    """Returns the `values` of the parents of each state of a subset, with an array for each member.
 
     `values` has a row for every state. The arrays have an axis for the contexts, one for each
-    member and the last for the columns; they are of length 1 along the member that the parent has
-    not looked at, so that they are added as arrays of the subset's own shape.
+    member and the last for the columns. They have length 1 along the member that the parent lacks,
+    so that they can be added to arrays of the subset's own shape.
     """
     members = lattice.members(subset)
     radices = [int(lattice.layout.radices[i]) for i in members]
@@ -47,32 +54,59 @@ def values_of_parents(lattice: Lattice, subset: int, values: Floats) -> list[Flo
 def shrink_to_parents(
     lattice: Lattice, counts: Floats | Integers, sums: Floats, first: float = 0.5
 ) -> Floats:
-    """r(a, ψ) at [ψ, a], from N(a, ψ) and Σr(a, ψ): from the empty state up, parents first.
+    """Returns r(a, ψ) at [ψ, a], from N(a, ψ) and Σr(a, ψ). It starts with the empty state.
 
-    `first` is what one more record beside all of them says.
+    `first` is the reward of one additional record of the empty state.
     """
-    actions = counts.shape[1]
-    reward = np.empty((lattice.size, actions))
-    for subset in range(lattice.subsets):
-        block = lattice.block(subset)
-        parents = values_of_parents(lattice, subset, reward)
-        radices = lattice.layout.radices[list(lattice.members(subset))]
-        prior = np.zeros((lattice.contexts, *radices, actions))
-        for values in parents:
-            prior += values / len(parents)
-        if not parents:
-            prior += (sums[block].sum(axis=0) + first) / (counts[block].sum(axis=0) + 1)
-        own = prior.reshape(-1, actions)
-        reward[block] = shrunk(counts[block], sums[block], own, PARENT_RECORDS)
-    return reward
+    given = tuple(len(o.outcomes) for o in lattice.observations[lattice.buyable :])
+    actions, tables = counts.shape[1], dict[tuple[int, ...], list[Floats]]()
+    for kept in _kept_givens(len(given)):
+        dropped = tuple(k for k in range(len(given)) if k not in kept)
+        smaller = [table for fewer, table in tables.items() if _is_next(fewer, kept)]
+        own = tables[kept] = []
+        for subset in range(lattice.subsets):
+            block, members = lattice.block(subset), lattice.members(subset)
+            shape = (*given, *lattice.layout.radices[list(members)], actions)
+            n, total = (
+                table[block].reshape(shape).sum(axis=dropped, keepdims=True)
+                for table in (counts, sums)
+            )
+            parents = [
+                np.expand_dims(own[lattice.subset(members[:k] + members[k + 1 :])], len(given) + k)
+                for k in range(len(members))
+            ]
+            parents += [table[subset] for table in smaller]
+            prior = np.zeros(n.shape)
+            for values in parents:
+                prior += values / len(parents)
+            if not parents:
+                everything = tuple(range(n.ndim - 1))
+                prior += (total.sum(axis=everything) + first) / (n.sum(axis=everything) + 1)
+            own.append(shrunk(n, total, prior, PARENT_RECORDS))
+    return np.concatenate([table.reshape(-1, actions) for table in own])
+
+
+def _kept_givens(number: int) -> list[tuple[int, ...]]:
+    """Returns the sets of given observations whose states are estimated, smaller sets first."""
+    if number > MOST_GIVEN:
+        return [(), tuple(range(number))]
+    sizes = range(number + 1)
+    return [kept for size in sizes for kept in combinations(range(number), size)]
+
+
+def _is_next(fewer: tuple[int, ...], kept: tuple[int, ...]) -> bool:
+    """Whether the first set of given observations is among the next smaller ones of the second."""
+    is_one_less = len(fewer) == len(kept) - 1 and {*fewer} < {*kept}
+    return is_one_less or (len(kept) > MOST_GIVEN and not fewer)
 
 
 def variance_of_means(
     lattice: Lattice, reward: Floats, counts: Floats | Integers, graded: Floats
 ) -> Floats:
-    """Of those means, by a Beta(½, ½) prior's posterior of as many cases; `graded` is Σr(1 − r).
+    """Returns the posterior variance of these means under a Beta(½, ½) prior.
 
-    Graded rewards vary less, by the mean of r(1 − r), which is shrunk like that of r.
+    `graded` is Σr(1 − r). The variance of graded rewards is smaller by the mean of r(1 − r), which
+    is shrunk like the mean of r.
     """
     n = counts + PARENT_RECORDS
     middle = (reward * n + 0.5) / (n + 1)

@@ -1,9 +1,9 @@
-"""Many observations, and complete records of them: a table of as many as fit, state by state.
+"""Complete records of many observations are a table of as many as fit, state by state.
 
-A few hundred records that saw everything say more of many states than of effects in a model of few
-observations. So they are counted in every state of a larger shortlist, each state shrunk to those
-with one look less (`estimation/shrinkage.py`), and cases that come later are counted beside them,
-in the state that they acted in.
+A few hundred complete records are better evidence for many states than for effects in a model of
+few observations. So they are counted in every state of a larger shortlist. Each state is shrunk
+towards those with one observation less (`estimation/shrinkage.py`). Later cases are counted beside
+them, in the state that they acted in.
 """
 
 from __future__ import annotations
@@ -29,35 +29,39 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
 
 
 class CountedRecords(NamedTuple):
-    """What complete records say of a shortlist, whatever else there is."""
+    """The counts of complete records on a shortlist."""
 
     records: CompleteRecords
     counts: Floats
     """N(ψ)."""
     sums: Floats
-    """Σr(a, ψ) at [ψ, a],"""
+    """Σr(a, ψ) at [ψ, a]."""
     graded: Floats
-    """and Σr(1 − r)."""
+    """Σr(1 − r) at [ψ, a]."""
 
 
 def counted_records(records: CompleteRecords, shortlist: Shortlist) -> CountedRecords:
-    """Records counted in every state of a shortlist."""
+    """Complete records counted in every state of a shortlist."""
     own = records.of(shortlist.observations)
     return CountedRecords(own, *count_in_states(shortlist.lattice, own))
 
 
 class TabularPosterior(NamedTuple):
-    """What a sweep left after complete records: a table of all that fits, and what to try."""
+    """The result of a sweep after complete records: a table of all that fits, and sets to
+    explore.
+    """
 
     data: Data
-    """Of all other cases."""
+    """All other cases."""
     shortlist: Shortlist
     known: CountedRecords
     sets: Integers
-    """(n, m): sets to try."""
+    """(n, m): sets to explore."""
 
     def draw_estimates(self, rng: np.random.Generator, *, spread: float) -> Estimates:
-        """The means, whatever the spread: states drawn one by one would not fit together."""
+        """The means, with any spread, because states that are drawn one by one would be
+        inconsistent.
+        """
         return self.draw_model(rng, spread=spread).estimates_in(self.shortlist.lattice)
 
     def draw_model(self, rng: np.random.Generator, *, spread: float) -> DrawnModel:
@@ -73,7 +77,7 @@ class TabularPosterior(NamedTuple):
 
 
 def rows_of(records: CompleteRecords) -> Data:
-    """Complete records as rows in which everything is known."""
+    """Complete records as rows in which every observation is known."""
     from askwise._kernels.estimation.additive_groups import Data
 
     n, size = records.digits.shape
@@ -88,7 +92,7 @@ def rows_of(records: CompleteRecords) -> Data:
 
 
 def joined(met: Data, records: Data) -> Data:
-    """All rows; where less than everything is known, −1 fills up."""
+    """All rows. Rows in which less is known are padded with −1."""
     missing = records.seen.shape[1] - met.seen.shape[1]
     seen = np.pad(met.seen, ((0, 0), (0, missing)), constant_values=-1)
     value = np.pad(met.value, ((0, 0), (0, missing)))

@@ -1,29 +1,29 @@
-r"""Whole worlds that what was seen leaves possible: p(ψ) and r(a, ψ), drawn together.
+r"""Worlds are whole populations p(ψ) and r(a, ψ), drawn together from the posterior.
 
-A plan for the one world of the means says nothing of how sure it is. So what depends on the best
-policy is asked of many worlds. **By the joint model** (`joint_worlds`) they are a Gibbs sampler's,
-one part given the others:
+A plan for the means alone has no uncertainty. So anything that depends on the best policy is
+computed in many worlds. **With the joint model** (`joint_worlds`) they come from a Gibbs sampler,
+which draws one part given the others:
 
     cells of cases that saw only ψ   ~ Multinomial(n(ψ), p(φ | ψ))
     p(φ)                             ~ Dirichlet(cells + imagined cases)
     r(a, φ)                          ~ the Gaussian of `joint_rewards.py`, by that p
     s²_J, the variances of effects   ~ given those rewards (`joint.py`)
 
-There are two kinds, because no one prior does for both things that worlds are asked:
+There are two kinds of worlds, because no single prior is right for both of their uses:
 
-- **learned** worlds have variances that were drawn: effects are as large as what was seen makes
-  likely. They are to be planned in. With larger ones each world would have something good by luck
-  wherever little was tried, and a plan finds it.
-- **wide** worlds keep the variances that are believed first, so that counts speak for themselves.
-  They are to judge policies that were chosen before: shrunk less, the mean over many states is
-  right even where each of them was hardly tried.
+- **learned** worlds have variances that were drawn, so effects are as large as the data make
+  likely. Plans are made in them. With larger variances each world would have high rewards by
+  chance wherever little was tried, and a plan would select them.
+- **wide** worlds keep the variances of the first prior, so that counts dominate. They evaluate
+  policies that were chosen before. With less shrinkage, the mean over many states is right even
+  if each of them was hardly tried.
 
-**By beliefs about states alone** (`worlds_by_states`), where nothing is known of how they hang
-together, a state is off by the mean of what the states with one look less are off by, and by as
-much of its own as its variance asks for.
+**With beliefs about states alone** (`worlds_by_states`) there is no model of how states depend on
+each other. The error of a state is then the mean error of the states with one observation less,
+plus as much independent error as its variance requires.
 
-Draws begin with the same seed: the same counters give the same worlds, and no learner's generator
-is touched.
+Draws begin with the same seed. So the same counters give the same worlds, and no learner's
+generator is used.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askwise._support.progress import Progress
 from askwise._support.typing import Floats
 from askwise.counting import Statistics
 from askwise.estimation.joint import JointModel
@@ -41,16 +42,20 @@ from askwise.states import Lattice
 
 SEED = 18
 BURN_IN = 15
-"""Draws until the variances of effects have settled, which begin as they are believed first."""
+"""The draws until the variances of effects have settled; they start at the first prior."""
 SWEEPS = 3
-"""Draws of the population between two worlds: what was not seen makes them resemble each other."""
+"""The draws of the population between two worlds, because unobserved values correlate successive
+draws.
+"""
 FEW_CELLS = 100
 DRAWS_OF_MANY = 4
-"""Of more cells, so many draws of the rewards share one posterior, whose cost is cubic."""
+"""With more than FEW_CELLS cells, so many draws of the rewards share one posterior, whose cost is
+cubic.
+"""
 
 
 class World(NamedTuple):
-    """One population that may be the true one."""
+    """A population that may be the true one."""
 
     probability: Floats
     """p(ψ)."""
@@ -59,18 +64,20 @@ class World(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """Worlds of both kinds, as many of each as were asked for."""
+    """Worlds of both kinds, as many of each as requested."""
 
     learned: list[World]
-    """To be planned in; none, if they were drawn state by state."""
+    """For planning; none, if they were drawn state by state."""
     wide: list[World]
     """To judge policies that were chosen before."""
+    of_shortlist: bool = False
+    """Whether they are of a few observations among many, most of which say nothing."""
 
 
 def joint_worlds(
     model: JointModel, statistics: Statistics, number: int, *, learned: bool
 ) -> list[World]:
-    """So many worlds by a joint model that has been brought up to date; the model goes with them.
+    """So many worlds by an updated joint model, which the draws change.
 
     `statistics` has a row for every state.
     """
@@ -78,16 +85,19 @@ def joint_worlds(
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
     seen = statistics.action_counts.sum(axis=1)
     burn_in = BURN_IN if learned else 0
+    steps = burn_in + -(-number // together)
     found: list[World] = []
-    for step in range(burn_in + -(-number // together)):
-        for _ in range(SWEEPS):
-            model.draw_population(rng, seen)
-        model.update(statistics, 0)
-        if step >= burn_in:
-            more = range(min(together, number - len(found)))
-            found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
-        if learned:
-            model.draw_effect_variances(rng)
+    with Progress("draws", steps) as progress:
+        for step in range(steps):
+            for _ in range(SWEEPS):
+                model.draw_population(rng, seen)
+            model.update(statistics, 0)
+            if step >= burn_in:
+                more = range(min(together, number - len(found)))
+                found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
+            if learned:
+                model.draw_effect_variances(rng)
+            progress.advance(1)
     return found
 
 
@@ -132,7 +142,7 @@ def worlds_by_states(
 
 
 def _mean_of_parents(lattice: Lattice, subset: int, values: Floats) -> Floats:
-    """Of each state of a subset, the mean of what its parents have in `values`."""
+    """The mean entry of `values` over the parents of each state of a subset."""
     radices = lattice.layout.radices[list(lattice.members(subset))]
     parents = values_of_parents(lattice, subset, values)
     mean = np.zeros((lattice.contexts, *radices, values.shape[1]))

@@ -1,1 +1,1 @@
-"""Kernels for what finished cases add to the counters."""
+"""These kernels add finished cases to the counters."""

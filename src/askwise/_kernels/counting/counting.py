@@ -1,4 +1,4 @@
-"""What one case adds to the counters: its looks, its set, its reward."""
+"""These kernels add one case to the counters: its observations, its set and its reward."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from askwise.states.rows import Counters, Rows
 def count_sets(
     layout: Layout, rows: Rows, subset_visits: Integers, visits: Integers, states: Integers
 ) -> None:
-    """`count_set` for each of these states."""
+    """Call `count_set` for each of these states."""
     for state in states:
         count_substates(layout, rows, subset_visits, visits, subset_at(layout, state), state)
 
 
 @jit_no_arrays
 def count_set(layout: Layout, counters: Counters, subset: int, state: int) -> int:
-    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
+    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state. Return its row."""
     return count_substates(
         layout, counters.rows, counters.subset_visits, counters.visits, subset, state
     )
@@ -36,7 +36,7 @@ def count_substates(
     subset: int,
     state: int,
 ) -> int:
-    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state; returns its row."""
+    """N(ψ') += 1 and N(dom ψ') += 1 for every substate ψ' of the state. Return its row."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
     contexts = contexts_of(layout)
@@ -69,7 +69,9 @@ def count_substates(
 
 @jit_inlined
 def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> tuple[int, int]:
-    """Case t begins, to look at one thing after the other: its state and the row of that."""
+    """Begin case t, which buys observations one after the other. Return its state and the row of
+    it.
+    """
     state = start_of(layout, values, t)
     row = insert(counters.rows, state)
     if contexts_of(layout) > 1:
@@ -81,7 +83,7 @@ def begin_path(layout: Layout, counters: Counters, values: Choices, t: int) -> t
 def take_look(
     layout: Layout, counters: Counters, values: Choices, t: int, subset: int, state: int, i: int
 ) -> tuple[int, int, int]:
-    """Case t looks at i, N(ψ, i, ψ') += 1: its subset, its state and the row of that afterwards."""
+    """N(ψ, i, ψ') += 1: case t buys i. Return the new subset, the new state and the row of it."""
     union, first, stride, slot = child(layout, subset, state, i)
     after = first + values[t, i] * stride
     row = insert(counters.rows, after)
@@ -91,7 +93,7 @@ def take_look(
 
 @jit_inlined
 def times_looked(layout: Layout, counters: Counters, subset: int, state: int, i: int) -> int:
-    """N(ψ, i): how often i was looked at in a state."""
+    """Return N(ψ, i), how often i was bought in a state."""
     _, first, stride, slot = child(layout, subset, state, i)
     times = 0
     for x in range(layout.radices[i]):

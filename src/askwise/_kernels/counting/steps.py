@@ -1,4 +1,4 @@
-"""How often the looks were taken that led to each state."""
+"""This kernel counts how often the steps were taken that led to each state."""
 
 from askwise._kernels.jit import jit_no_arrays
 from askwise._kernels.states.lattices import child, parent, subset_at
@@ -10,7 +10,7 @@ from askwise.states.rows import Counters
 
 @jit_no_arrays
 def steps_before(layout: Layout, counters: Counters, states: Integers, out: Integers) -> None:
-    """N(ψ, i) at [ψ', slot of i in ψ'] of every state ψ' = (ψ, i, x); 0 where it has no parent."""
+    """N(ψ, i) at [ψ', slot of i in ψ'] of every state ψ' = (ψ, i, x). It is 0 without a parent."""
     for place in range(len(states)):
         for slot in range(out.shape[1]):
             out[place, slot] = 0

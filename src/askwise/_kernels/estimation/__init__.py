@@ -1,1 +1,1 @@
-"""Kernels for the models of rewards and populations."""
+"""These kernels fit the models of rewards and populations."""

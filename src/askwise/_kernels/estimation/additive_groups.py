@@ -1,13 +1,14 @@
-"""Spike and slab: which observations and which pairs move the rewards, given all cases so far.
+"""Spike and slab: which observations and pairs have an effect on rewards, given all cases so far.
 
-With e the rewards less what the other effects explain, an effect of one observation (or of a pair)
-on one action is f·w with features f of its values, w ~ N(0, τ²) and noise of variance σ²:
+Let e be the rewards less what the other effects explain. The effect of one observation (or of a
+pair) on one action is f·w, with features f of its values, w ~ N(0, τ²) and noise of variance σ²:
 
     Λ = Σ n f fᵀ / σ² + I / τ²,     w | e ~ N(Λ⁻¹ Σ e f / σ², Λ⁻¹)
     log Bayes factor = ½ ρᵀ Λ⁻¹ ρ − ½ log det(τ² Λ),     ρ = Σ e f / σ²
 
-summed over the actions: an observation matters to all of them or to none. A sweep of Gibbs steps
-draws for each in turn whether it is in, and its effects if it is.
+The log Bayes factor is summed over the actions, because an observation has an effect on all actions
+or on none. A sweep of Gibbs steps visits each observation and pair in turn. It draws whether it is
+included, and its effects if it is.
 """
 
 import math
@@ -20,10 +21,10 @@ from askwise._support.typing import Floats, Integers
 
 
 class Data(NamedTuple):
-    """What was met: a row for each state."""
+    """The data of the model has a row for each visited state."""
 
     seen: Integers
-    """(rows, m): the observations known in each, −1 fills up."""
+    """(rows, m): the observations known in each row, padded with −1."""
     value: Integers
     """(rows, m): their values."""
     counts: Floats
@@ -35,23 +36,23 @@ class Data(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What the rewards are made of: r = base + Σ main + Σ pair over what is known."""
+    """A reward is a sum of effects, r = base + Σ main + Σ pair, over what is known."""
 
     base: Floats
     """(A)"""
     main: Floats
-    """(D, values, A): 0 for those that are out."""
+    """(D, values, A): 0 for observations that are not included."""
     slot: Integers
-    """(D, D): the place of the pair i < j in `pair`, −1 if it is out."""
+    """(D, D): the index of the pair i < j in `pair`, −1 if it is not included."""
     pair: Floats
     """(slots, values, values, A)"""
 
 
 class EffectPrior(NamedTuple):
-    """What is assumed of effects and noise before any case: the prior of the additive model."""
+    """The prior of the additive model describes effects and noise before any case."""
 
     features: Floats
-    """(D, values, K): centred under the marginals, so that what is not known adds nothing."""
+    """(D, values, K): centred under the marginals, so that an unknown value adds nothing."""
     columns: Integers
     """(D): how many of the K columns each observation has, one less than its values."""
     noise: Floats
@@ -59,9 +60,9 @@ class EffectPrior(NamedTuple):
     main_variance: float
     pair_variance: float
     main_odds: float
-    """Log odds that an observation is in."""
+    """The log odds that an observation is included."""
     pair_odds: Floats
-    """(3): log odds that a pair is in when 0, 1 or 2 of its members are."""
+    """(3): the log odds that a pair is included when 0, 1 or 2 of its members are."""
 
 
 @jit
@@ -75,9 +76,9 @@ def evidence(
     out_factor: Floats,
     out_mean: Floats,
 ) -> float:
-    """The log Bayes factor of a group with `basis` (values, K) at each of its values.
+    """Return the log Bayes factor of a group with `basis` (values, K) at each of its values.
 
-    Fills the Cholesky factor of Λ and the posterior mean for each action.
+    The function fills the Cholesky factor of Λ and the posterior mean for each action.
     """
     total = 0.0
     for a in range(len(noise)):
@@ -94,7 +95,8 @@ def evidence(
                     weighed = counts[x, a] * basis[x, k] / noise[a]
                     for h in range(k + 1):
                         factor[k, h] += weighed * basis[x, h]
-        for k in range(columns):  # Cholesky in place, and forward substitution along with it
+        # Cholesky in place, with the forward substitution in the same loop
+        for k in range(columns):
             for h in range(k):
                 rest = factor[k, h]
                 for j in range(h):
@@ -123,7 +125,7 @@ def draw_effects(
     mean: Floats,
     out: Floats,
 ) -> None:
-    """out[x, a] = f(x)·w with w drawn from the posterior of a group."""
+    """out[x, a] = f(x)·w, with w drawn from the posterior of a group."""
     weight = np.empty(columns)
     for a in range(len(mean)):
         for k in range(columns - 1, -1, -1):
@@ -141,7 +143,7 @@ def draw_effects(
 
 @jit
 def residuals(data: Data, effects: Effects, out: Floats) -> None:
-    """Σr − n · r of every row and action."""
+    """Compute Σr − n · r for every row and action."""
     rows, m = data.seen.shape
     actions = data.counts.shape[1]
     mean = np.empty(actions)
@@ -165,7 +167,7 @@ def residuals(data: Data, effects: Effects, out: Floats) -> None:
 
 @jit
 def tally_mains(data: Data, residual: Floats, out_counts: Floats, out_sums: Floats) -> None:
-    """Σ n and Σ e by observation, value and action."""
+    """Sum n and e by observation, value and action."""
     rows, m = data.seen.shape
     out_counts[:] = 0.0
     out_sums[:] = 0.0
@@ -182,7 +184,7 @@ def tally_mains(data: Data, residual: Floats, out_counts: Floats, out_sums: Floa
 
 @jit
 def tally_pairs(data: Data, residual: Floats, out_counts: Floats, out_sums: Floats) -> None:
-    """Σ n and Σ e by pair i < j, their values and action: (D, D, values², A)."""
+    """Sum n and e by pair i < j, by their values and by action: (D, D, values², A)."""
     rows, m = data.seen.shape
     values = int(math.sqrt(out_counts.shape[2]))
     out_counts[:] = 0.0

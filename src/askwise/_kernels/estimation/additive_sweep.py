@@ -1,4 +1,4 @@
-"""One sweep of Gibbs steps over the intercepts, every observation and every pair."""
+"""A sweep has one Gibbs step for the intercepts, for every observation and for every pair."""
 
 import math
 
@@ -18,15 +18,15 @@ from askwise._kernels.jit import jit
 from askwise._support.typing import Floats, Integers
 
 MOST_COLUMNS = 16
-"""Pairs with more effects than that are not sought: too many cases would be needed to see them."""
+"""Pairs with more effects than this are not searched, because they would need too many cases."""
 
 LEAST_COUNT = 8.0
-"""So many cases must have seen a pair before it can be in."""
+"""At least so many cases must have seen a pair before it can be included."""
 
 
 @jit
 def chance(log_odds: float) -> float:
-    """The probability with these log odds."""
+    """Return the probability with these log odds."""
     return 1.0 / (1.0 + math.exp(-max(-700.0, log_odds)))
 
 
@@ -34,7 +34,7 @@ def chance(log_odds: float) -> float:
 def draw_base(
     rng: np.random.Generator, data: Data, prior: EffectPrior, effects: Effects, residual: Floats
 ) -> None:
-    """The intercept of each action; a priori ½, give or take ½."""
+    """Draw the intercept of each action. Its prior is ½ ± ½."""
     base = effects.base
     residuals(data, effects, residual)
     for a in range(len(base)):
@@ -59,9 +59,9 @@ def sweep_mains(
     residual: Floats,
     out_odds: Floats,
 ) -> None:
-    """Draw which observations are in, and their effects, one after the other in this order.
+    """Draw which observations are included, and their effects, one after the other in this order.
 
-    `out_odds` are the log odds that each is in, given the others.
+    `out_odds` are the log odds that each observation is included, given the others.
     """
     size, values, actions = effects.main.shape
     counts = np.empty((size, values, actions))
@@ -100,10 +100,10 @@ def sweep_pairs(
     out_evidence: Floats,
     out_cases: Floats,
 ) -> None:
-    """Draw which pairs are in, and their effects; `owner` has i · D + j of each slot, or −1.
+    """Draw which pairs are included, and their effects. `owner` has i · D + j of each slot, or −1.
 
-    `out_evidence` (D, D) are the log Bayes factors, 0 where nothing was seen; `out_cases` (D, D)
-    are the cases that saw each pair.
+    `out_evidence` (D, D) are the log Bayes factors, and 0 for pairs that were never seen.
+    `out_cases` (D, D) are the cases that saw each pair.
     """
     size, values, actions = effects.main.shape
     widest = prior.features.shape[2] ** 2

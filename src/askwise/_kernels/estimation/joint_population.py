@@ -1,7 +1,7 @@
-"""p(φ) from states in which only a part was seen: one step of expectation and maximisation.
+"""p(φ) is estimated from partly observed states, by steps of expectation and maximisation.
 
-The cells φ of a state lie in `order[subset]`, those of one state side by side: the states of a
-subset have equally many.
+The cells φ of a state are in `order[subset]`. The cells of one state are contiguous, and all states
+of a subset have equally many cells.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from askwise._support.typing import Floats, Integers
 
 @jit
 def marginals(order: Integers, offsets: Integers, p: Floats, out: Floats) -> None:
-    """p(ψ) = Σ_{φ ~ ψ} p(φ) of every state."""
+    """Compute p(ψ) = Σ_{φ ~ ψ} p(φ) of every state."""
     cells = len(p)
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
@@ -27,7 +27,7 @@ def marginals(order: Integers, offsets: Integers, p: Floats, out: Floats) -> Non
 
 @jit
 def product_of_marginals(digits: Integers, radices: Integers, p: Floats, out: Floats) -> None:
-    """q(φ) = Π_i p(φ_i): what p would be if the observations had nothing to do with each other."""
+    """Compute q(φ) = Π_i p(φ_i), which p would be if the observations were independent."""
     out[:] = 1.0
     for i in range(len(radices)):
         for x in range(radices[i]):
@@ -54,7 +54,7 @@ def improve_population(
 ) -> None:
     """p(φ) ← (n(φ) + Σ_ψ n(ψ) p(φ | ψ) + mass · q(φ) + floor / F) / total, in place.
 
-    `whole` is n(φ), the cases in which everything was seen, `seen` is n(ψ), all others.
+    `whole` is n(φ), the cases in which everything was observed. `seen` is n(ψ), all other cases.
     """
     cells = len(p)
     expected = np.empty(cells)

@@ -1,19 +1,20 @@
-"""Mean rewards of the full states as one Gaussian: precision, factor, draws.
+"""The mean rewards of the full states are one Gaussian, with its precision, factor and draws.
 
-For one action, r = c + f with f ~ N(0, K). Acting in ψ says something of Σ_φ p(φ | ψ) r(φ), so
+For one action, r = c + f with f ~ N(0, K). A reward in ψ is evidence for Σ_φ p(φ | ψ) r(φ), so
 
     Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − c) p_ψ
 
-where v(ψ) is the variance of a single reward, measured among the rewards there and `DOUBT` more
-that are as the action's usual ones: with r̃ and g̃ the means of r and of r(1 − r) among all these,
+where v(ψ) is the variance of a single reward. It is measured among the rewards in ψ and `DOUBT`
+more rewards that are as usual for the action. With r̃ and g̃ the means of r and of r(1 − r) among
+all these,
 
     v(ψ) = r̃ (1 − r̃) − g̃,
 
-a coin's variance if rewards are 0 or 1. By the rewards there alone, luck would make its own weight:
-a state whose first rewards happen to be alike, or without the loss that is rare, would seem to be
-known well. For the same reason v has a least value, by what the action earned in all states.
+which is a coin's variance if rewards are 0 or 1. The rewards in ψ alone would not do. A state whose
+first rewards happen to be equal, or lack a rare loss, would get far too much weight. For the same
+reason v has a lower bound, which depends on what the action earned in all states.
 
-Factors are upper triangular, Λ = UᵀU: their rows are contiguous, so the loops over them are
+Factors are upper triangular, Λ = UᵀU. Their rows are contiguous, so the loops over them are
 compiled to vector instructions.
 """
 
@@ -26,15 +27,16 @@ from askwise._support.typing import Floats, Integers
 
 DOUBT = 10.0
 LEAST_VARIANCE = 0.0475
-"""Of a single reward of 0 or 1, at most: no mean is taken to be below 0.05 or above 0.95 for its
-sake, unless the action's own is. Graded rewards have a smaller one."""
+"""The lower bound of the variance of a single reward of 0 or 1. It is that of a mean of 0.05 or
+0.95, or of the action's own mean if that is more extreme. Graded rewards have a smaller bound.
+"""
 
 
 @jit
 def variance_of_reward(
     total: float, graded: float, n: float, usual: float, usually_graded: float, least: float
 ) -> float:
-    """v, of n rewards with Σr and Σr(1 − r) and of `DOUBT` usual ones."""
+    """Return v for n rewards with Σr and Σr(1 − r), and for `DOUBT` usual ones."""
     mean = (total + DOUBT * usual) / (n + DOUBT)
     rest = (graded + DOUBT * usually_graded) / (n + DOUBT)
     return max(least, mean * (1.0 - mean) - rest)
@@ -57,7 +59,7 @@ def add_evidence(
     precision: Floats,
     target: Floats,
 ) -> None:
-    """Add what the rewards of one action say to Λ (upper half) and to Λ E[f]."""
+    """Add the rewards of one action to Λ (upper half) and to Λ E[f]."""
     cells = len(p)
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
@@ -83,7 +85,7 @@ def add_evidence(
 
 @jit
 def factorise(matrix: Floats) -> None:
-    """Λ = UᵀU in the upper half, in place, four rows at a time."""
+    """Factorise Λ = UᵀU in the upper half, in place, four rows at a time."""
     n = len(matrix)
     for first in range(0, n, 4):
         last = min(first + 4, n)
@@ -116,7 +118,7 @@ def factorise(matrix: Floats) -> None:
 
 @jit
 def solve_lower(factor: Floats, x: Floats) -> None:
-    """Uᵀ x' = x, in place."""
+    """Solve Uᵀ x' = x, in place."""
     n = len(x)
     for k in range(n):
         row = factor[k]
@@ -128,7 +130,7 @@ def solve_lower(factor: Floats, x: Floats) -> None:
 
 @jit
 def solve_upper(factor: Floats, x: Floats) -> None:
-    """U x' = x, in place."""
+    """Solve U x' = x, in place."""
     n = len(x)
     for k in range(n - 1, -1, -1):
         row = factor[k]
@@ -144,7 +146,7 @@ def posterior(
     offsets: Integers,
     p: Floats,
     within: Floats,
-    agreement: Integers,
+    patterns: Integers,
     inverse_prior: Floats,
     counts: Integers,
     sums: Integers,
@@ -159,17 +161,18 @@ def posterior(
     out_factor: Floats,
     out_mean: Floats,
 ) -> None:
-    """U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹ by agreement.
+    """Compute U and E[f] of every action, at [a]. `within` is p(ψ), `inverse_prior` is K⁻¹ by
+    pattern.
 
-    `known` is N(φ) / v(φ) of complete records, `seen` is r̂(φ) of them, both at [a, φ]. What is
-    `usual`, `usually_graded` and the `least` variance are of each action.
+    `known` is N(φ) / v(φ) of complete records, and `seen` is r̂(φ) of them, both at [a, φ].
+    `usual`, `usually_graded` and the `least` variance have an entry for each action.
     """
     for action in range(counts.shape[1]):
         factor = out_factor[action]
         mean = out_mean[action]
         for i in range(len(factor)):
             for j in range(len(factor)):
-                factor[i, j] = inverse_prior[agreement[i, j]]
+                factor[i, j] = inverse_prior[patterns[i, j]]
             factor[i, i] += known[action, i]
             mean[i] = known[action, i] * (seen[action, i] - centre)
         add_evidence(
@@ -197,7 +200,7 @@ def posterior(
 def rewards_of_states(
     order: Integers, offsets: Integers, p: Floats, within: Floats, rewards: Floats, out: Floats
 ) -> None:
-    """Σ_φ p(φ | ψ) r(a, φ), kept in [0, 1], at [ψ, a]."""
+    """Compute Σ_φ p(φ | ψ) r(a, φ), clipped to [0, 1], at [ψ, a]."""
     actions, cells = rewards.shape
     for subset in range(len(offsets) - 1):
         width = cells // (offsets[subset + 1] - offsets[subset])
@@ -213,7 +216,7 @@ def rewards_of_states(
 
 @jit
 def inverse_upper(factor: Floats, out: Floats) -> None:
-    """U⁻¹ of an upper triangular U."""
+    """Compute U⁻¹ of an upper triangular U."""
     n = len(factor)
     out[:] = 0.0
     for k in range(n - 1, -1, -1):
@@ -236,7 +239,9 @@ def variances_of_states(
     inverse: Floats,
     out: Floats,
 ) -> None:
-    """‖U⁻ᵀ p(· | ψ)‖², the variance of r(ψ), of every state, for one action; `inverse` is U⁻¹."""
+    """Compute ‖U⁻ᵀ p(· | ψ)‖², the variance of r(ψ), of every state for one action. `inverse` is
+    U⁻¹.
+    """
     cells = len(p)
     found = np.empty(cells)
     for subset in range(len(offsets) - 1):
@@ -258,7 +263,7 @@ def variances_of_states(
 
 @jit
 def draw_effects(factor: Floats, mean: Floats, noise: Floats, spread: float, out: Floats) -> None:
-    """E[f] + spread · U⁻¹ z for every action: a draw of f when the spread is 1."""
+    """Compute E[f] + spread · U⁻¹ z for every action. With spread 1 it is a draw of f."""
     for action in range(len(factor)):
         draw = np.copy(noise[action])
         solve_upper(factor[action], draw)

@@ -1,4 +1,4 @@
-"""Sets that are filled with draws of single observations and pairs."""
+"""This kernel draws sets that consist of single observations and pairs."""
 
 import numpy as np
 
@@ -15,9 +15,10 @@ def draw_sets(
     observations: int,
     out: Integers,
 ) -> None:
-    """Draw sets (n, m): `cumulative` are the weights of the observations and then of the pairs.
+    """Draw sets (n, m). `cumulative` are the weights of the observations and then of the pairs.
 
-    A set is filled until it has m members. Of a pair that does not fit any more one is taken.
+    A set is filled until it has m members. If a pair does not fit any more, only one of it is
+    taken.
     """
     number, m = out.shape
     last = len(cumulative) - 1
@@ -29,11 +30,11 @@ def draw_sets(
             if draws <= 8 * m and cumulative[last] > 0.0:
                 drawn = np.searchsorted(cumulative, rng.random() * cumulative[last], side="right")
                 drawn = min(drawn, last)
-            else:  # what has any weight is in already
+            else:  # everything that has a weight is in the set
                 drawn = rng.integers(0, observations)
             i = drawn
             j = drawn
-            if drawn >= observations:  # in any order: of a set perhaps only the first is looked at
+            if drawn >= observations:  # in random order: a case may buy only the first
                 i = first[drawn - observations]
                 j = second[drawn - observations]
                 if rng.random() < 0.5:

@@ -1,12 +1,12 @@
-"""A joint model of a few observations: p(φ) over their full states, here called cells.
+"""p(φ) of a few observations is a joint model over their full states, here called cells.
 
-What was looked at in a case depended only on what had been seen in it, so likelihoods may ignore
-how it was chosen, and p is found by expectation and maximisation from the states that were met:
+The purchases in a case depend only on what was observed in it, so likelihoods may ignore how they
+were chosen. So expectation and maximisation find p from the visited states:
 
     n(φ) = Σ_ψ N(ψ) p(φ | ψ),     p(φ) ∝ n(φ) + prior(φ)
 
-The cells that agree with a state are `base(ψ) + free(I)`: the free places of a subset are the same
-for all of its states. Cells are numbered by mixed radix, the first observation leading.
+The cells that agree with a state are `base(ψ) + free(I)`. The free cells of a subset are the same
+for all of its states. Cells are numbered by mixed radix, with the first observation leading.
 """
 
 import numpy as np
@@ -27,7 +27,9 @@ def project(
     out_sums: Floats,
     out_graded: Floats,
 ) -> None:
-    """Add up the rows by what they know of the few; `place` is an observation's place or −1."""
+    """Sum the rows by their values of the few observations. `place` is an observation's place or
+    −1.
+    """
     few = len(layout.radices)
     out_counts[:] = 0.0
     out_sums[:] = 0.0
@@ -35,7 +37,7 @@ def project(
     for row in range(len(data.seen)):
         state = 0
         subset = 0
-        for j in range(data.seen.shape[1]):  # what is given is where a state begins
+        for j in range(data.seen.shape[1]):  # a state begins with the given values
             i = data.seen[row, j]
             if i >= 0 and place[i] >= few:
                 state += data.value[row, j] * layout.given[place[i] - few]
@@ -54,7 +56,7 @@ def project(
 
 @jit
 def free_cells(layout: Layout, strides: Integers, subset: int, out: Integers) -> int:
-    """The cells that agree with the first state of a subset; returns how many."""
+    """Fill the cells that agree with the first state of a subset. Return their number."""
     out[0] = 0
     count = 1
     slot = 0
@@ -71,7 +73,7 @@ def free_cells(layout: Layout, strides: Integers, subset: int, out: Integers) ->
 
 @jit
 def base_cell(layout: Layout, strides: Integers, subset: int, state: int) -> int:
-    """The first cell that agrees with a state."""
+    """Return the first cell that agrees with a state."""
     context = context_of(layout, subset, state)
     rest = state - layout.context_offsets[subset * contexts_of(layout) + context]
     cell = context
@@ -87,13 +89,13 @@ def base_cell(layout: Layout, strides: Integers, subset: int, state: int) -> int
 def maximise(
     layout: Layout, strides: Integers, visits: Floats, prior: Floats, steps: int, p: Floats
 ) -> None:
-    """So many steps of expectation and maximisation, in place; `prior` is in cases."""
+    """Do so many steps of expectation and maximisation, in place. `prior` is in cases."""
     free = np.empty(len(p), np.int64)
     expected = np.empty(len(p))
     for _ in range(steps):
         for cell in range(len(p)):
             expected[cell] = prior[cell]
-        # where nothing is given the empty state says nothing
+        # without given values the empty state is no evidence
         for subset in range(0 if contexts_of(layout) > 1 else 1, len(layout.sizes)):
             first = layout.offsets[subset]
             end = layout.offsets[subset + 1]
@@ -124,7 +126,7 @@ def marginalise(
     out_p: Floats,
     out: Floats,
 ) -> None:
-    """p(ψ) and E[columns(φ) | ψ] of the wanted states (in order), row by row."""
+    """Compute p(ψ) and E[columns(φ) | ψ] of the wanted states (in order), row by row."""
     free = np.empty(len(p), np.int64)
     total = np.empty(columns.shape[1])
     subset = -1

@@ -1,1 +1,1 @@
-"""Kernels for many cases decided and counted in one loop."""
+"""These kernels decide and count many cases in one loop."""

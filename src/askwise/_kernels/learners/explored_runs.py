@@ -1,7 +1,7 @@
-"""Many cases under one policy that explores now and then, by the tags of the cases.
+"""These kernels run many cases under one policy that explores, by the tags of the cases.
 
-`look_of`, `set_of` and `action_of` say what a case does in a state; `policy/exploration.py` does
-the same for cases that are played one by one.
+`look_of`, `set_of` and `action_of` return what a case does in a state. `policy/exploration.py` does
+the same for single cases.
 """
 
 from askwise._kernels.counting.counting import begin_path, count_reward, count_set, take_look
@@ -19,7 +19,7 @@ tried = jit_no_arrays(choices.tried)
 
 @jit_internal
 def any_open(layout: Layout, subset: int, luck: float) -> int:
-    """`any_unknown` where observations require others."""
+    """Do as `any_unknown`, for problems in which observations require others."""
     found = 0
     for i in range(len(layout.radices)):
         found += union_of(layout, subset, i)[1] >= 0 and is_open(layout, subset, i)
@@ -34,12 +34,14 @@ def any_open(layout: Layout, subset: int, luck: float) -> int:
 
 @jit_internal
 def any_unknown(layout: Layout, subset: int, luck: float) -> int:
-    """An observation that can be bought next, each as likely; there must be one."""
+    """Return an observation that can be bought next, with equal probabilities. There must be
+    one.
+    """
     size = layout.sizes[subset]
     if len(layout.required) > 0:
         return any_open(layout, subset, luck)
     chosen = int(luck * (len(layout.radices) - size))
-    for j in range(size):  # members ascend: step over those that are known
+    for j in range(size):  # members ascend: skip the known ones
         if layout.members[subset, j] <= chosen:
             chosen += 1
     return chosen
@@ -55,10 +57,10 @@ def look_of(
     other: Integers,
     probability: Floats,
 ) -> int:
-    """What to buy in a state, or −1 to act.
+    """Return what to buy in a state, or −1 to act.
 
-    Whether the policy would look or act, the case may take another look: half of the time the other
-    look, else anything that is not known.
+    The case may explore another observation, both where the policy would buy and where it would
+    act. Half of the time it is the policy's other observation, else any unknown one.
     """
     i = tried(uniform(tag, 4 * state + LOOKS), probability[state], other[state])
     if i == STOP:
@@ -77,7 +79,7 @@ def set_of(
     other: Integers,
     probability: Floats,
 ) -> int:
-    """What to buy at once: the policy's set, or sometimes the other set, or any that is open."""
+    """Return the set to buy: the policy's set, or sometimes the other set, or any allowed set."""
     subset = tried(uniform(tag, LOOKS), probability[context], other[context])
     if subset == STOP:
         return sets[context]
@@ -90,7 +92,7 @@ def set_of(
 def action_of(
     state: int, tag: int, actions: Choices, other_action: Choices, action_probability: Floats
 ) -> int:
-    """What to do in a state: the policy's action, or sometimes the other one."""
+    """Return the action in a state: the policy's action, or sometimes the other one."""
     if uniform(tag, 4 * state + ACTS) < action_probability[state]:
         return other_action[state]
     return actions[state]
@@ -113,7 +115,7 @@ def run_exploring_sequential(
     out_state: Integers,
     out_action: Choices,
 ) -> None:
-    """Decide and count one case for each tag."""
+    """Decide and count one sequential case for each tag."""
     for t in range(len(tags)):
         state, _ = begin_path(layout, counters, values, t)
         subset = 0
@@ -145,7 +147,7 @@ def run_exploring_simultaneous(
     out_state: Integers,
     out_action: Choices,
 ) -> None:
-    """Decide and count one case for each tag."""
+    """Decide and count one simultaneous case for each tag."""
     for t in range(len(tags)):
         context = start_of(layout, values, t)
         bought = set_of(tags[t], context, sets, open_subsets, other, probability)

@@ -1,8 +1,8 @@
-"""Many cases under one policy, until its round is over.
+"""These kernels run many cases under one policy, until its round is over.
 
-`values[t]` is the full state of case t and `rewards[t, a]` what action a would earn in it. The
-policy is fixed within a round, so a state has one choice there and one count decides whether the
-round is over: `before[state]`, its N_k, and `within[state]`, its ν_k, both valid where
+`values[t]` is the full state of case t, and `rewards[t, a]` is what action a would earn in it. The
+policy is fixed within a round, so a state has one choice, and one count decides whether the round
+is over. `before[state]` is its N_k and `within[state]` its ν_k. Both are valid if
 `counted_in[state]` is the round. `over` is 1 when a ν_k has reached max(1, N_k). Rows are dense
 here: row = state.
 """
@@ -25,7 +25,9 @@ from askwise.states.rows import Counters
 def count_in_round(
     state: int, now: int, round: int, before: Integers, within: Integers, counted_in: Integers
 ) -> bool:
-    """Count a state whose choice had been counted `now` times; whether the round is over."""
+    """Count a state whose choice was counted `now` times before. Return whether the round is
+    over.
+    """
     if counted_in[state] != round:
         counted_in[state] = round
         before[state] = now
@@ -51,7 +53,7 @@ def run_sequential(
     out_state: Integers,
     out_action: Choices,
 ) -> tuple[int, bool]:
-    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    """Run from case `start` on. Return the case to continue with, and whether the round is over."""
     over = False
     t = start
     while t < len(values) and not over:
@@ -92,7 +94,7 @@ def run_simultaneous(
     out_state: Integers,
     out_action: Choices,
 ) -> tuple[int, bool]:
-    """Run from case `start` on: the case to go on with, and whether the round is over."""
+    """Run from case `start` on. Return the case to continue with, and whether the round is over."""
     over = False
     t = start
     while t < len(values) and not over:

@@ -1,4 +1,4 @@
-"""Whole runs of Seq-OOS: decide, count, and plan anew whenever a round is over."""
+"""These kernels run Seq-OOS: they decide and count cases, and plan whenever a round is over."""
 
 from askwise._kernels.counting.counting import (
     begin_path,
@@ -26,7 +26,7 @@ from askwise.states.rows import Counters
 def plan_paths(
     layout: Layout, counters: Counters, tables: Tables, setting: Setting, t: int, horizon: int
 ) -> int:
-    """The plan of a round that begins with case t; until when its tables hold."""
+    """Plan a round that begins with case t. Return the last case for which its tables hold."""
     if t <= horizon:
         update_plan(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     else:
@@ -54,10 +54,11 @@ def run_paths(
     out_action: Choices,
     out_round: Integers,
 ) -> int:
-    """Decide cases from `start` on, as long as there is room; returns the case to go on with.
+    """Decide cases from `start` on, as long as there are free rows. Return the case to continue
+    with.
 
-    `control` holds the round, the number of cases so far, whether the round is over, and until
-    when the tables hold.
+    `control` holds the round, the number of cases so far, whether the round is over, and the last
+    case for which the tables hold.
     """
     m = layout.members.shape[1]
     for t in range(start, len(values)):

@@ -1,4 +1,4 @@
-"""Whole runs of Sim-OOS: decide, count, and plan anew whenever a round is over."""
+"""These kernels run Sim-OOS: they decide and count cases, and plan whenever a round is over."""
 
 from askwise._kernels.counting.counting import count_reward, count_set
 from askwise._kernels.jit import jit_no_arrays
@@ -22,7 +22,7 @@ from askwise.states.rows import Counters
 def plan_sets(
     layout: Layout, counters: Counters, tables: SetTables, setting: Setting, t: int, horizon: int
 ) -> int:
-    """The plan of a round that begins with case t; until when its tables hold."""
+    """Plan a round that begins with case t. Return the last case for which its tables hold."""
     if t <= horizon:
         update_sets(layout, counters, tables, inputs_at(setting, horizon, setting.is_exact))
     else:
@@ -53,7 +53,8 @@ def run_sets(
     out_action: Choices,
     out_round: Integers,
 ) -> int:
-    """Decide cases from `start` on, as long as there is room; returns the case to go on with.
+    """Decide cases from `start` on, as long as there are free rows. Return the case to continue
+    with.
 
     `control` is as in `run_paths`.
     """

@@ -1,1 +1,1 @@
-"""Kernels for plans over the lattice, in full or kept up to date."""
+"""These kernels plan over the lattice, in full or by updating a plan."""

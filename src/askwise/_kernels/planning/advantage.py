@@ -1,4 +1,4 @@
-"""The sequential plan by advantage: what a look adds, counted against acting blindly."""
+"""The sequential plan by advantage values an observation against acting without it."""
 
 import math
 
@@ -12,7 +12,7 @@ from askwise.states.layout import Layout
 
 @jit_internal
 def luck(deviation: float, behind: float) -> float:
-    """E max(0, X) of a normal X with that deviation whose mean is `behind` below 0."""
+    """Return E max(0, X) of a normal X with that deviation and the mean −`behind`."""
     if deviation <= 0.0:
         return 0.0
     z = behind / deviation
@@ -33,20 +33,27 @@ def paths_by_advantage(
     reward: Floats,
     offsets: Floats,
     spread: Floats,
-    shrinkage: float,
+    strength: Floats,
     charge: float,
+    rebate: Floats,
     margin: float,
     out_value: Floats,
     out_look: Choices,
 ) -> None:
-    """F(ψ) and the best next look of every state, from the largest states down.
+    """Compute F(ψ) and the best next observation of every state, from the largest states down.
 
-    `stop` is what acting earns in each state, net of what actions cost; `reward` is r(a, ψ) at
-    [ψ, a], and `offsets` is what comes off it in a subset, at [subset, a]. An outcome is as likely
-    as its `weight`; it was seen if it has `cases`. Where nothing was seen, nothing is bought. With
-    `charge` above 0, a look is charged with so many times what it would seem to be worth if it told
-    nothing, by luck alone: `spread` is the deviation, at [ψ, a], of what a earns more than the best
-    action in one record.
+    `stop` is what acting earns in each state, net of the costs of actions. `reward` is r(a, ψ) at
+    [ψ, a], and `offsets` is subtracted from it in a subset, at [subset, a]. The probability of an
+    outcome is proportional to its `weight`, and it was seen if it has `cases`. Where nothing was
+    seen, nothing is bought.
+
+    With `charge` above 0, an observation is charged `charge` times its apparent worth if it were
+    uninformative. `spread` is the deviation, at [ψ, a], of the difference between a and the best
+    action in one record. `strength` is the number of records by which the states of a subset are
+    shrunk towards those with one value less.
+
+    `rebate` is subtracted from the price of each observation after a subset, at [subset, i]. It is
+    empty if prices do not depend on the order.
     """
     actions = reward.shape[1]
     m = layout.members.shape[1]
@@ -77,7 +84,7 @@ def paths_by_advantage(
                     gained += weight[child] * (out_value[child] - spent[child])
                     if charge > 0.0 and cases[child] > 0.0:
                         most = 0.0
-                        noise = beta * math.sqrt(cases[child]) / (cases[child] + shrinkage)
+                        noise = beta * math.sqrt(cases[child]) / (cases[child] + strength[union])
                         for action in range(actions):
                             net = reward[state, action] + offsets[subset, action]
                             behind = stop[state] - beta * net
@@ -90,6 +97,8 @@ def paths_by_advantage(
                     blind = max(blind, blindly[action] + mass * offsets[subset, action])
                 worth = stop[state] + spent[state] + (gained - beta * blind) / mass
                 worth -= charge * lucky / mass
+                if len(rebate) > 0:
+                    worth += rebate[subset, i]
                 if worth > out_value[state] + margin:
                     out_value[state] = worth
                     out_look[state] = i
@@ -102,7 +111,7 @@ def spread_of_actions(
     best: Choices,
     out_spread: Floats,
 ) -> None:
-    """The deviation of r(c, a) − r(c, best) over the classes of each state, at [ψ, a]."""
+    """Compute the deviation of r(c, a) − r(c, best) over the classes of each state, at [ψ, a]."""
     classes, actions = rewards.shape
     for state in range(len(best)):
         for action in range(actions):

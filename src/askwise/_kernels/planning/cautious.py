@@ -1,4 +1,4 @@
-"""What can be relied on, from what was seen only; by row, from the largest states down."""
+"""The cautious plan uses only what was seen, by row, from the largest states down."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child, is_open
@@ -12,7 +12,7 @@ from askwise.states.rows import Counters
 
 @jit_internal
 def seen(counters: Counters, row: int, slot: int, by_visits: bool) -> int:
-    """How often a look led there: N(ψ') of sets that were bought, or N(ψ, i, ψ') of paths."""
+    """Return the weight of an outcome: N(ψ') of sets that were bought, or N(ψ, i, ψ') of paths."""
     return counters.visits[row] if by_visits else counters.transitions[row, slot]
 
 
@@ -26,7 +26,9 @@ def average_upwards(
     reward: Floats,
     room: Floats,
 ) -> None:
-    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') ) over the looks taken."""
+    """r(a, ψ) = max( r(a, ψ), max_i Σ p̂(ψ' | ψ, i) r(a, ψ') ) over the observations that were
+    bought.
+    """
     m = layout.members.shape[1]
     actions = reward.shape[1]
     for row in order:
@@ -65,7 +67,7 @@ def plan_seen_paths(
     out_value: Floats,
     out_look: Choices,
 ) -> None:
-    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − c_i ) over the looks taken."""
+    """F(ψ) = max( stop(ψ), max_i Σ p̂(ψ' | ψ, i) F(ψ') − c_i ) over what was bought."""
     m = layout.members.shape[1]
     for row in order:
         out_value[row] = stop[row]

@@ -1,4 +1,4 @@
-"""Q(ψ, i) of every look, and looks chosen from values that were drawn."""
+"""Q(ψ, i) of every observation, and choices by values that were drawn."""
 
 import math
 
@@ -24,9 +24,10 @@ def look_values(
     cap: float,
     out: Floats,
 ) -> None:
-    """Q(ψ, i) = −c_i + the optimistic mean of `ahead` over what i shows, at [ψ, i].
+    """Q(ψ, i) = −c_i + the optimistic mean of `ahead` over the outcomes of i, at [ψ, i].
 
-    −∞ where i may not be bought: it is known already, what it requires is not, or m are known.
+    It is −∞ where i may not be bought: i is known already, a requirement is not known, or m are
+    known.
     """
     m = layout.members.shape[1]
     most = layout.radices.max() if len(layout.radices) > 0 else 0
@@ -65,14 +66,14 @@ def randomized_values(
     out_value: Floats,
     out_look: Choices,
 ) -> None:
-    """Backward induction on regressions that are drawn.
+    """Do backward induction on regressions that are drawn.
 
-    Of each look i in ψ, with n = N(ψ, i),
+    For each observation i in ψ, with n = N(ψ, i),
 
         Q̃(ψ, i) ~ N( Σ_ψ' N(ψ, i, ψ') F̃(ψ') / (n + noise²/prior²), noise² / (n + noise²/prior²) )
 
-    less its price, and F̃(ψ) is the largest of these and of acting, which `out_value` holds before.
-    `draws[ψ, i]` are standard normal numbers.
+    less its price. F̃(ψ) is the largest of these values and of the value of acting, which
+    `out_value` holds before. `draws[ψ, i]` are standard normal numbers.
     """
     m = layout.members.shape[1]
     ridge = noise * noise / (prior * prior)

@@ -8,28 +8,49 @@ from askwise._kernels.jit import jit, jit_inlined, jit_internal, jit_no_arrays
 from askwise._support.typing import Choices, Floats, Integers, Weights
 
 FEW = 8
-"""Up to so many outcomes every threshold is tried; beyond, the right one is searched for."""
+"""Up to so many outcomes every threshold is tried. Beyond, bisection finds the threshold."""
 
 MOST_APART = 2.0
-"""How far apart two distributions can be, as Σ|p − q|: a wider radius says no more."""
+"""The largest distance Σ|p − q| of two distributions. A wider radius has no further effect."""
 
 CHUNK = 256
-"""States handled together, so that the square roots and divisions are done several at a time."""
+"""States are handled in chunks, so that square roots and divisions are vectorised."""
 
 
 DOUBT = 1.0
-"""Beside what varied, as much as four tosses of a coin: few rewards that are alike say little."""
+"""As much variance as that of four tosses of a coin is added, because few equal rewards are weak
+evidence.
+"""
 
 
 @jit_inlined
 def part_of_coin(earned: float, mean: float, graded: float) -> float:
-    """By which part of a coin's variance the rewards of one action in one state varied.
+    """Return the variance of the rewards of one action in one state, relative to a coin's.
 
-    With S = Σr, n rewards vary by Σr² − S²/n in all, and those of 0 or 1 with the same sum by
-    S − S²/n. The difference is G = Σr(1 − r), so it is 1 − G / (S − S²/n + DOUBT): just 1 if all
-    rewards are 0 or 1, and never 0.
+    With S = Σr, the squared deviations of n rewards sum to Σr² − S²/n. Those of rewards of 0 or 1
+    with the same sum would sum to S − S²/n. The difference is G = Σr(1 − r), so the ratio is 1 − G
+    / (S − S²/n + DOUBT). It is exactly 1 if all rewards are 0 or 1, and never 0.
     """
     return 1.0 - graded / (earned * (1.0 - mean) + DOUBT)
+
+
+@jit_inlined
+def off_by_variance(earned: float, mean: float, graded: float, width: float) -> float:
+    """Return the narrower of two valid bounds n · conf₁ that use the variance
+    (`estimation/tight.py`).
+
+    The first uses only the mean r̂, with r̂(1 − r̂), the variance of a coin. The second subtracts a
+    lower bound of the mean of r(1 − r), from G = Σr(1 − r). G is 0 if all rewards are 0 or 1.
+    """
+    coin = earned * (1.0 - mean)
+    lean = width * max(0.0, 1.0 - 2.0 * mean)
+    off = lean + math.sqrt(lean * lean + 2.0 * width * coin)
+    if graded > 0.0:
+        missing = max(0.0, graded - math.sqrt(0.5 * width * graded))
+        lean = width * max(0.0, 4.0 / 3.0 - 2.0 * mean)
+        varied = 2.0 * width * max(0.0, coin - missing)
+        off = min(off, lean + math.sqrt(lean * lean + varied))
+    return off
 
 
 @jit
@@ -46,13 +67,14 @@ def optimistic_rewards(
     out_reward: Floats,
     out_action: Choices,
 ) -> None:
-    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) − cost(a)/β and the first action that reaches it.
+    """r̂*(ψ) = max_a min(1, r̂(a, ψ) + conf₁(a, ψ)) − cost(a)/β and the first action that reaches
+    it.
 
-    conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action never tried counts 1.
-    With `by_variance` = 1 it is the narrower one of `Radii`; with `measured` = 1 it is narrower
-    where rewards are graded. The states of subset I begin with `first_states[I]`;
-    `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed, and empty if there is no
-    such thing.
+    conf₁ = √(width / n), so r̂ + conf₁ = (Σr + √(width · n)) / n. An action that was never tried
+    counts 1. With `by_variance` = 1, conf₁ is that of `off_by_variance`. Otherwise, with `measured`
+    = 1, it is narrower where rewards are graded. The states of subset I begin with
+    `first_states[I]`. `action_offsets[I, a]` is −cost(a)/β, or −∞ where a is not allowed. It is
+    empty if actions have no costs and no requirements.
     """
     states, actions = counts.shape
     subset = 0
@@ -68,7 +90,7 @@ def optimistic_rewards(
             n = float(flat_counts[first + cell])
             reward = (flat_sums[first + cell] * unit + math.sqrt(width * n)) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
-        for cell in range(0 if measured == 0.0 else cells):
+        for cell in range(0 if measured == 0.0 or by_variance > 0.0 else cells):
             if flat_graded[first + cell] > 0:
                 n = float(flat_counts[first + cell])
                 earned = flat_sums[first + cell] * unit
@@ -77,10 +99,8 @@ def optimistic_rewards(
         for cell in range(0 if by_variance == 0.0 else cells):
             n = float(flat_counts[first + cell])
             earned = flat_sums[first + cell] * unit
-            mean = earned / max(1.0, n)
-            lean = width * max(0.0, 1.0 - 2.0 * mean)
-            variance = 2.0 * mean * (1.0 - mean)
-            off = lean + math.sqrt(lean * lean + width * n * variance)
+            rest = flat_graded[first + cell] * unit
+            off = off_by_variance(earned, earned / max(1.0, n), rest, width)
             reward = (earned + off) / max(1.0, n)
             rewards[cell] = reward if reward < 1.0 and n > 0.0 else 1.0
         for state in range(start, end if len(action_offsets) > 0 else start):
@@ -113,22 +133,21 @@ def optimistic_reward(
     subset: int,
     action_offsets: Floats,
 ) -> tuple[float, int]:
-    """`optimistic_rewards` of one state of a subset, to the same bits: its reward and the action.
-
-    One arithmetic for all radii: with `by_variance` = 0 what it adds is exactly nothing.
+    """Compute `optimistic_rewards` of one state of a subset, to the same bits: reward and
+    action.
     """
-    fixed = 1.0 - by_variance
     best = -math.inf
     choice = 0
     for action in range(counts.shape[1]):
         n = float(counts[state, action])
         earned = sums[state, action] * unit
         mean = earned / max(1.0, n)
-        lean = width * by_variance * max(0.0, 1.0 - 2.0 * mean)
-        variance = fixed + by_variance * 2.0 * mean * (1.0 - mean)
-        if measured > 0.0 and graded[state, action] > 0:
-            variance = part_of_coin(earned, mean, graded[state, action] * unit)
-        off = lean + math.sqrt(lean * lean + width * n * variance)
+        rest = graded[state, action] * unit
+        if by_variance > 0.0:
+            off = off_by_variance(earned, mean, rest, width)
+        else:
+            part = part_of_coin(earned, mean, rest) if measured > 0.0 and rest > 0.0 else 1.0
+            off = math.sqrt(width * n * part)
         reward = (earned + off) / max(1.0, n)
         reward = reward if reward < 1.0 and n > 0.0 else 1.0
         if len(action_offsets) > 0:
@@ -152,16 +171,16 @@ def optimistic_mean(
     cap: float,
     is_few: bool,
 ) -> float:
-    """The most that Σ p̃ v can be, with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
+    """Return the maximum of Σ p̃ v with Σ|p̃ − p̂| ≤ conf₂, Σ p̃ = 1 and p̃ ≥ 0, in closed form.
 
-    The outcomes have the values value[first], value[first + stride], … and the weights
-    weight[first_weight], weight[first_weight + weight_stride], …; p̂ = w / n with n = Σ w, and
-    conf₂ = min(cap, √(width / max(1, n))). The best p̃ moves conf₂/2 of mass to the best outcome v*
-    and takes it from the worst. Any distribution is possible where nothing was counted (n = 0), and
-    where conf₂ is 2: the mean is then v* itself, to the bit, so that such looks are ties.
+    The outcomes have the values value[first], value[first + stride], …. Their weights w are
+    weight[first_weight], weight[first_weight + weight_stride], …. With n = Σ w, p̂ = w / n and
+    conf₂ = min(cap, √(width / max(1, n))). The best p̃ moves a mass of conf₂/2 from the worst
+    outcomes to the best outcome v*. Any distribution is possible if nothing was counted (n = 0) or
+    if conf₂ is 2. The mean is then v* itself, to the bit, so that such observations are ties.
 
-    `is_few` says whether there are at most FEW outcomes, those of no weight that were left out
-    included: it decides by which sum, so by which rounding, the loss is worked out.
+    `is_few` says whether there are at most FEW outcomes, including outcomes without weight that
+    were left out. It decides which sum computes the loss, and so how the loss is rounded.
     """
     total = weight[first_weight]
     best = value[first]
@@ -193,10 +212,11 @@ def optimistic_means(
     kept: Floats,
     out: Floats,
 ) -> None:
-    """`optimistic_mean` of at most FEW outcomes for many looks side by side, to the same bits.
+    """Compute `optimistic_mean` of at most FEW outcomes for many observations at once, to the same
+    bits.
 
-    `value[x, lane]` and `weight[x, lane]` are what outcome x of that look is worth and its weight;
-    the values are turned into deficits. `best`, `total` and `kept` are room to work in.
+    `value[x, lane]` and `weight[x, lane]` are the value and the weight of outcome x. The values are
+    turned into deficits. `best`, `total` and `kept` are work space.
     """
     for lane in range(lanes):
         best[lane] = value[0, lane]
@@ -240,13 +260,13 @@ def remaining_loss(
     budget: float,
     is_few: bool,
 ) -> float:
-    """What is still lost against the best after taking a budget b of weight from the worst.
+    """Return the loss that remains after taking a budget b of weight from the worst outcomes.
 
-    With deficits d = best − v it is the largest of Σ w min(d, τ) − τ b over the thresholds τ among
-    the deficits (the dual of taking b where it hurts most), reached by the largest τ whose outcomes
-    with d ≥ τ weigh at least b. Outcomes as good as the best add exactly nothing, so alternatives
-    that are equal stay equal to the last bit. With a budget the weights are whole numbers: outcomes
-    of no weight, and the way τ is found, do not change a bit.
+    With deficits d = best − v it is the maximum of Σ w min(d, τ) − τ b over the thresholds τ among
+    the deficits. This is the dual of taking b from the largest deficits. The largest τ whose
+    outcomes with d ≥ τ weigh at least b reaches it. Outcomes as good as the best add exactly
+    nothing, so equal alternatives stay equal to the last bit. With a budget the weights are whole
+    numbers. So outcomes without weight, and the way τ is found, do not change a bit.
     """
     if is_few:
         loss = 0.0
@@ -264,7 +284,7 @@ def remaining_loss(
     high = 0.0
     for x in range(outcomes):
         high = max(high, best - value[first + x * stride])
-    middle = high  # most often it is the worst outcome that decides
+    middle = high  # most often the worst outcome decides
     while low < high:
         mass = weight[first_weight] * 0
         above = high

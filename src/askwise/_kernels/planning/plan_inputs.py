@@ -1,4 +1,4 @@
-"""What goes into a plan: prices, and radii at a time t."""
+"""The inputs of a plan are prices, and radii at a time t."""
 
 import math
 from typing import NamedTuple
@@ -9,36 +9,41 @@ from askwise._support.typing import Floats
 from askwise.states.prices import Tariff
 
 SOONEST = 64
-"""The fewest cases for which the bounds of an exact plan are made to hold."""
+"""The bounds of an exact plan hold for at least so many cases."""
 
 PART = 64
-"""They hold for this part of all cases so far: a longer time loosens them, a shorter one renews
-them too often."""
+"""The bounds hold for this part of all cases so far. A longer time loosens them, and a shorter one
+renews them too often.
+"""
 
 
 SLACK = 1e-12
-"""By how much, as a part of β, a bound is raised: rounding must not put it below what it bounds.
+"""Every bound is raised by this part of β, so that rounding cannot put it below the exact value.
 
-Where all actions cost, values are as large as that cost, and so is what rounding does to them.
+If all actions have a cost, values are as large as that cost, and so are rounding errors.
 """
 
 
 class Setting(NamedTuple):
-    """What does not change while a learner learns."""
+    """A setting does not change while a learner learns."""
 
     cost: Floats
-    """Of every observation, or of every subset."""
+    """The cost of every observation, or of every subset."""
     tariff: Tariff
     action_offsets: Floats
-    """−cost(a)/β at [subset, a], or −∞ where a is not allowed; of no subset if there are none."""
+    """−cost(a)/β at [subset, a], or −∞ where a is not allowed; without rows if actions have no
+    offsets.
+    """
     top: float
-    """The most that an action may earn less what it costs, in units of β: 1, unless all cost."""
+    """The most that an action may earn less its cost, in units of β. It is 1 unless all actions
+    have costs.
+    """
     beta: float
     unit: float
-    """What one unit of Σr is worth."""
+    """The value of one unit of Σr."""
     schedule: Schedule
     is_exact: bool
-    """Whether the radii take t as it is, or hold it at the next power of two."""
+    """Whether the radii use t itself, or t rounded up to the next power of two."""
 
 
 class PlanInputs(NamedTuple):
@@ -50,7 +55,7 @@ class PlanInputs(NamedTuple):
     top: float
     beta: float
     most: float
-    """β · top: what a state is worth in which an action may still earn 1."""
+    """β · top, the value of a state in which an action may still earn 1."""
     unit: float
     reward_width: float
     width: float
@@ -59,12 +64,12 @@ class PlanInputs(NamedTuple):
     by_variance: float
     measured: float
     slack: float
-    """By how much every mean is raised, up to `most`: 0, unless they are bounds."""
+    """Every mean is raised by this amount, up to `most`. It is 0 unless the means are bounds."""
 
 
 @jit_internal
 def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
-    """`Schedule.at`, to the same bits."""
+    """Compute `Schedule.at`, to the same bits."""
     schedule = setting.schedule
     log = math.log(max(schedule.earliest, float(t)))
     epochs = math.log(2.0 + log / EPOCH)
@@ -88,7 +93,7 @@ def inputs_at(setting: Setting, t: int, are_bounds: bool) -> PlanInputs:
 
 @jit_internal
 def horizon_of(setting: Setting, t: int) -> int:
-    """Until which case the tables hold that are made for case t."""
+    """Return the last case for which the tables hold that are made for case t."""
     if setting.is_exact:
         return t + max(SOONEST, t // PART)
     horizon = 1

@@ -1,4 +1,4 @@
-"""The two planners over the whole lattice."""
+"""The two planners plan over the whole lattice."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from askwise.states.layout import Layout
 from askwise.states.prices import Tariff
 
 LANES = 64
-"""Looks that are worked out side by side."""
+"""So many observations are computed side by side."""
 
 
 @jit
@@ -27,7 +27,7 @@ def simultaneous(
     out_value: Floats,
     out_set: Integers,
 ) -> None:
-    """V̂(I) of every subset in every context, and the first of the best in each context."""
+    """Compute V̂(I) of every subset in every context, and the first best subset of each context."""
     contexts = len(out_set)
     out_set[:] = 0
     for context_subset in range(len(out_value)):
@@ -63,17 +63,15 @@ def sequential(
     width_per_outcome: float,
     cap: float,
     margin: float,
-    ahead: Floats,
     out_value: Floats,
     out_look: Choices,
 ) -> None:
-    """F̂(ψ) and ĝ(ψ) of every state, from the largest states down to the empty one.
+    """Compute F̂(ψ) and ĝ(ψ) of every state, from the largest states down to the empty one.
 
-    `ahead` is what a child is worth: `out_value` itself, or `stop` to look one step ahead only.
     No value is above `most`.
 
-    Works on whole subsets: the children of a block of states under observation i lie in one block
-    again, those of one state `stride` apart, so nothing is looked up for a single state.
+    The kernel works on whole subsets. The children of a block of states under observation i are one
+    block again, and those of one state are `stride` apart. So no child has to be looked up.
     """
     m = layout.members.shape[1]
     flat = weight.reshape(-1)
@@ -111,13 +109,13 @@ def sequential(
                         cost[lane] = price(layout, tariff, subset, here + start + lane, i)
                     if radix <= FEW:
                         for x in range(radix):
-                            value[x, lane] = ahead[child + x * stride]
+                            value[x, lane] = out_value[child + x * stride]
                             counted[x, lane] = weight[child + x * stride, slot]
                         if refunded >= 0:
                             value[refunded, lane] += cost[lane]
                     elif refunded >= 0:
                         for x in range(radix):
-                            row[x] = ahead[child + x * stride]
+                            row[x] = out_value[child + x * stride]
                         row[refunded] += cost[lane]
                         mean[lane] = optimistic_mean(
                             row,
@@ -133,7 +131,7 @@ def sequential(
                         )
                     else:
                         mean[lane] = optimistic_mean(
-                            ahead,
+                            out_value,
                             flat,
                             child,
                             stride,
@@ -157,7 +155,7 @@ def sequential(
                     state = here + start + lane
                     worth = mean[lane] - cost[lane]
                     if refunded >= 0:
-                        worth = min(worth, most)  # rounding must not make it more
+                        worth = min(worth, most)  # rounding must not raise it above `most`
                     if worth > out_value[state] + margin:
                         out_value[state] = worth
                         out_look[state] = i

@@ -1,10 +1,10 @@
-"""The sequential plan at the exact t, from tables that bound it.
+"""The sequential plan at the exact t is searched in tables that bound it.
 
 With t itself in the radii every value changes in every round. But the tables of
-`sequential_updates`, made for a somewhat later t, are upper bounds: wider radii promise more. So
-the plan is searched from the empty state on, best bound first: a look is worked out only if its
-bound beats the best that was found, and what it is worth comes from its outcomes, searched in the
-same way. What is found, and every choice on the way, is what the full plan has.
+`sequential_updates`, made for a somewhat later t, are upper bounds, because wider radii promise
+more. So the plan is searched from the empty state on, best bound first. An observation is evaluated
+only if its bound exceeds the best value found so far. Its value comes from its outcomes, which are
+searched in the same way. The values found, and every choice on the way, are those of the full plan.
 """
 
 from askwise._kernels.jit import jit_internal
@@ -23,7 +23,7 @@ from askwise.states.rows import Counters
 def begin_state(
     layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, row: int, level: int
 ) -> bool:
-    """What stopping is worth; whether that is all there is to find."""
+    """Compute the value of stopping. Return whether nothing better can be found."""
     subset = 0
     if len(inputs.action_offsets) > 0:
         subset = subset_of(layout, counters, tables, row)
@@ -56,10 +56,10 @@ def next_look(
     state: int,
     untried: Choices,
 ) -> int:
-    """The untried look with the highest bound, if it may be the best; else −1."""
+    """Return the untried observation with the highest bound, if it may be the best, else −1."""
     highest = tables.found[row]
     choice = tables.look[row]
-    is_bounded = tables.stop[row] < inputs.most  # else its looks have no bound but that
+    is_bounded = tables.stop[row] < inputs.most  # otherwise `most` is the only bound
     look = -1
     for i in range(len(inputs.cost)):
         if untried[i] != 0 and is_open(layout, subset, i):
@@ -79,11 +79,11 @@ def next_look(
 
 @jit_internal
 def search_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
-    """F̂, ĝ and ĥ of the states that cases begin in and of all that the policy can reach."""
+    """Compute F̂, ĝ and ĥ of the start states and of all states that the policy can reach."""
     tables.searches[0] += 1
     for context in range(contexts_of(layout)):
         row = find(counters.rows, context)
-        # where no action was ever rewarded the tables have it: act, with the first
+        # if no action was ever rewarded, the tables have the plan: the first action
         if tables.is_acted[row] != 0:
             search_from(layout, counters, tables, inputs, row)
 
@@ -92,7 +92,7 @@ def search_plan(layout: Layout, counters: Counters, tables: Tables, inputs: Plan
 def search_from(
     layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, start: int
 ) -> None:
-    """F̂, ĝ and ĥ of a row that cases begin in and of all that the policy can reach from it."""
+    """Compute F̂, ĝ and ĥ of a start row and of all states that the policy can reach from it."""
     rows, look, outcome = tables.search_at[0], tables.search_at[1], tables.search_at[2]
     untried = tables.untried
     level = 0

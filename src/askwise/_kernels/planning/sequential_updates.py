@@ -1,17 +1,18 @@
-"""The sequential plan, kept up to date at the cost of what changed.
+"""The sequential plan is updated at the cost of what changed.
 
-A plan changes where counters did, and from there towards the empty state only as far as values
-really change. Two facts keep that short. A state with an action that may still earn 1, and costs
-no more than any other, is worth β less its cost, whatever lies below it: only the others, the
-bounded ones, need their looks valued, and each keeps Q̂(ψ, i) of every look. And a change in a
-child touches one Q̂ of each of its at most m parents.
+A plan changes where counters changed, and from there towards the empty state only as far as values
+change. Two facts keep updates short. First, consider a state with an action that may still earn 1
+and costs no more than any other. Such a state is worth β less that cost, for any values below it.
+Only the other states, called bounded, need the values of their observations, and each keeps Q̂(ψ,
+i) of all of them. Second, a change in a child changes one Q̂ of each of its at most m parents.
 
-Changes wait in a queue for each level: `row · (D + 1) + i` for a look that was counted or whose
-child changed, `row · (D + 1) + D` for an action that was rewarded.
+Changes wait in a queue for each level. The entry `row · (D + 1) + i` is for an observation that was
+counted or whose child changed. The entry `row · (D + 1) + D` is for an action that was rewarded.
 
-All tables are by row. A state that has none was never visited: it is worth as much, and no plan
-waits for its looks. So the cheapest action must be allowed in every state, else a case might look
-for what it requires: `planning/incremental.py` asks for that.
+All tables are by row. A state without a row was never visited. It is worth as much as an untried
+state, and no plan needs its observations. This requires that the cheapest action is allowed in
+every state, because otherwise a case might buy what that action requires. `planning/incremental.py`
+checks this.
 """
 
 import math
@@ -29,10 +30,10 @@ from askwise.states.rows import Counters
 
 
 class Tables(NamedTuple):
-    """The plan, by row; and what it takes to change it."""
+    """The plan by row, and the tables that are needed to update it."""
 
     subset: Integers
-    """The row's subset; −1 until it is worked out."""
+    """The row's subset, or −1 until it is computed."""
     value: Floats
     """F̂(ψ)"""
     stop: Floats
@@ -40,45 +41,51 @@ class Tables(NamedTuple):
     look: Choices
     action: Choices
     cache_of: Integers
-    """Which line of `cache` is the row's; −1 if none is."""
+    """The row's line of `cache`, or −1."""
     cache: Floats
     """(bounded states, D): Q̂(ψ, i); −∞ for what may not be bought."""
     cached: Integers
-    """How many lines of it are given out, as an array of one."""
+    """The number of lines of `cache` in use, as an array of one."""
     queue: Integers
     """(m + 1, …): the changes of each level."""
     queued: Integers
-    """(m + 1): how many there are."""
+    """(m + 1): the number of changes in each queue."""
     touched: Integers
-    """The rows of a level whose value must be worked out again."""
+    """The rows of a level whose value must be computed again."""
     mark: Integers
-    """1 while the row is among them."""
+    """1 while the row is among `touched`."""
     acted: Integers
-    """The rows of states in which an action was ever rewarded: all others are worth the most."""
+    """The rows of states in which an action was ever rewarded. All other states are worth the
+    most.
+    """
     is_acted: Choices
-    """1 if the row is among those."""
+    """1 if the row is among `acted`."""
     acted_in: Integers
-    """How many they are, as an array of one."""
+    """The number of rows in `acted`, as an array of one."""
     values: Floats
-    """(m + 1, Ψ_max): room for the outcomes of one look at each level,"""
+    """(m + 1, Ψ_max): work space for the values of the outcomes of one observation at each
+    level.
+    """
     weights: Integers
-    """what they are worth and how often they were seen."""
+    """(m + 1, Ψ_max): how often these outcomes were seen."""
     search_at: Integers
-    """(3, m + 1): the row, the look and the outcome that a search is at on each level."""
+    """(3, m + 1): the row, the observation and the outcome that a search has reached on each
+    level.
+    """
     untried: Choices
-    """(m + 1, D): 1 for the looks that it has not tried there."""
+    """(m + 1, D): 1 for the observations that the search has not tried on that level."""
     found: Floats
-    """F̂(ψ) at the exact t, where `search` is the number of the last search."""
+    """F̂(ψ) at the exact t, valid if `search` is the number of the last search."""
     search: Integers
     searches: Integers
-    """How many searches there were, as an array of one."""
+    """The number of searches so far, as an array of one."""
 
 
 @jit_internal
 def refresh_stop(
     layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs, row: int
 ) -> None:
-    """β r̂*(ψ) and ĥ(ψ)."""
+    """Compute β r̂*(ψ) and ĥ(ψ)."""
     subset = 0
     if len(inputs.action_offsets) > 0:
         subset = subset_of(layout, counters, tables, row)
@@ -100,7 +107,7 @@ def refresh_stop(
 
 @jit_internal
 def remember_acted(tables: Tables, row: int) -> None:
-    """An action was rewarded in this row's state, perhaps for the first time."""
+    """Note that an action was rewarded in this row's state, perhaps for the first time."""
     if tables.is_acted[row] == 0:
         tables.is_acted[row] = 1
         tables.acted[tables.acted_in[0]] = row
@@ -117,7 +124,7 @@ def look_value(
     subset: int,
     i: int,
 ) -> float:
-    """Q̂(ψ, i): what looking at i in a state is worth, from the values of its children."""
+    """Return Q̂(ψ, i), the value of buying i in a state, from the values of its children."""
     _, first, stride, slot = child(layout, subset, state, i)
     outcomes = layout.radices[i]
     for x in range(outcomes):
@@ -134,7 +141,7 @@ def look_value(
 def mean_of_look(
     tables: Tables, inputs: PlanInputs, i: int, level: int, outcomes: int, cost: float
 ) -> float:
-    """Q̂(ψ, i) from what its outcomes are worth, and how often they were seen."""
+    """Return Q̂(ψ, i) from the values of its outcomes and how often they were seen."""
     refunded = inputs.tariff.refunded[i]
     most = inputs.most
     if refunded >= 0:
@@ -153,12 +160,13 @@ def mean_of_look(
         outcomes <= FEW,
     )
     worth = min(mean + inputs.slack, most) - cost
-    return worth if refunded < 0 else min(worth, inputs.most)  # rounding must not make it more
+    # rounding must not raise it above `most`
+    return worth if refunded < 0 else min(worth, inputs.most)
 
 
 @jit_internal
 def subset_of(layout: Layout, counters: Counters, tables: Tables, row: int) -> int:
-    """The subset of a row's state."""
+    """Return the subset of a row's state."""
     if tables.subset[row] < 0:
         tables.subset[row] = subset_at(layout, state_of(counters.rows, row))
     return tables.subset[row]
@@ -172,7 +180,7 @@ def refresh_looks(
     inputs: PlanInputs,
     row: int,
 ) -> None:
-    """Every Q̂(ψ, i) of a state in which no action may still earn 1."""
+    """Compute every Q̂(ψ, i) of a state in which no action may still earn 1."""
     subset = subset_of(layout, counters, tables, row)
     state = state_of(counters.rows, row)
     if tables.cache_of[row] < 0:
@@ -192,7 +200,7 @@ def refresh_looks(
 
 @jit_internal
 def refresh_value(tables: Tables, inputs: PlanInputs, row: int, is_last: bool) -> bool:
-    """F̂(ψ) and ĝ(ψ) from what is kept; whether F̂ has changed."""
+    """Compute F̂(ψ) and ĝ(ψ) from the tables. Return whether F̂ has changed."""
     value = tables.stop[row]
     look = -1
     if value < inputs.most and not is_last:
@@ -209,7 +217,7 @@ def refresh_value(tables: Tables, inputs: PlanInputs, row: int, is_last: bool) -
 
 @jit_internal
 def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: int) -> None:
-    """Note that the look, or (D) the action, of a row has changed."""
+    """Queue a change of the observation, or (D) of the action, of a row."""
     place = tables.queued[level]
     tables.queue[level, place] = row * (len(layout.radices) + 1) + change
     tables.queued[level] += 1
@@ -217,7 +225,7 @@ def queue_change(layout: Layout, tables: Tables, level: int, row: int, change: i
 
 @jit_internal
 def update_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
-    """Work the queued changes into the plan, from the largest states down to the empty one."""
+    """Apply the queued changes to the plan, from the largest states down to the empty one."""
     observations = len(layout.radices)
     m = layout.members.shape[1]
     for level in range(m, -1, -1):
@@ -258,7 +266,7 @@ def update_plan(layout: Layout, counters: Counters, tables: Tables, inputs: Plan
 
 @jit_internal
 def refresh_plan(layout: Layout, counters: Counters, tables: Tables, inputs: PlanInputs) -> None:
-    """Work the whole plan out again, for other radii."""
+    """Compute the whole plan again, for other radii."""
     m = layout.members.shape[1]
     observations = len(layout.radices)
     for level in range(m + 1):

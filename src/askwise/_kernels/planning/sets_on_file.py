@@ -1,4 +1,4 @@
-"""Choosing a set when something is on file."""
+"""This kernel chooses a set when some values are on file."""
 
 import numpy as np
 
@@ -25,11 +25,11 @@ def best_set_from(
     known: int,
     out_value: Floats,
 ) -> int:
-    """The best set that contains the subset `known`, whose state `start` is known already.
+    """Return the best set that contains the subset `known`, whose state `start` is known.
 
-    A set is valued by looking at its other members one after the other, in order, whatever they
-    show: `weight[ψ', slot]` is how often the look in that slot led to ψ'. −∞ for other sets, and
-    for those in which a member that is bought lacks what it requires.
+    The value of a set comes from buying its other members one after the other, in order.
+    `weight[ψ', slot]` is how often the purchase in that slot led to ψ'. The value is −∞ for sets
+    that do not contain `known`, and for sets with a bought member that lacks a requirement.
     """
     most = 1
     for context_subset in range(len(layout.context_offsets) - 1):
@@ -82,7 +82,9 @@ def best_set_from(
 
 @jit
 def added_members(layout: Layout, known: int, subset: int, out: Integers) -> tuple[int, bool]:
-    """The members of a subset that a smaller one has not; and whether it has all of its own."""
+    """Fill the members that `known` lacks. Return their number, and whether the subset contains
+    it.
+    """
     count = 0
     shared = 0
     for j in range(layout.sizes[subset]):
@@ -99,9 +101,9 @@ def added_members(layout: Layout, known: int, subset: int, out: Integers) -> tup
 def reached(
     layout: Layout, start: int, known: int, added: Integers, count: int, values: int
 ) -> tuple[int, int, int]:
-    """The state, its subset and the slot of the last look, after so many looks.
+    """Return the state, its subset and the slot of the last purchase, after so many purchases.
 
-    `values` has what they showed as digits, the last one lowest.
+    `values` has their outcomes as digits, with the last one lowest.
     """
     state, subset, slot = start, known, -1
     scale = 1

@@ -1,9 +1,10 @@
-"""The simultaneous plan at the exact t, from tables that bound it.
+"""The simultaneous plan at the exact t is searched in tables that bound it.
 
 With t itself in the radii every V̂(I) changes in every round. But the tables of
-`simultaneous_updates`, made for a somewhat later t, are upper bounds, and their tournament tree
-leads to the promising subsets: V̂ is worked out at the exact t, the higher bound first, where a
-bound is not below the best that was found. The first of the best is what the full plan has.
+`simultaneous_updates`, made for a somewhat later t, are upper bounds. Their tournament tree leads
+to the promising subsets, the higher bound first. V̂ is computed at the exact t for every subset
+whose bound is not below the best value found. The first of the best subsets is that of the full
+plan.
 """
 
 import math
@@ -20,7 +21,7 @@ from askwise.states.rows import Counters
 def exact_value(
     layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context_subset: int
 ) -> float:
-    """V̂(I) and ĥ of its states at the exact t; the bounds stay."""
+    """Return V̂(I) and compute ĥ of its states at the exact t. The bounds do not change."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     subset = context_subset // len(tables.best)
     for entry in range(seen):
@@ -46,7 +47,7 @@ def exact_value(
 
 @jit_internal
 def search_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
-    """Î and ĥ of its states, in every context."""
+    """Compute Î, and ĥ of its states, in every context."""
     for context in range(len(tables.best)):
         tables.best[context] = search_set(layout, counters, tables, inputs, context)
 
@@ -55,7 +56,7 @@ def search_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: P
 def search_set(
     layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context: int
 ) -> int:
-    """Î in one context, and ĥ of its states."""
+    """Return Î in one context, and compute ĥ of its states."""
     contexts = len(tables.best)
     tree = tables.tree[context]
     leaves = len(tree) // 2

@@ -1,13 +1,14 @@
-"""The simultaneous plan, kept up to date at the cost of what changed.
+"""The simultaneous plan is updated at the cost of what changed.
 
-A case that bought I changes N(ψ) in the subsets of I, and one reward. So V̂ is worked out again for
-those subsets, and the best of all is kept in a tournament tree, in which the left of two equals
-wins: the one with fewer observations, then the one declared first. Where something is given, a
-subset has a value, and the tree a twin, for each context.
+A case that bought I changes N(ψ) in the subsets of I, and one reward. So V̂ is computed again for
+those subsets. A tournament tree keeps the best of all subsets. The left of two equal subsets wins:
+it has fewer observations, or was declared first. With given observations, each context has its own
+values and its own tree.
 
-V̂(I) is a mean over the states of I. If rows are sparse, those that were visited hang in a list, in
-the order of their states, so that the sum has the same bits; all others are worth β less the cost
-of the cheapest action. A subset in which a member lacks what it requires costs ∞.
+V̂(I) is a mean over the states of I. If rows are sparse, the visited rows of a subset are in a
+linked list, in the order of their states, so that the sum has the same bits. All other states are
+worth β less the cost of the cheapest action. A subset in which a member lacks a requirement costs
+∞.
 """
 
 import math
@@ -25,7 +26,7 @@ from askwise.states.rows import Counters
 
 
 class SetTables(NamedTuple):
-    """The plan; and what it takes to change it."""
+    """The plan, and the tables that are needed to update it."""
 
     stop: Floats
     """β r̂*(ψ), by row."""
@@ -39,19 +40,21 @@ class SetTables(NamedTuple):
     rewarded: Integers
     """The rows whose rewards have changed."""
     context_subsets: Integers
-    """The subsets in contexts whose value has."""
+    """The pairs of subset and context whose value has changed."""
     queued: Integers
-    """How many of both there are."""
+    """The number of entries in both queues."""
     is_rewarded: Choices
     """By subset and context: 1 if states that no case bought at once may have rewards."""
     head: Integers
-    """By subset and context: the first row of its list, or 0. Only if rows are sparse."""
+    """By subset and context: the first row of its list, or 0. It is used only if rows are
+    sparse.
+    """
     tail: Integers
-    """By row: the row after it in its list."""
+    """By row: the next row in its list."""
     listed: Integers
-    """How many rows are in lists, as an array of one."""
+    """The number of rows in lists, as an array of one."""
     rows: Integers
-    """Room for the rows of a subset in a context, for what they are worth, and for one more."""
+    """Work space for the rows of a subset in a context, for their values, and for one more."""
     values: Floats
     weights: Integers
     best: Integers
@@ -59,18 +62,18 @@ class SetTables(NamedTuple):
     noted: Integers
     """By context: the last round whose set the compiled loop has queued."""
     refund: Floats
-    """What is given back, by row; empty if nothing ever is."""
+    """The refund, by row; empty if nothing is ever refunded."""
     waiting: Integers
-    """Room for the nodes that a search still has to visit: at most two a level."""
+    """Work space for the nodes that a search still has to visit, at most two a level."""
     found: Floats
-    """V̂(I) at the exact t, where it was worked out."""
+    """V̂(I) at the exact t, where it was computed."""
 
 
 @jit_internal
 def refresh_reward(
     counters: Counters, tables: SetTables, inputs: PlanInputs, row: int, subset: int
 ) -> None:
-    """β r̂*(ψ) and ĥ(ψ) of a state of the subset."""
+    """Compute β r̂*(ψ) and ĥ(ψ) of a state of the subset."""
     reward, action = optimistic_reward(
         counters.action_counts,
         counters.reward_sums,
@@ -93,7 +96,7 @@ def refresh_reward(
 def list_new_rows(
     layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs
 ) -> None:
-    """Put every row given out since the last time into the list of its subset and context."""
+    """Put every new row into the list of its subset and context."""
     if not is_sparse(counters.rows):
         return
     states = counters.rows.states
@@ -118,7 +121,7 @@ def list_new_rows(
 
 @jit_internal
 def refund_in(layout: Layout, inputs: PlanInputs, subset: int, state: int) -> float:
-    """What is given back in a state."""
+    """Return the refund in a state."""
     return inputs.cost[subset] - spent(layout, inputs.tariff, subset, state)
 
 
@@ -131,10 +134,10 @@ def most_refund_unseen(
     context_subset: int,
     seen: int,
 ) -> float:
-    """The most that is given back in a state of a subset and context that is not in `rows`.
+    """Return the largest refund in a state of a subset and context that is not in `rows`.
 
-    States in which the same members failed and were refunded get the same back: one set of failures
-    after the other, it is asked whether all of its states were seen.
+    States in which the same members failed and were refunded have the same refund. So the function
+    checks, for one set of failures after the other, whether all of its states were seen.
     """
     subset = context_subset // len(tables.best)
     size = layout.sizes[subset]
@@ -170,7 +173,7 @@ def most_refund_unseen(
 def collect_rows(
     context_offsets: Integers, counters: Counters, tables: SetTables, context_subset: int
 ) -> int:
-    """Put the rows of a subset in a context into `rows`; returns how many there are."""
+    """Put the rows of a subset in a context into `rows`. Return their number."""
     seen = 0
     if is_sparse(counters.rows):
         row = tables.head[context_subset]
@@ -194,7 +197,7 @@ def mean_of_rows(
     context_subset: int,
     seen: int,
 ) -> float:
-    """V̂(I), from the first so many `rows` and their `values`."""
+    """Return V̂(I) from the first so many `rows` and their `values`."""
     outcomes = layout.context_offsets[context_subset + 1] - layout.context_offsets[context_subset]
     cost = inputs.cost[context_subset // len(tables.best)]
     if cost == math.inf:
@@ -220,7 +223,7 @@ def mean_of_rows(
 def refresh_subset(
     layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs, context_subset: int
 ) -> None:
-    """V̂(I), from the values in `stop`."""
+    """Compute V̂(I) from the values in `stop`."""
     seen = collect_rows(layout.context_offsets, counters, tables, context_subset)
     for entry in range(seen):
         tables.values[entry] = tables.stop[tables.rows[entry]]
@@ -231,7 +234,7 @@ def refresh_subset(
 
 @jit_internal
 def better(tables: SetTables, context: int, left: int, right: int) -> int:
-    """The winner of two subsets in a context; −1 is none."""
+    """Return the winner of two subsets in a context. −1 stands for no subset."""
     contexts = len(tables.best)
     if right < 0 or (
         left >= 0
@@ -243,7 +246,7 @@ def better(tables: SetTables, context: int, left: int, right: int) -> int:
 
 @jit_internal
 def update_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
-    """Work the queued changes into the plan."""
+    """Apply the queued changes to the plan."""
     list_new_rows(layout, counters, tables, inputs)
     for entry in range(tables.queued[0]):
         row = tables.rewarded[entry]
@@ -264,14 +267,14 @@ def update_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: P
             before = tree[node]
             winner = better(tables, context, tree[2 * node], tree[2 * node + 1])
             tree[node] = winner
-            concerned = subset in (before, winner)  # else all above stays as it is
+            concerned = subset in (before, winner)  # otherwise nothing above changes
             node //= 2
     tables.queued[:] = 0
 
 
 @jit_internal
 def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: PlanInputs) -> None:
-    """Work the whole plan out again, for other radii."""
+    """Compute the whole plan again, for other radii."""
     list_new_rows(layout, counters, tables, inputs)
     contexts = len(tables.best)
     for context_subset in range(len(tables.value)):
@@ -280,7 +283,7 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: 
             and counters.subset_visits[context_subset] == 0
             and tables.is_rewarded[context_subset] == 0
         ):
-            # nothing is known of it: worth the most
+            # without counts it is worth the most
             tables.value[context_subset] = inputs.most - inputs.cost[context_subset // contexts]
             continue
         for entry in range(collect_rows(layout.context_offsets, counters, tables, context_subset)):
@@ -299,7 +302,7 @@ def refresh_sets(layout: Layout, counters: Counters, tables: SetTables, inputs: 
 
 @jit_internal
 def queue_subsets(layout: Layout, tables: SetTables, subset: int, context: int) -> None:
-    """A case bought this subset in this context: every part of it was counted."""
+    """Queue every part of a subset that a case bought in this context, because each was counted."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
     for chosen in range(1 << size):

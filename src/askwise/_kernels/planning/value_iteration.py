@@ -21,12 +21,13 @@ def extended_value_iteration(
     most_iterations: int,
     out_action: Choices,
 ) -> int:
-    """The optimistic policy: fills the action of every state, returns the subset to buy.
+    """Compute the optimistic policy: fill the action of every state, and return the subset to buy.
 
-    The start state has one choice for each subset, earning `subset_reward`, and leads to one of
-    its states (counted in `visits`); a state ψ has one for each action, earning `reward[ψ, a]`, and
-    leads back to the start. Neither is known: every distribution over all states within
-    √(width / N) of what was counted is possible. Damped by half, since the process has period 2.
+    The start state has one choice for each subset. It earns `subset_reward` and leads to one of the
+    subset's states, counted in `visits`. A state ψ has one choice for each action. It earns
+    `reward[ψ, a]` and leads back to the start. Neither distribution is known: every distribution
+    over all states within √(width / N) of the counts is possible. The iteration is damped by half,
+    because the process has period 2.
     """
     states, actions = counts.shape
     subsets = len(offsets) - 1

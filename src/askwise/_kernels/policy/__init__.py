@@ -1,1 +1,1 @@
-"""Kernels for what a case does under a policy that explores."""
+"""These kernels compute what a case does under a policy that explores."""

@@ -1,4 +1,4 @@
-"""Where two policies do the same."""
+"""This kernel finds the states in which two policies do the same."""
 
 from askwise._kernels.jit import jit_no_arrays
 from askwise._kernels.states.lattices import child
@@ -15,7 +15,7 @@ def alike_from(
     other_action: Choices,
     out_alike: Flags,
 ) -> None:
-    """Whether two policies do the same in a state and in all that either reaches from it."""
+    """Compute whether two policies do the same in a state and in all states that either reaches."""
     for subset in range(len(layout.sizes) - 1, -1, -1):
         for state in range(layout.offsets[subset], layout.offsets[subset + 1]):
             i = look[state]

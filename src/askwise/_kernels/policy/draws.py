@@ -1,26 +1,27 @@
-"""What a case tries, by its tag: the uniform number it needs at a place in it is a hash of both.
+"""A hash of a case's tag and of a place in the case gives the uniform number for that place.
 
-So a case with the same tag, shown the same, does the same again. These functions are compiled into
-the loops of `learners/explored_runs.py` and `policy/tree_cases.py`, and called as they are for
-cases that are played one by one: there they are faster than a kernel, and need no Numba. Therefore
-they call nothing.
+So a case with the same tag and the same values repeats the same choices. These functions are
+compiled into the loops of `learners/explored_runs.py` and `policy/tree_cases.py`. For single cases
+they are called as plain Python, which is faster than a kernel there and needs no Numba. Therefore
+they call no other function.
 """
 
 LOOKS, WHICH, ACTS = 0, 1, 2
-"""What a uniform number is for: the place of a choice is 4 · state + one of these."""
+"""The purpose of a uniform number. The place of a choice is 4 · state + one of these."""
 
 MIXES = 7
-"""The place at which it is decided which of two mixed policies a case follows; no other choice has
-it: of those, 4 · 1 + 3 is none."""
+"""The place that decides which of two mixed policies a case follows. No other choice has this
+place, because 4 · 1 + 3 is none of theirs.
+"""
 
 STOP, ANY = -1, -2
-"""In place of an observation or a set that is tried: none, or any."""
+"""These stand for no observation or set, and for a random one."""
 
 
 def uniform(tag: int, place: int) -> float:
-    """A number in [0, 1) from the tag of a case and a place in it.
+    """Return a number in [0, 1) from the tag of a case and a place in it.
 
-    Multiplications and shifts of 31 bits each, so that nothing overflows, compiled or not.
+    It uses multiplications and shifts of 31 bits, so that nothing overflows, compiled or not.
     """
     bits = 0x7FFFFFFF
     h = (tag & bits) ^ ((place * 0x9E3779B1) & bits)
@@ -33,7 +34,7 @@ def uniform(tag: int, place: int) -> float:
 
 
 def tried(u: float, probability: float, other: int) -> int:
-    """What a case tries: half of the time the other choice, if there is one, else any; or STOP."""
+    """Return what a case explores: half of the time the other choice, if any, else ANY; or STOP."""
     if u >= probability:
         return STOP
     if 2.0 * u < probability and other >= 0:

@@ -1,4 +1,4 @@
-"""What cases are expected to gain under a policy, what they try included."""
+"""These kernels compute the expected gain of cases under a policy, including exploration."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._kernels.states.lattices import child, is_open
@@ -16,7 +16,9 @@ def gain_after_look(
     state: int,
     i: int,
 ) -> float:
-    """Σ_x p(ψ' | ψ, i) (G(ψ') − c), c being what the look costs if it shows x."""
+    """Return Σ_x p(ψ' | ψ, i) (G(ψ') − c), where c is the cost of the observation if its value is
+    x.
+    """
     _, first, stride, _ = child(layout, subset, state, i)
     total = 0.0
     mass = 0.0
@@ -38,10 +40,10 @@ def gains_by_paths(
     spent: Floats,
     gains: Floats,
 ) -> None:
-    """G(ψ), from the largest states down, in place of β r of acting there.
+    """Compute G(ψ), from the largest states down, in place of β r of acting there.
 
-    With `part` of its probability a case takes another look: half of the time the other look, if
-    there is one, else any.
+    With `part` of its probability a case buys another observation: half of the time the policy's
+    other observation, if there is one, else any.
     """
     observations = len(layout.radices)
     for subset in range(len(layout.sizes) - 1, -1, -1):
@@ -72,7 +74,7 @@ def gains_by_paths(
 
 @jit_no_arrays
 def reach_by_paths(layout: Layout, look: Choices, out_reached: Flags) -> None:
-    """Which states cases come to from their contexts, if they look as the table says."""
+    """Compute which states cases reach from their contexts if they follow the table."""
     for state in range(len(look)):
         out_reached[state] = state < layout.offsets[1]
     for subset in range(len(layout.sizes)):

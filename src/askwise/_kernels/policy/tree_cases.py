@@ -1,14 +1,14 @@
-"""Many cases under the policy of a round, a compact tree of the states that it can reach.
+"""These kernels run many cases under the policy of a round, a compact tree of reachable states.
 
-Whatever is random within a case is a function of its tag, as in `learners/explored_runs.py`: a case
-with the same tag, shown the same, does the same again, in whichever loop.
+All randomness within a case is a function of its tag, as in `learners/explored_runs.py`. So a case
+with the same tag and the same values repeats the same choices in every loop.
 
-Some cases try something: a set from a list that the plan made. Of its m members they look at the
-first r, then follow the tree as far as m looks allow, then look at the others. With probability
-`replacing` that is the whole set in place of the tree, r = m. With probability `beside` r is 0, 1
-or 2, which costs less of what the tree is worth: what is looked at last leads on from there, and
-two that are looked at first are seen together. They act as the tree says with what the tree asked
-for, but now and then otherwise.
+Some cases explore a set from a list that the plan made. They buy the first r of its m members, then
+follow the tree as far as m purchases allow, then buy the others. With probability `replacing` a
+case buys the whole set in place of the tree, r = m. With probability `beside` r is 0, 1 or 2, which
+loses less of the tree's value. Members that are bought last extend what the tree has seen, and two
+members that are bought first are seen together. Such cases act as the tree says with what the tree
+asked for, but sometimes they take another action.
 """
 
 from typing import NamedTuple
@@ -24,50 +24,54 @@ from askwise.states.rows import Counters
 
 ACTING_REPLACING = 0.25
 ACTING_BESIDE = 0.1
-"""The share of the trying cases that act by `Tree.acts`, in place of the tree and beside it."""
+"""The share of the exploring cases that act by `Tree.acts`, in place of the tree and beside it."""
 
 FOLLOW = -1
-"""What a case does that tries nothing; else r, how many of a set it looks at before the tree."""
+"""The behaviour of a case that does not explore. Else it is r, the members bought before the
+tree.
+"""
 
 FEW = 3
-"""A case that tries something beside the tree looks at fewer than so many before it."""
+"""A case that explores beside the tree buys fewer than so many members before it."""
 
 _KIND, _DIE, _ACTION, _SET = 0, 1, 2, 3
-"""Which uniform number of a case decides what."""
+"""The index of each uniform number of a case."""
 
 
 class Tree(NamedTuple):
-    """The policy of a round."""
+    """The policy of a round as a tree."""
 
     look: Choices
-    """What to look at in each node, −1 to act; node 0 is the root."""
+    """The observation to buy in each node, or −1 to act. Node 0 is the root."""
     action: Choices
-    """What to do in each node, if nothing more is looked at."""
+    """The action in each node, if nothing more is bought."""
     child: Integers
     """(nodes, values): the node that a value leads to."""
     sets: Integers
-    """(n, m): sets worth trying, as often as they are."""
+    """(n, m): sets to explore, each repeated in proportion to its weight."""
     acts: Floats
-    """(A): how likely each action is where a case acts otherwise, of those that are allowed."""
+    """(A): the probability of each action where a case takes another action, among the allowed
+    ones.
+    """
     replacing: float
     beside: float
-    """The shares of the cases that try a set in place of the tree, and beside it."""
+    """The shares of the cases that explore a set in place of the tree, and beside it."""
     is_set: bool
-    """Whether the tree looks at a set chosen beforehand (simultaneous)."""
+    """Whether the tree buys a set that is chosen beforehand (simultaneous)."""
     needs: Integers
-    """(A, …): what each action requires; −1 fills up."""
+    """(A, …): what each action requires, padded with −1."""
 
 
 class Tallies(NamedTuple):
-    """Counters beside the statistics."""
+    """Counters that are kept beside the statistics."""
 
     marginal: Integers
-    """(D, values): what was given, and seen in looks that did not depend on anything."""
+    """(D, values): given values, and values of purchases that did not depend on anything."""
 
 
 @jit_no_arrays
 def behaviour_of(tree: Tree, tag: int) -> int:
-    """What a case with this tag does: FOLLOW, or r."""
+    """Return the behaviour of a case with this tag: FOLLOW, or r."""
     luck = uniform(tag, _KIND)
     if luck < tree.replacing:
         return tree.sets.shape[1]
@@ -79,7 +83,7 @@ def behaviour_of(tree: Tree, tag: int) -> int:
 
 @jit_internal
 def is_known(layout: Layout, subset: int, i: int) -> bool:
-    """Whether i is a member of the subset, or given."""
+    """Return whether i is a member of the subset, or given."""
     known = i >= len(layout.radices)
     for j in range(layout.sizes[subset]):
         known |= layout.members[subset, j] == i
@@ -88,7 +92,7 @@ def is_known(layout: Layout, subset: int, i: int) -> bool:
 
 @jit_no_arrays
 def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int, node: int) -> int:
-    """The node that is reached from a node when case t knows its values of the subset."""
+    """Return the node that is reached from a node with case t's values of the subset."""
     while tree.look[node] >= 0 and is_known(layout, subset, tree.look[node]):
         node = tree.child[node, values[t, tree.look[node]]]
     return node
@@ -96,7 +100,7 @@ def node_after(layout: Layout, tree: Tree, values: Choices, t: int, subset: int,
 
 @jit_internal
 def first_unknown(layout: Layout, tree: Tree, tag: int, members: int, subset: int) -> int:
-    """The first of the first members of a case's set that the subset does not have, or −1."""
+    """Return the first of the leading members of a case's set that the subset lacks, or −1."""
     k = int(uniform(tag, _SET) * len(tree.sets))
     for j in range(members):
         if not is_known(layout, subset, tree.sets[k, j]):
@@ -106,10 +110,10 @@ def first_unknown(layout: Layout, tree: Tree, tag: int, members: int, subset: in
 
 @jit_no_arrays
 def next_look(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, subset: int) -> int:
-    """What a case looks at next; −1 to act."""
+    """Return what a case buys next, or −1 to act."""
     if layout.sizes[subset] == layout.members.shape[1]:
         return -1
-    i = first_unknown(layout, tree, tag, behaviour, subset)  # none, if it follows
+    i = first_unknown(layout, tree, tag, behaviour, subset)  # none, if the case follows the tree
     if i < 0:
         i = tree.look[node]
     if i < 0 and behaviour != FOLLOW:
@@ -119,9 +123,9 @@ def next_look(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, s
 
 @jit_no_arrays
 def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -> int:
-    """The subset that a case knows in the end under a tree of sets, if it knows this one before.
+    """Return the final subset of a case under a tree of sets, if it begins with this subset.
 
-    No value that is bought changes what is bought.
+    The values that are bought do not change what is bought.
     """
     behaviour = behaviour_of(tree, tag)
     node = node_after(layout, tree, values, 0, subset, 0)
@@ -135,7 +139,7 @@ def set_of(layout: Layout, tree: Tree, tag: int, values: Choices, subset: int) -
 
 @jit_internal
 def is_allowed(layout: Layout, tree: Tree, subset: int, action: int) -> bool:
-    """Whether the subset has all that the action requires."""
+    """Return whether the subset has all that the action requires."""
     for j in range(tree.needs.shape[1]):
         i = tree.needs[action, j]
         if i >= 0 and not is_known(layout, subset, i):
@@ -145,7 +149,7 @@ def is_allowed(layout: Layout, tree: Tree, subset: int, action: int) -> bool:
 
 @jit_no_arrays
 def action_of(layout: Layout, tree: Tree, tag: int, behaviour: int, node: int, subset: int) -> int:
-    """What a case does in the end that knows the subset."""
+    """Return the action of a case that has bought the subset."""
     share = ACTING_REPLACING if behaviour == tree.sets.shape[1] else ACTING_BESIDE
     if behaviour == FOLLOW or uniform(tag, _DIE) >= share:
         return tree.action[node]
@@ -176,9 +180,9 @@ def decide(
     subset: int,
     tallies: Tallies,
 ) -> tuple[int, int]:
-    """The state that case t acts in and its action, if it begins in this state of that subset.
+    """Return the state in which case t acts, and its action, from its start state and subset.
 
-    What it looked at is tallied.
+    What the case bought is tallied.
     """
     behaviour = behaviour_of(tree, tag)
     node = node_after(layout, tree, values, t, subset, 0)
@@ -213,7 +217,7 @@ def run_tree(
     out_state: Integers,
     out_action: Choices,
 ) -> None:
-    """Decide and count one case for each tag, each rewarded at once."""
+    """Decide and count one case for each tag. Each is rewarded at once."""
     for t in range(len(tags)):
         start = start_of(layout, values, t)
         state, action = decide(layout, tree, tags[t], values, t, start, 0, tallies)

@@ -1,1 +1,1 @@
-"""Kernels for walking the lattice, finding rows, adding prices."""
+"""These kernels find states and rows, and add up prices."""

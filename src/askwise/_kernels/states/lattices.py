@@ -1,4 +1,4 @@
-"""Walking the lattice by arithmetic."""
+"""States of the lattice are found by arithmetic."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._support.typing import Choices, Integers
@@ -7,7 +7,7 @@ from askwise.states.layout import Layout
 
 @jit_internal
 def subset_at(layout: Layout, state: int) -> int:
-    """The subset whose states contain this one."""
+    """Return the subset whose states contain this one."""
     low = 0
     high = len(layout.sizes)
     while high - low > 1:
@@ -21,13 +21,15 @@ def subset_at(layout: Layout, state: int) -> int:
 
 @jit_internal
 def contexts_of(layout: Layout) -> int:
-    """In how many states a case can begin."""
+    """Return the number of states in which a case can begin."""
     return (len(layout.context_offsets) - 1) // len(layout.sizes)
 
 
 @jit_internal
 def start_of(layout: Layout, values: Choices, t: int) -> int:
-    """The state in which case t begins: what is given there. Given values stand last."""
+    """Return the start state of case t, with its given values. Given values are the last
+    columns.
+    """
     state = 0
     first = len(layout.radices)
     for j in range(len(layout.given)):
@@ -37,7 +39,7 @@ def start_of(layout: Layout, values: Choices, t: int) -> int:
 
 @jit_internal
 def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: int) -> int:
-    """What case t knows after looking at all of a subset at once."""
+    """Return the state of case t after buying a whole subset at once."""
     state = layout.context_offsets[subset * contexts_of(layout) + context]
     for j in range(layout.sizes[subset]):
         state += values[t, layout.members[subset, j]] * layout.strides[subset, j]
@@ -46,7 +48,7 @@ def state_of_set(layout: Layout, values: Choices, t: int, subset: int, context: 
 
 @jit_internal
 def context_of(layout: Layout, subset: int, state: int) -> int:
-    """The context of a state of that subset."""
+    """Return the context of a state of that subset."""
     contexts = contexts_of(layout)
     if contexts == 1:
         return 0
@@ -57,7 +59,7 @@ def context_of(layout: Layout, subset: int, state: int) -> int:
 
 @jit_internal
 def is_open(layout: Layout, subset: int, i: int) -> bool:
-    """Whether all is known in the states of the subset that the observation requires."""
+    """Return whether the states of the subset have all that the observation requires."""
     for k in range(layout.first_required[i], layout.first_required[i + 1]):
         is_known = False
         for j in range(layout.sizes[subset]):
@@ -73,7 +75,7 @@ def union_of(
     subset: int,
     i: int,
 ) -> tuple[int, int]:
-    """The subset with i added, and the slot of i there; the slot is −1 if i is a member already."""
+    """Return the subset with i added, and the slot of i there, or −1 if i is a member already."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
     union = layout.levels[size + 2] - 1
@@ -97,8 +99,9 @@ def child(
     state: int,
     i: int,
 ) -> tuple[int, int, int, int]:
-    """Where looking at i leads: the subset, the state for its first value, the stride to the next,
-    and the slot of i there."""
+    """Return the child by i: the subset, the state for its first value, the stride to the next, and
+    the slot of i there.
+    """
     union, slot = union_of(layout, subset, i)
     stride = layout.strides[union, slot]
     place = state - layout.offsets[subset]
@@ -113,7 +116,7 @@ def parent(
     state: int,
     slot: int,
 ) -> tuple[int, int]:
-    """The subset and the state before the member in that slot was looked at."""
+    """Return the subset and the state before the member in that slot was bought."""
     size = layout.sizes[subset]
     last = len(layout.radices) - 1
     smaller = layout.levels[size] - 1
@@ -130,8 +133,9 @@ def parent(
 
 @jit_no_arrays
 def decode(layout: Layout, states: Integers, out_seen: Integers, out_value: Integers) -> None:
-    """What is known in each state: (states, m + given) observations in order, −1 fills up, and
-    values."""
+    """Fill the known observations of each state, (states, m + given) in order and padded with −1,
+    and their values.
+    """
     contexts = contexts_of(layout)
     for row in range(len(states)):
         subset = subset_at(layout, states[row])

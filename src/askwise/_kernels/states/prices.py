@@ -1,4 +1,4 @@
-"""Prices that depend on what was bought before: panels, and failures that are refunded."""
+"""Prices may depend on earlier purchases: panels, and failures that are refunded."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from askwise.states.prices import Tariff
 
 @jit_internal
 def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> float:
-    """What looking at i costs in a state: c(I ∪ {i}) − c(I), I being what was charged for."""
+    """Return c(I ∪ {i}) − c(I), the price of i in a state, where I is what was charged for."""
     total = tariff.cost[i]
     for place in range(tariff.first_panel[i], tariff.first_panel[i + 1]):
         if not has_paid(layout, tariff, subset, state, tariff.panel[place]):
@@ -22,13 +22,13 @@ def price(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> fl
 
 @jit_internal
 def has_panels(tariff: Tariff) -> bool:
-    """Whether the price of a look depends on what was bought before."""
+    """Return whether the price of an observation depends on earlier purchases."""
     return len(tariff.fee) + len(tariff.priced_fee) > 0
 
 
 @jit_internal
 def surcharge(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -> float:
-    """s(I ∪ {i}), or s(I) if i is −1: panels with prices of their own in the cheapest way."""
+    """Return s(I ∪ {i}), or s(I) if i is −1: panels with their own prices, in the cheapest way."""
     place = state - layout.offsets[subset]
     best = np.inf
     for chosen in range(1 << len(tariff.priced_fee)):
@@ -49,7 +49,7 @@ def surcharge(layout: Layout, tariff: Tariff, subset: int, state: int, i: int) -
 
 @jit_internal
 def cheapest(tariff: Tariff, chosen: int, i: int) -> float:
-    """min(a_i, b_Qi) over the panels that were chosen."""
+    """Return min(a_i, b_Qi) over the panels Q that were chosen."""
     more = tariff.alone[i]
     for panel in range(len(tariff.priced_fee)):
         if chosen >> panel & 1:
@@ -59,7 +59,7 @@ def cheapest(tariff: Tariff, chosen: int, i: int) -> float:
 
 @jit_internal
 def has_paid(layout: Layout, tariff: Tariff, subset: int, state: int, panel: int) -> bool:
-    """Whether a member of the panel was bought, and not refunded."""
+    """Return whether a member of the panel was bought, and not refunded."""
     place = state - layout.offsets[subset]
     for j in range(layout.sizes[subset]):
         i = layout.members[subset, j]
@@ -74,7 +74,9 @@ def has_paid(layout: Layout, tariff: Tariff, subset: int, state: int, panel: int
 
 @jit_internal
 def spent(layout: Layout, tariff: Tariff, subset: int, state: int) -> float:
-    """c(I), I being what was charged for: prices in the order of declaration, then fees."""
+    """Return c(I), where I is what was charged for: prices in the order of declaration, then
+    fees.
+    """
     place = state - layout.offsets[subset]
     total = 0.0
     for j in range(layout.sizes[subset]):

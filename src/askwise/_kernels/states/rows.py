@@ -1,4 +1,4 @@
-"""Finding a state's row, and giving one out."""
+"""These kernels find the row of a state, or assign a new one."""
 
 from askwise._kernels.jit import jit_internal, jit_no_arrays
 from askwise._support.typing import Integers
@@ -6,7 +6,7 @@ from askwise.states.rows import Rows
 
 PRIME = 2**31 - 1
 MULTIPLIER = 1327217885
-"""2³¹ divided by the golden ratio: Fibonacci hashing, of what fits into 31 bits."""
+"""2³¹ divided by the golden ratio, for Fibonacci hashing of 31 bits."""
 
 SHIFT = 16
 """The middle bits of the product depend on all the bits of the state."""
@@ -14,19 +14,19 @@ SHIFT = 16
 
 @jit_internal
 def home(rows: Rows, state: int) -> int:
-    """Where in the table the search for a state begins."""
+    """Return where in the table the search for a state begins."""
     return (state % PRIME * MULTIPLIER >> SHIFT) & (len(rows.table) - 1)
 
 
 @jit_no_arrays
 def is_sparse(rows: Rows) -> bool:
-    """Whether rows are given out on a first visit."""
+    """Return whether a state gets its row on its first visit."""
     return len(rows.table) > 0
 
 
 @jit_no_arrays
 def find(rows: Rows, state: int) -> int:
-    """The row of a state; 0 if rows are sparse and it has none."""
+    """Return the row of a state, or 0 if rows are sparse and it has none."""
     if len(rows.table) == 0:
         return state
     mask = len(rows.table) - 1
@@ -40,7 +40,7 @@ def find(rows: Rows, state: int) -> int:
 
 @jit_no_arrays
 def insert(rows: Rows, state: int) -> int:
-    """The row of a state, a new one if it has none. There must be room."""
+    """Return the row of a state, a new one if it has none. There must be a free row."""
     if len(rows.table) == 0:
         return state
     mask = len(rows.table) - 1
@@ -59,25 +59,25 @@ def insert(rows: Rows, state: int) -> int:
 
 @jit_no_arrays
 def insert_all(rows: Rows, states: Integers) -> None:
-    """Give a row to each of these states, in their order."""
+    """Assign a row to each of these states, in their order."""
     for state in states:
         insert(rows, state)
 
 
 @jit_no_arrays
 def find_all(rows: Rows, states: Integers, out: Integers) -> None:
-    """The row of each of these states."""
+    """Find the row of each of these states."""
     for place in range(len(states)):
         out[place] = find(rows, states[place])
 
 
 @jit_no_arrays
 def state_of(rows: Rows, row: int) -> int:
-    """The state of a row."""
+    """Return the state of a row."""
     return row if len(rows.table) == 0 else rows.states[row]
 
 
 @jit_no_arrays
 def has_room(rows: Rows, more: int) -> bool:
-    """Whether so many more rows can be given out."""
+    """Return whether so many more rows are free."""
     return len(rows.table) == 0 or rows.used[0] + more <= len(rows.states)
