@@ -254,6 +254,34 @@ def test_rewards_by_variance_hold_all_means_that_chernoff_allows(n, share, width
     assert reward[0] <= min(1.0, max(hoeffding, mean + 2 * width / n + math.sqrt(width / n)))
 
 
+@given(
+    rewards=st.lists(st.floats(0, 1), min_size=1, max_size=12),
+    times=st.integers(1, 3000),
+    width=st.floats(0.01, 20),
+)
+def test_rewards_by_variance_are_as_in_the_docstring_of_tight_radii(rewards, times, width):
+    """Both forms written out from the rewards themselves; graded ones have the narrower one."""
+    from askwise._kernels.planning.optimism import optimistic_rewards
+    from askwise.counting import UNIT
+    from askwise.counting.units import units_of
+
+    units = [units_of(r) for r in rewards]
+    n, graded = len(rewards) * times, sum(g for _, g in units) * times
+    counted = np.array([[n]]), np.array([[sum(u for u, _ in units) * times]]), np.array([[graded]])
+    reward, action = np.empty(1), np.empty(1, np.int16)
+    optimistic_rewards(*counted, UNIT, width, 1.0, 0.0, *NO_OFFSETS, reward, action)
+    mean, missing = np.mean(rewards), np.mean([r * (1 - r) for r in rewards])
+    eps = width / n
+    missing = max(0.0, missing - math.sqrt(eps * missing / 2))
+    radii = []
+    for variance, lean in ((mean * (1 - mean), 1.0), (mean * (1 - mean) - missing, 4 / 3)):
+        b = eps * max(0.0, lean - 2 * mean)
+        radii.append(b + math.sqrt(b * b + 2 * eps * max(0.0, variance)))
+    wide, narrow = radii
+    expected = mean + (min(wide, narrow) if graded else wide)
+    assert reward[0] == pytest.approx(min(1.0, expected), abs=1e-6)
+
+
 def test_the_threshold_is_the_one_that_sorting_finds_to_the_bit(kernels):
     from askwise._kernels.planning.optimism import remaining_loss
 

@@ -315,7 +315,7 @@ def test_a_case_keeps_what_it_decided_when_it_is_cancelled():
     assert len(before) == 1
 
 
-def test_epoch_greedy_is_random_in_odd_rounds_only():
+def test_epoch_greedy_is_random_where_it_explores_only():
     model = random_model(np.random.default_rng(0), [2, 2])
     learner = aw.baselines.EpochGreedy(model.problem, rng=0)
     for case in play(learner, model, 60, np.random.default_rng(0)):

@@ -118,7 +118,7 @@ def test_the_interval_covers_the_truth():
         shape = (2, 2)
         model = aw.Model(problem, rng.dirichlet(np.ones(4)).reshape(shape), rng.random((2, 2, 2)))
         learner = aw.Learner(problem, rng=seed)
-        aw.simulate(learner, Population(model), steps=2000, rng=seed)
+        aw.simulate(learner, Population(model), steps=600, rng=seed)
         policy = learner.recommend()
         reason = policy.tree().root.reason
         error = abs(reason.gain - policy.evaluate(model))

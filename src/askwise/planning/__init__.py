@@ -1,4 +1,4 @@
-"""From estimates to plans: pure functions, one for each way to buy."""
+"""Planners are pure functions from estimates to plans, one for each way to buy."""
 
 from askwise.planning.sequential import SequentialPlan, look_values, plan_sequential
 from askwise.planning.simultaneous import (

@@ -1,28 +1,30 @@
-"""Plans from estimates that do not average out: what a look adds, counted against itself.
+"""Plans from estimates that are inconsistent: the value of an observation is measured against
+itself.
 
-Estimates that lean on others where they are thin break the law of total expectation: the mean of
-r(a, ψ') over the outcomes of a look need not be r(a, ψ). Then a look after which the same is done
-whatever it shows would seem to be worth something. So its worth is counted from what acting blindly
-earns in the same outcomes:
+Shrunk estimates violate the law of total expectation: the mean of r(a, ψ') over the outcomes of an
+observation need not be r(a, ψ). An observation after which the same action always follows would
+then seem to be worth something. So its worth is measured against acting without it in the same
+outcomes:
 
     Q(ψ, i) = β r*(ψ) + Σ p(ψ' | ψ, i) (F(ψ') − c) − max_a Σ p(ψ' | ψ, i) β r(a, ψ')
     V(I)    = β r*(∅) + Σ p(ψ) (β r*(ψ) − c(ψ))    − max_a Σ p(ψ) β r(a, ψ)
 
-c being what the look costs with that outcome, c(ψ) what was spent in ψ. The cost of an action comes
-off what it earns, and those that act blindly do what is allowed in ψ, or in ∅. With estimates that
-do average out these are the plans of `planning.sequential` and `planning.simultaneous`. Where no
-case was ever seen, nothing is bought.
+Here c is the cost of the observation with that outcome, and c(ψ) is what was spent in ψ. The cost
+of an action is subtracted from what it earns. Acting without the observation is limited to the
+actions allowed in ψ, or in ∅. With consistent estimates these are the plans of
+`planning.sequential` and `planning.simultaneous`. Where no case was ever seen, nothing is bought.
 
-A plan picks the best of many looks, and after each the best of several actions, so it picks lucky
-ones too. If a look tells nothing, the action a is δ_a = β (r*(ψ) − r(a, ψ)) behind the best one in
-each of its outcomes; estimated from n records there, and s more like the state before, it seems to
-be ahead by N(−δ_a, τ_a²), τ_a = β σ_a √n / (n + s), σ_a being the deviation of what it earns more
-in one record. So a look that tells nothing seems to be worth
+A plan selects the best of many observations, and after each the best of several actions. So it also
+selects some that are overestimated by chance. If an observation is uninformative, action a is δ_a =
+β (r*(ψ) − r(a, ψ)) behind the best one in each of its outcomes. It is estimated from n records
+there, and s more like the state before. So it seems to be ahead by N(−δ_a, τ_a²), τ_a = β σ_a √n /
+(n + s), where σ_a is the standard deviation of the difference in one record. So an uninformative
+observation seems to be worth
 
     Σ p(ψ' | ψ, i) max_a E max(0, N(−δ_a, τ_a²)),   E max(0, N(−δ, τ²)) = τ φ(δ/τ) − δ Φ(−δ/τ),
 
-and a multiple of that may be taken off (`Luck`): much where actions are close and records few,
-nothing where what is best is clear.
+and a multiple of that may be subtracted (`Luck`): much where actions are close and records few,
+nothing where the best action is clear.
 """
 
 from __future__ import annotations
@@ -38,16 +40,18 @@ from askwise.states import Lattice
 
 
 class Luck(NamedTuple):
-    """What a look is charged with: what it would seem to be worth if it told nothing."""
+    """The charge of an observation: what it would seem to be worth if it were uninformative."""
 
     cases: Floats
-    """n(ψ): the records that estimates rest on."""
+    """n(ψ): the number of records behind the estimates."""
     spread: Floats
-    """At [ψ, a]: the deviation of what a earns more than the best action in one record."""
-    shrinkage: float
-    """How many records the estimate of a state is drawn to its parents by."""
+    """At [ψ, a]: the standard deviation of the difference between a and the best action in one
+    record.
+    """
+    strength: Floats
+    """The number of records by which the states of each subset are drawn towards their parents."""
     charge: float
-    """How many times that is charged."""
+    """The multiple that is charged."""
 
 
 def plan_paths_by_advantage(
@@ -57,14 +61,20 @@ def plan_paths_by_advantage(
     *,
     margin: float,
     luck: Luck | None = None,
+    rebate: Floats | None = None,
 ) -> SequentialPlan:
-    """F(ψ) and the best next look; `reward` is r(a, ψ) at [ψ, a]."""
+    """F(ψ) and the best next observation; `reward` is r(a, ψ) at [ψ, a].
+
+    `rebate` is how much less than in the lattice an observation costs after a subset, at
+    [subset, i]. So prices may depend on the order of purchases, which c(ψ) cannot: then F(ψ) is
+    what follows from ψ on, whatever was spent before.
+    """
     from askwise._kernels.planning.advantage import paths_by_advantage
 
     values, look = np.empty(lattice.size), np.empty(lattice.size, np.int16)
     beta, offsets = lattice.problem.reward_value, lattice.action_offsets
     if luck is None:
-        luck = Luck(probability, np.zeros((0, 0)), 1.0, 0.0)
+        luck = Luck(probability, np.zeros((0, 0)), np.zeros(0), 0.0)
     paths_by_advantage(
         lattice.layout,
         beta,
@@ -75,8 +85,9 @@ def plan_paths_by_advantage(
         np.ascontiguousarray(reward),
         np.zeros((lattice.subsets, reward.shape[1])) if offsets is None else offsets,
         luck.spread,
-        luck.shrinkage,
+        luck.strength,
         luck.charge,
+        np.zeros((0, 0)) if rebate is None else rebate,
         margin,
         values,
         look,

@@ -1,8 +1,8 @@
-"""The best policy among what was tried, by cautious estimates.
+"""Finds the best policy among what was tried, by cautious estimates.
 
-The plan of `planning.sequential` or `planning.simultaneous` with p̂ for the probabilities, with
-rewards that are exceeded with confidence, and over nothing but the looks or the sets that were ever
-bought: optimism about what was never seen has no place here.
+This is the plan of `planning.sequential` or `planning.simultaneous` with p̂ for the probabilities,
+with lower confidence bounds for the rewards, and only over observations or sets that were bought
+before. There is no optimism about what was never seen.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def plan_seen_sets(statistics: Statistics, cautious: Cautious) -> SimultaneousPl
 
 
 def plan_seen_paths(statistics: Statistics, cautious: Cautious) -> SequentialPlan:
-    """F(ψ) and the best next look, by row."""
+    """F(ψ) and the best next observation, by row."""
     from askwise._kernels.planning.cautious import plan_seen_paths as kernel
 
     lattice, n = statistics.lattice, len(cautious.reward)

@@ -1,11 +1,11 @@
-"""Plans that cost what changed.
+"""Plans whose cost depends on what changed, not on the size of the problem.
 
-Between two rounds a handful of counters moved, and with t in the radii held at the next power of
-two no radius did. A planner keeps its tables beside the counters: it is told what was counted, and
-works just that into the plan. When t passes a power of two, it works everything out once. With the
-exact t in the radii the tables are bounds for some time ahead, and the plan is searched for among
-what they leave possible. Either way it is the plan that `plan_sequential` and `plan_simultaneous`
-make, to the bit, wherever the policy can lead.
+Between two rounds only a few counters change, and no radius does, because t in the radii is rounded
+up to the next power of two. A planner keeps its tables beside the counters and updates the plan
+with what was counted. When t passes a power of two, it computes everything once. With the exact t
+the tables are bounds for some time ahead, and the plan is searched for among them. In both cases it
+equals the plan of `plan_sequential` or `plan_simultaneous`, to the bit, wherever the policy can
+lead.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Cheapest(NamedTuple):
 
     action: int
     top: float
-    """What it may earn less what it costs, in units of β."""
+    """The most that it may earn less its cost, in units of β."""
 
 
 def cheapest_action(lattice: Lattice) -> Cheapest | None:
-    """The first of the actions that cost least, if it is so in every state; else None.
+    """Returns the first of the cheapest actions if it is allowed in every state; else None.
 
-    A state that no case acted in is then worth β less its cost, and nothing else needs to be known
-    of it. Where a cheaper action is allowed only after a look, a plan has to be made in full.
+    A state in which no case acted is then worth β less this cost, and nothing else is needed. If a
+    cheaper action requires an observation, every plan must be made in full.
     """
     offsets = lattice.action_offsets
     if offsets is None:
@@ -47,7 +47,7 @@ def cheapest_action(lattice: Lattice) -> Cheapest | None:
 
 
 class IncrementalPlanner(ABC):
-    """What both planners share: tables by row, which grow with the counters."""
+    """The common part of both planners: tables by row, which grow with the counters."""
 
     tables: Any
 
@@ -56,7 +56,7 @@ class IncrementalPlanner(ABC):
         self.schedule = schedule
         self.is_exact = is_exact
         self.horizon = 0
-        """The last case that the tables hold for; at 0 everything must be worked out."""
+        """The last case for which the tables are valid; 0 if everything must be computed."""
         cheapest = cheapest_action(statistics.lattice)
         assert cheapest is not None
         self._cheapest = cheapest
@@ -64,7 +64,7 @@ class IncrementalPlanner(ABC):
         self._make_tables()
 
     def replan(self, t: int) -> None:
-        """The plan of a round that begins with case t."""
+        """Returns the plan of a round that begins with case t."""
         self._grow()
         plan, _ = self._kernels()
         self.horizon = int(plan(*self._state(), t, self.horizon))
@@ -79,9 +79,9 @@ class IncrementalPlanner(ABC):
         control: Integers,
         out: tuple[Integers, Choices, Integers],
     ) -> int:
-        """Decide cases from `start` on; returns the case to go on with once there is more room.
+        """Decides cases from `start` on; returns the case to continue with once there is more room.
 
-        `control` is [round, cases so far, is the round over].
+        `control` is [round, cases so far, whether the round is over].
         """
         self._grow()
         kernel_control = np.array([*control, self.horizon])
@@ -96,20 +96,20 @@ class IncrementalPlanner(ABC):
     @property
     @abstractmethod
     def values(self) -> Floats:
-        """What the plan promises: F̂ by row, or V̂ by subset."""
+        """The values of the plan: F̂ by row, or V̂ by subset."""
 
     @property
     @abstractmethod
     def most_new_rows(self) -> int:
-        """How many states one case can visit for the first time."""
+        """The most states that one case can visit for the first time."""
 
     @abstractmethod
     def changed(self, state: int, choice: int) -> None:
-        """An action in this state was rewarded, or an observation i (−1 − i) bought."""
+        """Notes that an action in this state was rewarded, or an observation i (−1 − i) bought."""
 
     @abstractmethod
     def bought(self, subset: int, context: int) -> None:
-        """A case that bought this subset in that context was counted."""
+        """Notes that a case with this subset in that context was counted."""
 
     @abstractmethod
     def _make_tables(self) -> None: ...
@@ -143,7 +143,7 @@ class IncrementalPlanner(ABC):
 
     @property
     def _most(self) -> float:
-        """What a state is worth in which no case has acted."""
+        """The value of a state in which no case has acted."""
         return self.statistics.lattice.problem.reward_value * self._cheapest.top
 
     def _is_new(self, change: int) -> bool:
@@ -155,11 +155,11 @@ class IncrementalPlanner(ABC):
 
 
 class SequentialPlanner(IncrementalPlanner):
-    """Keeps F̂, ĝ and ĥ of every state that was visited."""
+    """Keeps F̂, ĝ and ĥ of every visited state."""
 
     @property
     def values(self) -> Floats:
-        """F̂(ψ): what the best path from each state is worth, by row."""
+        """F̂(ψ): the value of the best path from each state, by row."""
         values: Floats = self.tables.found if self.is_exact else self.tables.value
         return values
 
@@ -169,7 +169,9 @@ class SequentialPlanner(IncrementalPlanner):
         return self.statistics.lattice.m + 1
 
     def changed(self, state: int, choice: int) -> None:
-        """A look of this state, or its best action, may be worth something else now."""
+        """Notes that the value of an observation in this state, or its best action, may have
+        changed.
+        """
         statistics = self.statistics
         lattice = statistics.lattice
         observations = lattice.buyable
@@ -182,7 +184,7 @@ class SequentialPlanner(IncrementalPlanner):
             tables.queued[level] += 1
 
     def bought(self, subset: int, context: int) -> None:
-        """Every look is told by itself."""
+        """Does nothing, because every purchase is noted separately."""
 
     def _make_tables(self) -> None:
         from askwise._kernels.planning.sequential_updates import Tables
@@ -255,11 +257,11 @@ class SequentialPlanner(IncrementalPlanner):
 
 
 class SimultaneousPlanner(IncrementalPlanner):
-    """Keeps V̂ of every subset and ĥ of every state that was visited; `tables.best` is Î."""
+    """Keeps V̂ of every subset and ĥ of every visited state; `tables.best` is Î."""
 
     @property
     def values(self) -> Floats:
-        """V̂(I): what buying each subset is worth, by subset and context."""
+        """V̂(I): the value of buying each subset, by subset and context."""
         values: Floats = self.tables.found if self.is_exact else self.tables.value
         return values
 
@@ -269,7 +271,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         return 1 << self.statistics.lattice.m
 
     def changed(self, state: int, choice: int) -> None:
-        """The state's best action may be another now, and so the value of its subset."""
+        """Notes that the best action of the state, and so its subset's value, may have changed."""
         self._grow()
         context_subset = (
             int(self.statistics.lattice.layout.context_offsets.searchsorted(state, side="right"))
@@ -280,7 +282,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         self._queue(1, self.tables.context_subsets, context_subset)
 
     def bought(self, subset: int, context: int) -> None:
-        """Every part of it was counted."""
+        """Notes that every part of the subset was counted."""
         lattice = self.statistics.lattice
         change = -1 - subset * lattice.contexts - context
         if change not in self._queued:
@@ -353,7 +355,7 @@ class SimultaneousPlanner(IncrementalPlanner):
         )
 
     def _refunds(self) -> Floats:
-        """What is given back, by row; sparse rows learn it when they are listed."""
+        """The refunds by row; sparse rows get theirs when they are listed."""
         statistics, lattice = self.statistics, self.statistics.lattice
         if not lattice.tariff.has_refunds:
             return np.empty(0)

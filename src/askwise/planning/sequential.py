@@ -1,4 +1,4 @@
-r"""Choosing what to look at next: optimistic dynamic programming.
+r"""Chooses the next observation to buy, by optimistic dynamic programming.
 
 From the states of m observations down to the empty one,
 
@@ -7,12 +7,11 @@ From the states of m observations down to the empty one,
                      s.t. Σ |p̃(ψ') − p̂(ψ' | ψ, i)| ≤ conf₂(N(ψ, i)),  Σ p̃(ψ') = 1,  p̃ ≥ 0
     F̂(ψ) = max_i Q̂(ψ, i),     ĝ(ψ) = argmax_i Q̂(ψ, i)     over i in D \ dom(ψ) and ∅,
 
-where a state of m observations has only ∅, an action counts only where all that it requires is
-known, and so does a look. The maximum over p̃ is solved in closed form by
-`_kernels.planning.optimism.optimistic_mean`. In a panel c_i is the price of the next look
-(`states/prices.py`), and an outcome that is refunded is worth F̂(ψ') + c_i. With known
-probabilities and rewards and zero radii it is ordinary dynamic programming, and F̂ of the empty
-state is F*_0.
+A state of m observations has only ∅. An action or an observation counts only where everything that
+it requires is known. `_kernels.planning.optimism.optimistic_mean` solves the maximum over p̃ in
+closed form. In a panel c_i is the price of the next observation (`states/prices.py`), and a
+refunded outcome is worth F̂(ψ') + c_i. With known probabilities and rewards and zero radii this is
+ordinary dynamic programming, and F̂ of the empty state is F*_0.
 """
 
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from askwise.states.prices import Tariff
 
 
 class SequentialPlan(NamedTuple):
-    """The optimistic value of every state, and what to look at there."""
+    """The optimistic value of every state, and the observation to buy there."""
 
     values: Floats
     """F̂(ψ), indexed by state."""
@@ -40,12 +39,11 @@ def plan_sequential(
     *,
     tariff: Tariff | None = None,
     margin: float = 0.0,
-    myopic: bool = False,
 ) -> SequentialPlan:
-    """F̂(ψ) and ĝ(ψ) for every state. A look is better only if it is so by more than `margin`.
+    """F̂(ψ) and ĝ(ψ) for every state. An observation is bought only if it is better by more than
+    `margin`.
 
-    At the prices of the problem, unless others are given. A `myopic` plan values each look as if it
-    were the last one.
+    The prices are those of the problem, unless others are given.
     """
     from askwise._kernels.planning.plans import sequential
 
@@ -62,7 +60,6 @@ def plan_sequential(
         estimates.radii.per_outcome,
         estimates.radii.cap,
         margin,
-        stop if myopic else values,
         values,
         look,
     )
@@ -70,10 +67,10 @@ def plan_sequential(
 
 
 def look_values(lattice: Lattice, estimates: Estimates, ahead: Floats) -> Floats:
-    """Q̂(ψ, i) at [ψ, i], if what comes after the look is worth `ahead` of the state it leads to.
+    """Q̂(ψ, i) at [ψ, i], if the state that an observation leads to is worth `ahead`.
 
-    With `ahead` = F̂ it is that of the plan; with β r̂* that of a look which is the last one. −∞
-    where i may not be bought.
+    With `ahead` = F̂ these are the values of the plan; with β r̂* those of a last observation. The
+    value is −∞ where i may not be bought.
     """
     from askwise._kernels.planning.look_values import look_values
 

@@ -1,14 +1,14 @@
-"""Choosing a set of observations to buy at once.
+"""Chooses a set of observations to buy at once.
 
-For each subset I with |I| ≤ m, the optimistic gain of buying just I is the convex problem
+For each subset I with |I| ≤ m, the optimistic gain of buying exactly I is the convex problem
 
     V̂(I) = max  β Σ_{ψ in Ψ⁺(I)} p̃(ψ) r̂*(ψ) − Σ_{i in I} c_i
            s.t. Σ |p̃(ψ) − p̂(ψ)| ≤ conf₂(N(I)),  Σ p̃(ψ) = 1,  p̃ ≥ 0,
 
 which `_kernels.planning.optimism.optimistic_mean` solves in closed form, and Î = argmax V̂(I). With
-known probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. Where
-something is given, there is one such problem for each context; what is refunded in ψ is added to
-its reward. A set in which a member lacks what it requires is worth −∞.
+known probabilities and rewards and zero radii it is the fixed-I oracle V(I), and Î is I*_m. If
+anything is given, there is one such problem for each context. A refund in ψ is added to its reward.
+A set in which a member lacks what it requires is worth −∞.
 """
 
 from typing import NamedTuple
@@ -32,10 +32,10 @@ class SimultaneousPlan(NamedTuple):
 def plan_set_from(
     lattice: Lattice, estimates: Estimates, start: int, *, margin: float = 0.0
 ) -> SimultaneousPlan:
-    """The best set for a case in which `start` is on file: the same set in every context.
+    """Returns the best set for a case in which `start` is on file: the same set in every context.
 
-    The weights are by slot, as for `plan_sequential`: V̂(I) is worked out look by look, because
-    samples of what comes after different things on file are fair only one step at a time.
+    The weights are by slot, as for `plan_sequential`. V̂(I) is computed one observation at a time,
+    because samples after different values on file are fair only one step at a time.
     """
     from askwise._kernels.planning.sets_on_file import best_set_from
 
@@ -60,7 +60,7 @@ def plan_set_from(
 def plan_simultaneous(
     lattice: Lattice, estimates: Estimates, *, margin: float = 0.0
 ) -> SimultaneousPlan:
-    """V̂(I) for every subset and Î. A subset is better only if it is so by more than `margin`."""
+    """V̂(I) for every subset and Î. A subset wins only if it is better by more than `margin`."""
     from askwise._kernels.planning.plans import simultaneous
 
     values = np.empty(lattice.context_subsets)

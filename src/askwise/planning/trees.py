@@ -1,4 +1,6 @@
-"""A plan for a few observations as a compact tree over all of them: only what can be reached."""
+"""Turns a plan for a few observations into a compact tree over all of them, with reachable nodes
+only.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,15 +13,15 @@ from askwise.states import Lattice
 
 
 class CompactTree(NamedTuple):
-    """What to do in each node; node 0 is where nothing is known yet."""
+    """The choice in each node; in node 0 nothing is known yet."""
 
     look: Choices
-    """The observation of the full problem to look at, for nothing if it is given; −1 to act."""
+    """The observation of the full problem to buy, free if it is given; −1 to act."""
     action: Choices
     child: Integers
     """(nodes, values): where each value leads."""
     value: Floats
-    """What is expected from each node on: β r̂* where it acts, else −c_i + Σ p̂ · value."""
+    """The expected value from each node on: β r̂* where it acts, else −c_i + Σ p̂ · value."""
 
 
 def compact_tree(
@@ -29,10 +31,11 @@ def compact_tree(
     estimates: Estimates,
     values: int,
 ) -> CompactTree:
-    """The nodes that a policy over the lattice of the few can reach, in the order they are met.
+    """Returns the nodes that a policy over the lattice of the few can reach, in the order of
+    visits.
 
-    `observations` are the few as places in the full problem, `values` the most that one of its
-    observations has. The estimates have one weight a state.
+    `observations` are the few as indices in the full problem, and `values` is the most values of
+    any of its observations. The estimates have one weight a state.
     """
     of_nodes, states = _given_first(lattice)
     first = len(states) - lattice.contexts
@@ -82,9 +85,9 @@ def _given_first(lattice: Lattice) -> tuple[list[int], list[int]]:
 
 
 def without_idle_looks(lattice: Lattice, look: Choices, action: Choices) -> tuple[Choices, Choices]:
-    """The plan without looks after which the same is done whatever they show: g and h.
+    """Returns the plan (g and h) without observations after which the action is always the same.
 
-    A look stays that this requires.
+    An observation that this action requires stays.
     """
     look, action = look.copy(), action.copy()
 
@@ -106,10 +109,11 @@ def prune_looks(
     state: int,
     keeps: Callable[[int, int, set[int]], bool],
 ) -> set[int]:
-    """Take looks out of a plan, in place, from the last ones up; returns what may be done then.
+    """Removes observations from a plan in place, from the last ones up; returns the possible
+    actions.
 
-    `keeps(ψ, i, done)` says of each look whether it stays, `done` being the actions that may follow
-    it in what was kept.
+    `keeps(ψ, i, done)` says whether an observation stays, where `done` are the actions that may
+    follow it in what was kept.
     """
     i = int(look[state])
     if i >= 0:
@@ -131,8 +135,9 @@ def children_of(look: Choices, radices: Integers) -> Integers:
 
 
 def follow_sets(lattice: Lattice, sets: Integers) -> Choices:
-    """The sequential plan that looks at the members of each context's set in order, whatever they
-    show; at what a member requires before it."""
+    """Returns the sequential plan that buys the members of each context's set in order, whatever
+    their values; what a member requires comes before it.
+    """
     look = np.full(lattice.size, -1, np.int16)
     for context, subset in enumerate(sets.tolist()):
         members = lattice.in_order(lattice.members(subset))

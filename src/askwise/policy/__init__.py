@@ -1,4 +1,4 @@
-"""What to buy and what to do, as frozen tables; what is explored beside, and how likely it was."""
+"""Policies are frozen tables of what to buy and what to do, with exploration and propensities."""
 
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable

@@ -1,7 +1,8 @@
-"""How observations are bought: a set at once (simultaneous), or one after the other (sequential).
+"""An acquisition is a way to buy: a set at once (simultaneous), or one after the other
+(sequential).
 
-An acquisition says what may be counted of a case, which planner finds the best policy, and which
-compiled loop follows it. There are two, in `ACQUISITIONS` by their names.
+It defines what may be counted of a case, which planner finds the best policy, and which compiled
+loop follows it. There are two, in `ACQUISITIONS` by their names.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from askwise.states import Lattice
 
 
 class Batch(NamedTuple):
-    """Cases to run through, and where to write what was done in them."""
+    """A batch has the cases to run, and arrays for the results."""
 
     values: Choices
     rewards: Floats
@@ -45,35 +46,39 @@ class Batch(NamedTuple):
 
 
 class Acquisition(Protocol):
-    """What differs between buying a set at once and one after the other."""
+    """The difference between buying a set at once and one observation after the other."""
 
     name: AcquisitionName
     plans_anew_for_files: bool
-    """Whether a case with something on file needs a plan of its own."""
+    """Whether a case with values on file needs its own plan."""
 
     def count(self, statistics: Statistics, case: CasePath) -> Pairs:
-        """Count what the case saw; returns the pairs that may end a round."""
+        """Counts the observations of the case. Returns the pairs that may end a round."""
 
     def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
-        """Count what a case saw that was abandoned before it acted, as far as that is fair."""
+        """Counts the observations of a case that was abandoned before it acted, as far as they are
+        fair.
+        """
 
     def weight(self, statistics: Statistics) -> Integers:
         """The counts that p̂ is proportional to."""
 
     def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
-        """The best policy under these estimates; what comes first, unless by more than a margin."""
+        """Returns the best policy by these estimates. The first choice wins, unless a later one is
+        better by more than a margin.
+        """
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
-        """The best policy among what was tried, by cautious estimates."""
+        """Returns the best policy among what was tried, by cautious estimates."""
 
     def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
-        """The best policy if what is believed is true; its value is exact then."""
+        """Returns the best policy if the beliefs are true. Its value is then exact."""
 
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
-        """The policy that acts without looking."""
+        """Returns the policy that acts without buying."""
 
     def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
-        """The best policy as looks one after the other, g(ψ); a state has one weight."""
+        """Returns the best policy as single purchases g(ψ). A state has one weight."""
 
     def exploration(
         self,
@@ -84,40 +89,42 @@ class Acquisition(Protocol):
         curiosity: float,
         action_probability: Floats,
     ) -> PathExploration | SetExploration:
-        """Look as is best in another world, act as is best in it.
+        """Returns the exploration that buys and acts as is best in another world.
 
-        Where the policy would act, prices do not count: look at what tells most. `came` has how
-        many cases came to each state and to each context, n; a case takes another look with the
-        probability of curiosity / √(1 + n).
+        Where the policy would act, prices do not count, and the most informative observation is
+        bought. `came` has the number n of cases that came to each state and to each context. A case
+        explores with the probability curiosity / √(1 + n).
         """
 
     def no_exploration(self, lattice: Lattice) -> PathExploration | SetExploration:
-        """One in which nothing is tried."""
+        """Returns an exploration with all probabilities 0."""
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> IncrementalPlanner:
-        """A planner that keeps an optimistic plan up to date."""
+        """Returns a planner that updates an optimistic plan."""
 
     def live_policy(self, planner: Any) -> Policy:
-        """Its plan as a policy that reads the planner's own tables: it changes with them."""
+        """Returns the plan as a policy that reads the planner's own tables, so that it changes with
+        them.
+        """
 
     def adopt(self, planner: Any, policy: Policy) -> None:
-        """Let the planner take a policy over; its next plan comes from the counters alone."""
+        """Lets the planner take over a policy. Its next plan comes from the counters alone."""
 
     def run(
         self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
-        """Decide and count cases under the policy until they or the round are over."""
+        """Decides and counts cases under the policy until they or the round are over."""
 
 
 def tie_margin(lattice: Lattice) -> float:
-    """What is closer than this is a tie: then rounding does not decide which look comes first."""
+    """Values that are closer than this are ties, so that rounding does not decide."""
     return TIE_TOLERANCE * lattice.problem.reward_value
 
 
 def acquisition_of(name: object) -> Acquisition:
-    """The acquisition of that name, or an error that lists the names."""
+    """Returns the acquisition of that name, or raises an error that lists the names."""
     if isinstance(name, str) and name in ACQUISITIONS:
         return ACQUISITIONS[name]
     known = " or ".join(map(repr, ACQUISITIONS))
@@ -125,38 +132,40 @@ def acquisition_of(name: object) -> Acquisition:
 
 
 def row_finder(statistics: Statistics) -> RowOf | None:
-    """How a policy finds the row of a state in tables beside these counters."""
+    """Returns how a policy finds the row of a state in tables beside these counters."""
     return statistics.row if statistics.is_sparse else None
 
 
 def set_policy_from(
     lattice: Lattice, estimates: Estimates, start: int, *, margin: float = 0.0
 ) -> Policy:
-    """The best set for a case in which `start` is on file; the weights are by slot."""
+    """Returns the best set for a case in which `start` is on file. The weights are by slot."""
     plan = plan_set_from(lattice, estimates, start, margin=margin)
     return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
 
 class Simultaneous:
-    """A set at once."""
+    """The case buys a set at once."""
 
     name: AcquisitionName = "simultaneous"
     plans_anew_for_files = True
 
     def count(self, statistics: Statistics, case: CasePath) -> Pairs:
-        """N(ψ) of all substates. Looks end no round."""
+        """N(ψ) of all substates. Observations end no round."""
         if case.unasked:
             count_asked(statistics, case)
         elif case.start < case.lattice.contexts:
             statistics.count_set(case.state_index, case.subset)
         else:
-            # what is on file was chosen by others: only what came after is a fair sample
+            # others chose what is on file: only what came after is a fair sample
             path = case.lattice.path(case.start, case.state_index)
             statistics.count_path(path, case.start, case.lattice.subset_of(case.start))
         return []
 
     def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
-        """Nothing: whether the rest of the set was seen may depend on what the part showed."""
+        """Counts nothing, because the rest of the set may be missing for what the first part
+        showed.
+        """
         return []
 
     def weight(self, statistics: Statistics) -> Integers:
@@ -164,12 +173,12 @@ class Simultaneous:
         return statistics.visits
 
     def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
-        """The best set of every context."""
+        """Returns the best set of every context."""
         plan = plan_simultaneous(lattice, estimates, margin=margin)
         return Policy(SetTable(lattice, plan.sets, estimates.action, plan.values))
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
-        """The best of the sets that were bought."""
+        """Returns the best of the sets that were bought."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, counted.acquisition)
         plan = plan_seen_sets(statistics, known)
@@ -178,15 +187,15 @@ class Simultaneous:
         return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
 
     def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
-        """The best set of every context."""
+        """Returns the best set of every context."""
         return best_set(lattice, beliefs)
 
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
-        """It buys the empty set."""
+        """Returns the policy that buys the empty set."""
         return Policy(SetTable(lattice, 0, actions, np.zeros(lattice.context_subsets)))
 
     def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
-        """The members of the best set in order, whatever they show."""
+        """Returns the members of the best set in order, for all their values."""
         return follow_sets(lattice, plan_simultaneous(lattice, estimates, margin=margin).sets)
 
     def exploration(
@@ -198,7 +207,9 @@ class Simultaneous:
         curiosity: float,
         action_probability: Floats,
     ) -> SetExploration:
-        """The best set of each context; the most telling one where the policy buys nothing."""
+        """Returns the best set of each context, or the most informative one where the policy buys
+        nothing.
+        """
         table = policy.table
         assert isinstance(table, SetTable)
         probability = np.minimum(1.0, curiosity / np.sqrt(1 + came[1]))
@@ -207,24 +218,24 @@ class Simultaneous:
         return SetExploration(sets, probability, wide.action, action_probability)
 
     def no_exploration(self, lattice: Lattice) -> SetExploration:
-        """One in which nothing is tried."""
+        """Returns an exploration with all probabilities 0."""
         return SetExploration.none(lattice)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> SimultaneousPlanner:
-        """A planner of sets."""
+        """Returns a planner of sets."""
         return SimultaneousPlanner(statistics, schedule, is_exact=is_exact)
 
     def live_policy(self, planner: SimultaneousPlanner) -> Policy:
-        """The set Î, with the planner's actions."""
+        """Returns the set Î, with the planner's actions."""
         statistics, tables = planner.statistics, planner.tables
         views = (tables.best.copy(), tables.action.view(), planner.values.view())
         table = SetTable(statistics.lattice, *views, row_finder(statistics))
         return Policy(table, frequency=statistics.frequency())
 
     def adopt(self, planner: SimultaneousPlanner, policy: Policy) -> None:
-        """Its tables are copied into the planner's."""
+        """Copies the policy's tables into the planner's."""
         table = policy.table
         assert isinstance(table, SetTable)
         planner.tables.best[:] = table.sets
@@ -234,7 +245,7 @@ class Simultaneous:
     def run(
         self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
-        """The kernel for sets."""
+        """Runs the kernel for sets."""
         from askwise._kernels.learners.runs import run_simultaneous
 
         table = policy.table
@@ -256,7 +267,7 @@ class Simultaneous:
 
 
 class Sequential:
-    """One after the other."""
+    """The case buys one observation after the other."""
 
     name: AcquisitionName = "sequential"
     plans_anew_for_files = False
@@ -267,7 +278,7 @@ class Sequential:
         return self.count_part(statistics, case)
 
     def count_part(self, statistics: Statistics, case: CasePath) -> Pairs:
-        """N(ψ, i, ψ') of the steps that were taken: each was drawn before the case ended."""
+        """N(ψ, i, ψ') of the steps that were taken. Each was drawn before the case ended."""
         return count_looks(statistics, case)
 
     def weight(self, statistics: Statistics) -> Integers:
@@ -275,12 +286,12 @@ class Sequential:
         return statistics.transitions
 
     def best(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Policy:
-        """The best next look in every state."""
+        """Returns the best next observation in every state."""
         plan = plan_sequential(lattice, estimates, margin=margin)
         return Policy(PathTable(lattice, plan.look, estimates.action, plan.values))
 
     def best_by_counters(self, counted: CountedEvidence) -> Policy:
-        """The best of the looks that were taken, in every state."""
+        """Returns the best of the observations that were bought, in every state."""
         statistics = counted.statistics
         known = cautious_rewards(statistics, counted.acquisition)
         plan = plan_seen_paths(statistics, known)
@@ -289,16 +300,16 @@ class Sequential:
         return Policy(table, frequency=statistics.frequency()).rests_on(lambda: counted)
 
     def best_by_beliefs(self, lattice: Lattice, beliefs: Beliefs) -> Policy:
-        """The best next look in every state."""
+        """Returns the best next observation in every state."""
         return best_path(lattice, beliefs)
 
     def buying_nothing(self, lattice: Lattice, actions: Choices) -> Policy:
-        """No look in any state."""
+        """Returns the policy that buys nothing in any state."""
         nothing = np.full(lattice.size, -1, np.int16)
         return Policy(PathTable(lattice, nothing, actions, np.zeros(lattice.size)))
 
     def path_plan(self, lattice: Lattice, estimates: Estimates, *, margin: float = 0.0) -> Choices:
-        """The best next look in every state."""
+        """Returns the best next observation in every state."""
         weight: Floats = np.repeat(np.asarray(estimates.weight)[:, None], lattice.m, axis=1)
         return plan_sequential(lattice, estimates._replace(weight=weight), margin=margin).look
 
@@ -311,7 +322,9 @@ class Sequential:
         curiosity: float,
         action_probability: Floats,
     ) -> PathExploration:
-        """The best next look of each state; the most telling one where the policy would act."""
+        """Returns the best next observation of each state, or the most informative one where the
+        policy acts.
+        """
         table, lattice = policy.table, policy.lattice
         assert isinstance(table, PathTable)
         states, contexts = came
@@ -324,24 +337,24 @@ class Sequential:
         return PathExploration(looks, probability, wide.action, action_probability)
 
     def no_exploration(self, lattice: Lattice) -> PathExploration:
-        """One in which nothing is tried."""
+        """Returns an exploration with all probabilities 0."""
         return PathExploration.none(lattice)
 
     def planner(
         self, statistics: Statistics, schedule: Schedule, *, is_exact: bool
     ) -> SequentialPlanner:
-        """A planner of paths."""
+        """Returns a planner of paths."""
         return SequentialPlanner(statistics, schedule, is_exact=is_exact)
 
     def live_policy(self, planner: SequentialPlanner) -> Policy:
-        """The planner's next looks and actions."""
+        """Returns the planner's next observations and actions."""
         tables, statistics = planner.tables, planner.statistics
         views = (tables.look.view(), tables.action.view(), planner.values.view())
         table = PathTable(statistics.lattice, *views, row_finder(statistics))
         return Policy(table, frequency=statistics.frequency())
 
     def adopt(self, planner: SequentialPlanner, policy: Policy) -> None:
-        """Its tables are copied into the planner's."""
+        """Copies the policy's tables into the planner's."""
         table = policy.table
         assert isinstance(table, PathTable)
         rows = len(table.actions)
@@ -352,7 +365,7 @@ class Sequential:
     def run(
         self, policy: Policy, statistics: Statistics, batch: Batch, round: int, counts: RoundCounts
     ) -> tuple[int, bool]:
-        """The kernel for paths."""
+        """Runs the kernel for paths."""
         from askwise._kernels.learners.runs import run_sequential
 
         table = policy.table

@@ -1,9 +1,9 @@
 """A policy for a stake between two others, where both do the same.
 
-With known probabilities the gain of a policy is linear in the stake of a case, and that of the best
-policy is the largest of such lines: convex. So a policy that is best at two stakes is best at all
-between them. From a state on it is so if both plans do the same there, and in all that they reach
-from there.
+With known probabilities the gain of a policy is linear in the stake of a case. The gain of the best
+policy is the maximum of such lines, so it is convex. So a policy that is best at two stakes is best
+at all stakes between them. The same holds from a state on, if both plans do the same there and in
+all states that they reach from there.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from askwise._support.typing import Flags
 from askwise.policy.policy import Policy
-from askwise.policy.tables import PathTable, SetTable
+from askwise.policy.tables import PathTable, SetTable, Table
 from askwise.policy.tree_table import TreeTable
 
 
 class PolicyBetween(Policy):
-    """What two policies have in common, and in other states an exact plan, if a case gets there.
+    """The common part of two policies, and an exact plan for a case that reaches another state.
 
-    alike: by state, whether it is what the plan for its stake would do from there on.
+    alike: by state, whether the policy does from there on what the plan for its stake would do.
     """
 
     def __init__(self, below: Policy, alike: Flags | None, plan: Callable[[], Policy]) -> None:
@@ -32,20 +32,29 @@ class PolicyBetween(Policy):
         self._plan = plan
 
     def in_state(self, state: int) -> Policy:
-        """Itself, or the plan for its stake."""
+        """Returns itself, or the plan for its stake."""
         return self if self._alike is None or self._alike[state] else self._plan()
 
     def exact(self) -> Policy:
-        """The plan for its stake, good in every state."""
+        """Returns the plan for its stake, which covers every state."""
         return self if self._alike is None else self._plan()
 
 
 def alike_from(one: Policy, other: Policy) -> Flags:
-    """By state, or one for all: whether both do the same there and in all they reach from it.
+    """Returns by state, or once for all, whether both do the same there and from there on.
 
-    Tables of sets and trees are short: they are compared as a whole.
+    Tables of sets and trees are short: they are compared as a whole. Mixtures are alike where all
+    their parts are.
     """
-    mine, theirs = one.table, other.table
+    if one.mixture is not None:
+        pairs = zip(one.parts, other.parts, strict=True)
+        alike = [_alike_tables(mine.table, theirs.table) for (_, mine), (_, theirs) in pairs]
+        found: Flags = np.logical_and.reduce(alike)
+        return found
+    return _alike_tables(one.table, other.table)
+
+
+def _alike_tables(mine: Table, theirs: Table) -> Flags:
     if isinstance(mine, PathTable) and isinstance(theirs, PathTable):
         return _by_state(mine, theirs)
     if isinstance(mine, SetTable) and isinstance(theirs, SetTable):

@@ -10,14 +10,14 @@ that are 1 + λ times as high:
     L(λ) = max_π G(π) − λ S(π).
 
 Each policy is a line in λ, L is their upper envelope, and the frontier of G against S is concave.
-The best within b is a mixture of the two policies whose lines meet where the slope of L passes −b,
-and that λ is the shadow price: what one more to spend on a case adds to its gain.
+The best within b is a mixture of the two policies whose lines meet where the slope of L passes −b.
+That λ is the shadow price: what one more unit of spend on a case adds to its gain.
 
-The two are found without a grid: the lines of a policy that spends more than b and of one that
-spends less meet at some λ. Either a plan at that λ is better than both there, and takes the place
-of one of them, or they are the two (Eisner, Severance: Mathematical techniques for efficient record
-segmentation in large shared databases, 1976). Every step finds a policy of the envelope, of which
-there are finitely many. Searched on both sides, all of them are found: that is the frontier.
+The two are found without a grid. The line of a policy that spends more than b and the line of one
+that spends less meet at some λ. Either a plan at that λ is better than both there and replaces one
+of them, or they are the two policies (Eisner, Severance: Mathematical techniques for efficient
+record segmentation in large shared databases, 1976). Every step finds a policy of the envelope, of
+which there are finitely many. A search on both sides finds all of them, which are the frontier.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from askwise.policy.tables import PathTable, SetTable
 from askwise.states import Lattice
 
 NOTHING_BOUGHT = 1e15
-"""λ at which nothing is bought that costs anything."""
+"""At this λ nothing is bought that has a price."""
 
 TOLERANCE = 1e-11
-"""Gains closer than this part of β are equal: they may be sums in different orders. So are spends
-closer than this part of the budget."""
+"""Gains closer than this part of β are equal, because they may be sums in different orders. So are
+spends closer than this part of the budget.
+"""
 
 
 class Line(NamedTuple):
-    """A policy, what it gains above the lowest reward and what it spends on average."""
+    """A policy, with its mean gain above the lowest reward and its mean spend."""
 
     policy: Policy
     gain: float
@@ -56,7 +57,7 @@ class Line(NamedTuple):
 
 
 Plan = Callable[[float], Line]
-"""The best policy at prices of 1 + λ, with its gain and its spend at the prices as they are."""
+"""The best policy at prices of 1 + λ, with its gain and its spend at the true prices."""
 
 
 class Within(NamedTuple):
@@ -65,19 +66,21 @@ class Within(NamedTuple):
     dear: Line
     cheap: Line
     share: float
-    """Of the cases that follow the dear one; 1 if it spends no more than the budget."""
+    """The share of the cases that follow the more expensive policy; 1 if it is within the
+    budget.
+    """
     shadow_price: float
     budget: float
 
     @property
     def spend(self) -> float:
-        """Of a case, on average."""
+        """The mean spend of a case."""
         return self.share * self.dear.spend + (1.0 - self.share) * self.cheap.spend
 
     def mixed(self, finish: Callable[[Policy], Policy]) -> Policy:
-        """As one policy, of parts that were finished: at the prices that are paid.
+        """Returns both as one policy, with parts at the prices that are paid.
 
-        What most cases follow is the one that the other is mixed into.
+        The policy of fewer cases is mixed into that of more cases.
         """
         if self.share in (0.0, 1.0):
             found = finish((self.dear if self.share else self.cheap).policy)
@@ -96,7 +99,7 @@ class Within(NamedTuple):
 
 
 def best_within(plan: Plan, budget: float, beta: float) -> Within:
-    """The best mixture of policies that spends no more than so much a case, on average."""
+    """Returns the best mixture of policies with at most this average spend."""
     dear, affordable = plan(0.0), budget * (1.0 + TOLERANCE)
     if dear.spend <= affordable:
         return Within(dear, dear, 1.0, 0.0, budget)
@@ -111,13 +114,14 @@ def best_within(plan: Plan, budget: float, beta: float) -> Within:
             dear = found
         else:
             cheap = found
-    # just this one: one more to spend adds what the next dearer one gains
+    # only this one: one more unit of spend adds what the next more expensive one gains
     return Within(dear, cheap, 0.0, _where_they_meet(dear, cheap), budget)
 
 
 def frontier_of(plan: Plan, beta: float) -> list[Line]:
-    """The policies of the envelope, from the one that spends least to the best one without a
-    budget; gains rise with spends, ever less steeply."""
+    """Returns the policies of the envelope, from the least spend to the best without a budget.
+    Gains rise with spends, at a falling slope.
+    """
     cheap, dear = plan(NOTHING_BOUGHT), plan(0.0)
     if dear.spend <= cheap.spend or dear.gain <= cheap.gain + TOLERANCE * beta:
         return [cheap if cheap.gain >= dear.gain else dear]
@@ -138,9 +142,10 @@ def _where_they_meet(dear: Line, cheap: Line) -> float:
 
 
 def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Floats) -> Line:
-    """A policy that was planned at other prices, by what it gains and spends at those of a lattice.
+    """Returns a policy that was planned at other prices, with its gain and spend at those of a
+    lattice.
 
-    That is by p(ψ) and by what acting in ψ earns, what it costs taken off, in units of β.
+    Both are computed from p(ψ) and from what acting in ψ earns net of its cost, in units of β.
     """
     states = acted_states(policy).states
     states = states[probability[states] > 0]  # elsewhere no action may be allowed
@@ -150,7 +155,7 @@ def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Float
 
 
 def repriced(lattice: Lattice, policy: Policy) -> Policy:
-    """The looks and actions of a policy at the prices of a lattice, valued as they were planned."""
+    """Returns a policy at the prices of a lattice, with the values of its plan."""
     table = policy.table
     if isinstance(table, PathTable):
         arrays = table.look, table.actions, table.values
@@ -164,10 +169,11 @@ def repriced(lattice: Lattice, policy: Policy) -> Policy:
 def at_prices_of(
     lattice: Lattice, policy: Policy, probability: Floats, reward: Floats
 ) -> PathTable | SetTable:
-    """The looks and actions of a policy at the prices of a lattice, valued by p(ψ) and by what
-    acting in ψ earns, what it costs taken off, in units of β."""
+    """Returns a policy's table at the prices of a lattice. Its values come from p(ψ) and from what
+    acting in ψ earns net of its cost, in units of β.
+    """
     table, every = policy.table, np.arange(lattice.size)
-    # where no case comes, or no action is allowed, nothing is earned
+    # states without cases, or without an allowed action, earn nothing
     earned: Floats = np.where((probability > 0) & (reward > -np.inf), reward, 0.0)
     earned *= lattice.problem.reward_value
     spent = lattice.costs_of(every)

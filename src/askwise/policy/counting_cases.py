@@ -1,4 +1,4 @@
-"""What may be counted of the looks of a case, also where people looked without being asked."""
+"""Which observations of a case may be counted, also if people observed without being asked."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from askwise.policy.tables import Path
 from askwise.states import Lattice
 
 Pairs = list[tuple[int, int]]
-"""(state, choice) pairs that were counted; a choice is an action, or looking at i as −1 − i."""
+"""(state, choice) pairs that were counted. A choice is an action, or −1 − i for buying i."""
 
 
 class CasePath(Protocol):
-    """What a case has seen so far."""
+    """The observations of a case so far."""
 
     start: int
     state_index: int
@@ -22,25 +22,33 @@ class CasePath(Protocol):
 
     @property
     def path(self) -> Path:
-        """What was bought, in order: (observation, the state it led to)."""
+        """The purchases in order: (observation, the state it led to)."""
 
     @property
     def lattice(self) -> Lattice:
-        """The states that it can be in."""
+        """The lattice of its states."""
 
     @property
     def unasked(self) -> Mapping[int, bool]:
-        """What people looked at without being asked: whether they knew more than the case."""
+        """The observations that people made without being asked, and whether people knew more than
+        the case.
+        """
 
 
 def count_looks(statistics: Statistics, case: CasePath) -> Pairs:
-    """N(ψ, i, ψ') of the steps of a case that are fair samples; returns the pairs of these."""
-    pairs, lattice = [], case.lattice
-    for start, path in _fair_parts(case) if case.unasked else ((case.start, case.path),):
-        subset = 0 if start < lattice.contexts else lattice.subset_of(start)
-        statistics.count_steps(path, start, subset)
-        pairs += _pairs(start, path)
+    """N(ψ, i, ψ') of the steps of a case that are fair samples. Returns their pairs."""
+    if not case.unasked:
+        return _count_path(statistics, case.lattice, case.start, case.path)
+    pairs: Pairs = []
+    for start, path in _fair_parts(case):
+        pairs += _count_path(statistics, case.lattice, start, path)
     return pairs
+
+
+def _count_path(statistics: Statistics, lattice: Lattice, start: int, path: Path) -> Pairs:
+    subset = 0 if start < lattice.contexts else lattice.subset_of(start)
+    statistics.count_steps(path, start, subset)
+    return _pairs(start, path)
 
 
 def _pairs(start: int, path: Path) -> Pairs:
@@ -52,7 +60,9 @@ def _pairs(start: int, path: Path) -> Pairs:
 
 
 def _fair_parts(case: CasePath) -> Iterator[tuple[int, Path]]:
-    """The stretches of its path that are fair samples: a look of one who knew more is none."""
+    """The parts of the path that are fair samples. An observation of people who knew more is
+    not.
+    """
     start, part = case.start, list[tuple[int, int]]()
     for observation, state in case.path:
         if case.unasked.get(observation):
@@ -64,10 +74,11 @@ def _fair_parts(case: CasePath) -> Iterator[tuple[int, Path]]:
 
 
 def count_asked(statistics: Statistics, case: CasePath) -> None:
-    """Count the set of a case in which people looked at more than was asked.
+    """Counts the set of a case in which people observed more than was asked.
 
-    The set was chosen before any of it was seen: without what they added it is a fair sample,
-    unless they used up what may be looked at and some of the set was left out.
+    The set was chosen before any of its values was known. Without what people added, it is a fair
+    sample. It is not, if people used up the allowed number of observations and a part of the set
+    was left out.
     """
     lattice = case.lattice
     if case.start >= lattice.contexts or lattice.layout.sizes[case.subset] == lattice.m:

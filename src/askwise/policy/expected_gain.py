@@ -1,4 +1,4 @@
-"""What a policy that tries things is expected to gain, its tries included."""
+"""The expected gain of a policy, including its exploration."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from askwise.policy.tables import PathTable, SetTable, Table
 
 
 def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: float = 1.0) -> float:
-    """By p(ψ) and r(a, ψ) at [ψ, a], less what actions cost; exact, if they average out.
+    """Returns the gain by p(ψ) and r(a, ψ) at [ψ, a], less the costs of actions.
 
-    `part`: everything is tried only so many times as likely.
+    It is exact if the estimates average out. `part` multiplies every probability of exploring.
     """
     if policy.mixture is not None:
         both = policy.parts
@@ -27,7 +27,9 @@ def expected_gain(policy: Policy, probability: Floats, reward: Floats, part: flo
     gains: Floats = reward[every, table.actions]
     if part:
         other = part * exploration.action_probability
-        action = np.where(other > 0, exploration.other_action, table.actions)  # else none is meant
+        action = exploration.other_action
+        if lattice.action_offsets is not None:  # what is never explored may not be allowed
+            action = np.where(other > 0, action, table.actions)
         gains += other * (reward[every, action] - gains)
     gains *= lattice.problem.reward_value
     return _from_acting(table, exploration, part, probability, gains)
@@ -40,9 +42,9 @@ def _from_acting(
     probability: Floats,
     gains: Floats,
 ) -> float:
-    """What cases gain on average, from what acting gains in each state."""
+    """Returns the mean gain of cases, from the gain of acting in each state."""
     lattice = table.lattice
-    spent = lattice.costs_of(np.arange(lattice.size))
+    spent = lattice.state_costs
     if isinstance(exploration, PathExploration):
         assert isinstance(table, PathTable)
         _by_paths(table, exploration, part, probability, spent, gains)
@@ -70,7 +72,7 @@ def _by_paths(
 def _by_sets(
     table: SetTable, exploration: SetExploration, part: float, probability: Floats, gain: Floats
 ) -> Floats:
-    """What cases gain in each context, whatever set they buy."""
+    """Returns the mean gain of cases in each context, over the sets that they buy."""
     lattice, contexts = table.lattice, table.lattice.contexts
     came = np.maximum(probability[:contexts], 1e-300)
     first = lattice.layout.context_offsets[:-1]
@@ -84,7 +86,7 @@ def _by_sets(
 
 
 def expected_spend(policy: Policy, probability: Floats) -> float:
-    """What a case spends on observations on average, its tries included, by p(ψ)."""
+    """Returns the mean spend of a case on observations by p(ψ), including exploration."""
     return sum(
         -share * _from_acting(one.table, _tries(one), 1.0, probability, np.zeros(one.lattice.size))
         for share, one in policy.parts
@@ -92,7 +94,7 @@ def expected_spend(policy: Policy, probability: Floats) -> float:
 
 
 def _tries(policy: Policy) -> PathExploration | SetExploration:
-    """What a policy tries, if only nothing."""
+    """Returns the policy's exploration, or one with all probabilities 0."""
     if policy.exploration is None:
         kind = PathExploration if isinstance(policy.table, PathTable) else SetExploration
         return kind.none(policy.lattice)
@@ -101,21 +103,23 @@ def _tries(policy: Policy) -> PathExploration | SetExploration:
 
 
 class ActedStates(NamedTuple):
-    """Where the cases of a policy that tries nothing act, whatever the population."""
+    """The states in which the cases of a policy without exploration act, for any population."""
 
     states: Integers
     actions: Choices
     costs: Floats
-    """What those actions cost."""
+    """The costs of these actions."""
 
     def gain(self, probability: Floats, reward: Floats, beta: float, spent: Floats) -> float:
-        """Σ p(ψ) (β r(a, ψ) − cost(a) − c(ψ)), c(ψ) being what was spent on looks in each state."""
+        """Returns Σ p(ψ) (β r(a, ψ) − cost(a) − c(ψ)), where c(ψ) was spent on observations in
+        ψ.
+        """
         earned = beta * reward[self.states, self.actions] - self.costs - spent[self.states]
         return float(probability[self.states] @ earned)
 
 
 def acted_states(policy: Policy) -> ActedStates:
-    """The states in which a policy acts, and what it does there."""
+    """Returns the states in which a policy acts, and its actions there."""
     lattice, table = policy.lattice, policy.table
     if isinstance(table, PathTable):
         from askwise._kernels.policy.gains import reach_by_paths

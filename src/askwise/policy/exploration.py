@@ -1,11 +1,10 @@
-"""What a policy tries beside what it believes best, by the tag of the case, and how likely.
+"""Exploration: what a policy tries besides its plan, by the tag of the case, with probabilities.
 
-A policy that only does what it thinks best never learns that it is wrong. One that explores does,
-with probabilities that shrink as a state becomes familiar. What a case tries depends on the tables
-and its tag, one random number, and on nothing else. `tree` and `evaluate` show the policy without
-what it explores.
+Without exploration a learner cannot correct a wrong policy. The probabilities shrink as a state
+becomes familiar. What a case explores depends only on the tables and on its tag, which is one
+random number. `tree` and `evaluate` show the policy without its exploration.
 
-    PathExploration   take another look, or another action
+    PathExploration   buy another observation, or take another action
     SetExploration    buy another set, or take another action
     UniformDraw       the whole policy was drawn for one case (`baselines/random_choice.py`)
 
@@ -41,97 +40,100 @@ from askwise.states import Lattice
 
 
 class Exploration(Protocol):
-    """What a policy asks of its exploration; the table is the policy's own."""
+    """The interface of an exploration. The table is the policy's own."""
 
     kind: ClassVar[str]
-    """What saved policies call it."""
+    """The name in saved policies."""
 
     def looks(self, table: Any, state: int, tag: int) -> tuple[int, ...]:
-        """What a case with that tag buys now; none means act."""
+        """Returns what a case with that tag buys now; none means act."""
 
     def action(self, table: Any, state: int, tag: int) -> int:
-        """What a case with that tag does when nothing more is bought."""
+        """Returns the action of a case with that tag when nothing more is bought."""
 
     def propensities(
         self, table: Any, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities | None:
-        """How likely a case took each of its steps; None if that is not known.
+        """Returns the probability of each step of a case; None if it is unknown.
 
-        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        The case began in a state, bought along a path, and now wants these observations or has
+        acted (−1: not yet).
         """
 
     def header(self) -> dict[str, Any]:
-        """What `restored` has to know beside the arrays, for JSON."""
+        """Returns what `restored` needs besides the arrays, for JSON."""
 
     def arrays(self) -> dict[str, Array]:
-        """Its arrays by name."""
+        """Returns its arrays by name."""
 
     @classmethod
     def restored(cls, header: Mapping[str, Any], read: ReadArray, table: Any) -> Self:
-        """The exploration that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved exploration. An invalid one raises a `FileError`."""
 
 
 class _OfEveryState:
-    """What explorations with an entry for every state share; they are tuples of arrays."""
+    """The common part of explorations with an entry for every state. They are tuples of arrays."""
 
     __slots__ = ()
     other_action: Choices
     action_probability: Floats
 
     def action(self, table: Table, state: int, tag: int) -> int:
-        """The policy's action, or the other one."""
+        """Returns the policy's action, or the other one."""
         probability = self.action_probability.item(state)
         if probability and uniform(tag, 4 * state + ACTS) < probability:
             return self.other_action.item(state)
         return table.actions.item(state)
 
     def action_propensity(self, table: Table, state: int, action: int) -> float:
-        """How likely the action is, the policy's or the other one."""
+        """Returns the probability of the action, the policy's or the other one."""
         other = self.action_probability.item(state)
         probability = 1.0 - other if table.actions.item(state) == action else 0.0
         return probability + other if self.other_action.item(state) == action else probability
 
     def header(self) -> dict[str, Any]:
-        """Nothing: its arrays are as long as there are states."""
+        """Returns nothing, because the arrays have an entry for every state."""
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """Its arrays by name."""
+        """Returns its arrays by name."""
         arrays: dict[str, Array] = self._asdict()  # type: ignore[attr-defined]
         return arrays
 
 
 class _PathArrays(NamedTuple):
     other_look: Integers
-    """Another look for each state, −1 for anything."""
+    """Another observation for each state, −1 for any."""
     look_probability: Floats
-    """How likely a case takes another look in each state, that one or any."""
+    """The probability that a case explores in each state, with that observation or any."""
     other_action: Choices
     """Another action for each state."""
     action_probability: Floats
-    """How likely it is taken."""
+    """The probability that it is taken."""
 
 
 class PathExploration(_OfEveryState, _PathArrays):
-    """A case may take another look, whether the policy would look or act, and another action."""
+    """A case may buy another observation, where the policy would buy or act, and take another
+    action.
+    """
 
     __slots__ = ()
     kind: ClassVar[str] = "another look"
 
     @classmethod
     def none(cls, lattice: Lattice) -> PathExploration:
-        """Arrays of the right shape, in which nothing is tried."""
+        """Returns arrays of the right shape, with all probabilities 0."""
         size = lattice.size
         looks = np.full(size, -1, np.int64), np.zeros(size)
         return cls(*looks, np.zeros(size, np.int16), np.zeros(size))
 
     def scaled(self, part: float) -> PathExploration:
-        """The same, that many times as likely."""
+        """Returns the same exploration with all probabilities multiplied."""
         looks, actions = part * self.look_probability, part * self.action_probability
         return self._replace(look_probability=looks, action_probability=actions)
 
     def looks(self, table: PathTable, state: int, tag: int) -> tuple[int, ...]:
-        """The one observation to buy now."""
+        """Returns the one observation to buy now."""
         i, probability = STOP, self.look_probability.item(state)
         if probability:
             i = tried(uniform(tag, 4 * state + LOOKS), probability, self.other_look.item(state))
@@ -145,7 +147,7 @@ class PathExploration(_OfEveryState, _PathArrays):
     def propensities(
         self, table: PathTable, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities:
-        """Of each look, then of stopping and the action; now, since the tables are large."""
+        """Returns the probability of each observation, then of stopping and the action."""
         steps, state = [], start
         for i, reached in path:
             steps.append(self._probability_of(table, state, i))
@@ -158,7 +160,7 @@ class PathExploration(_OfEveryState, _PathArrays):
         return tuple(steps)
 
     def _probability_of(self, table: PathTable, state: int, i: int) -> float:
-        """Of looking at i in a state, or of acting (STOP)."""
+        """Returns the probability of buying i in a state, or of acting (STOP)."""
         probability = self.look_probability.item(state)
         planned = (1.0 - probability) * (table.look.item(state) == i)
         if not probability or i == STOP:
@@ -174,7 +176,7 @@ class PathExploration(_OfEveryState, _PathArrays):
         values: Choices,
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
-        """Decide and count a case for each tag: the states acted in, and the actions."""
+        """Decides and counts a case for each tag. Returns the states acted in, and the actions."""
         from askwise._kernels.learners.explored_runs import run_exploring_sequential
 
         out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
@@ -186,7 +188,7 @@ class PathExploration(_OfEveryState, _PathArrays):
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, table: PathTable
     ) -> PathExploration:
-        """The exploration that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved exploration. An invalid one raises a `FileError`."""
         lattice = table.lattice
         found = cls(**_read(read, cls.none(_of_a_size(lattice, table))._asdict()))
         _check_probabilities(found.look_probability, found.action_probability)
@@ -194,7 +196,7 @@ class PathExploration(_OfEveryState, _PathArrays):
         check_choices("other_look", found.other_look, -1, lattice.buyable)
         states = np.arange(lattice.size)
         check_looks(lattice, states, found.other_look)
-        anything = lattice.buyable  # a look at what no state knows
+        anything = lattice.buyable  # an observation that no state contains
         check_looks(lattice, states, np.where(found.look_probability > 0, anything, -1))
         return found
 
@@ -203,11 +205,11 @@ class _SetArrays(NamedTuple):
     other_set: Integers
     """Another subset in each context."""
     set_probability: Floats
-    """How likely a case buys another set, that one or any."""
+    """The probability that a case buys another set, that one or any."""
     other_action: Choices
     """Another action for each state."""
     action_probability: Floats
-    """How likely it is taken."""
+    """The probability that it is taken."""
 
 
 class SetExploration(_OfEveryState, _SetArrays):
@@ -218,17 +220,17 @@ class SetExploration(_OfEveryState, _SetArrays):
 
     @classmethod
     def none(cls, lattice: Lattice) -> SetExploration:
-        """Arrays of the right shape, in which nothing is tried."""
+        """Returns arrays of the right shape, with all probabilities 0."""
         sets = np.zeros(lattice.contexts, np.int64), np.zeros(lattice.contexts)
         return cls(*sets, np.zeros(lattice.size, np.int16), np.zeros(lattice.size))
 
     def scaled(self, part: float) -> SetExploration:
-        """The same, that many times as likely."""
+        """Returns the same exploration with all probabilities multiplied."""
         sets, actions = part * self.set_probability, part * self.action_probability
         return self._replace(set_probability=sets, action_probability=actions)
 
     def looks(self, table: SetTable, state: int, tag: int) -> tuple[int, ...]:
-        """What of the case's set is not known yet."""
+        """Returns what of the case's set is not known yet."""
         lattice = table.lattice
         context = lattice.context(state)
         probability, other = self.set_probability.item(context), self.other_set.item(context)
@@ -243,7 +245,9 @@ class SetExploration(_OfEveryState, _SetArrays):
     def propensities(
         self, table: SetTable, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities:
-        """Of the set, then of the action; no table is needed later, but a few of their cells."""
+        """Returns the probabilities of the set, then of the action. They need only a few cells of
+        the tables.
+        """
         lattice = table.lattice
         context = lattice.context(start) if lattice.contexts > 1 else 0
         sets = (table.sets.item(context), self.other_set.item(context))
@@ -259,7 +263,7 @@ class SetExploration(_OfEveryState, _SetArrays):
         values: Choices,
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
-        """Decide and count a case for each tag: the states acted in, and the actions."""
+        """Decides and counts a case for each tag. Returns the states acted in, and the actions."""
         from askwise._kernels.learners.explored_runs import run_exploring_simultaneous
 
         out = np.empty(len(tags), np.int64), np.empty(len(tags), np.int16)
@@ -272,7 +276,7 @@ class SetExploration(_OfEveryState, _SetArrays):
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, table: SetTable
     ) -> SetExploration:
-        """The exploration that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved exploration. An invalid one raises a `FileError`."""
         lattice = table.lattice
         found = cls(**_read(read, cls.none(_of_a_size(lattice, table))._asdict()))
         _check_probabilities(found.set_probability, found.action_probability)
@@ -285,47 +289,47 @@ TableExploration = PathExploration | SetExploration
 
 
 class UniformDraw:
-    """The policy was drawn evenly for one case: its propensities are those of the draw."""
+    """The policy was drawn uniformly for one case. Its propensities are those of the draw."""
 
     kind: ClassVar[str] = "uniform draw"
 
     def looks(self, table: SetTable, state: int, tag: int) -> tuple[int, ...]:
-        """What the policy says: it was drawn already."""
+        """Returns the policy's choice, because the policy was drawn already."""
         return table.looks(state)
 
     def action(self, table: SetTable, state: int, tag: int) -> int:
-        """What the policy says: it was drawn already."""
+        """Returns the policy's action, because the policy was drawn already."""
         return table.act(state)
 
     def propensities(
         self, table: SetTable, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities:
-        """Of the set, then of the action, before the policy was drawn."""
+        """Returns the probabilities of the set, then of the action, before the policy was drawn."""
         return partial(uniform_draw_propensities, table.lattice, start, path, looks, action)
 
     def header(self) -> dict[str, Any]:
-        """There is nothing to know beside the kind."""
+        """Returns nothing, because the kind is enough."""
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """It has no arrays."""
+        """Returns an empty dictionary, because it has no arrays."""
         return {}
 
     @classmethod
     def restored(cls, header: Mapping[str, Any], read: ReadArray, table: SetTable) -> UniformDraw:
-        """All such explorations are alike."""
+        """Returns this exploration, because all of them are equal."""
         return cls()
 
 
 def frozen(exploration: TableExploration) -> TableExploration:
-    """The exploration, whose arrays cannot be changed any more."""
+    """Returns the exploration with arrays that cannot be changed."""
     for array in exploration:
         array.setflags(write=False)
     return exploration
 
 
 def _of_a_size(lattice: Lattice, table: Table) -> Lattice:
-    """The lattice, if arrays of its size can be held and the table has as many rows."""
+    """Returns the lattice if arrays of its size fit into memory and the table has as many rows."""
     if lattice.size > MOST_STATES or len(table.actions) != lattice.size:
         raise FileError("a policy explores in more states than there can be")
     return lattice
@@ -336,5 +340,5 @@ def _read(read: ReadArray, like: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _check_probabilities(*probabilities: Floats) -> None:
-    if not all(((x >= 0) & (x <= 1)).all() for x in probabilities):  # not a number is neither
+    if not all(((x >= 0) & (x <= 1)).all() for x in probabilities):  # NaN is neither
         raise FileError("a policy's probabilities are not all from 0 to 1")

@@ -1,4 +1,4 @@
-"""What a case shows that follows a policy; `learners/cases.py` has the class."""
+"""The interface of a case that follows a policy; `learners/cases.py` has the class."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from askwise.problem import Seen, Value
 
 
 class FollowedCase(Protocol):
-    """What `Policy.open` gives: an `askwise.Case`."""
+    """`Policy.open` returns this case, an `askwise.Case`."""
 
     wanted: tuple[str, ...]
     """The names to buy now; none once the action is chosen."""
 
     @property
     def action(self) -> str | None:
-        """What to do; None while something is still wanted."""
+        """The action to take; None while something is still wanted."""
 
     @property
     def state(self) -> dict[str, Value | None]:
@@ -31,7 +31,7 @@ class FollowedCase(Protocol):
         """How likely each step was."""
 
     def observe(self, values: Mapping[str, Seen]) -> None:
-        """What was bought showed these values."""
+        """Reports the values of what was bought."""
 
     def reward(self, reward: float) -> None:
-        """How well it went, as `askwise.Case.reward` takes it."""
+        """Reports the reward, as `askwise.Case.reward` takes it."""

@@ -1,4 +1,4 @@
-"""What can be gained at every average spend: the frontier, as data and as a figure."""
+"""The highest gain at every average spend, as data and as a figure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """A policy of the frontier, and what a case spends and gains under it on average."""
+    """A policy of the frontier, with the mean spend and gain of a case."""
 
     spend: float
     gain: float
@@ -26,9 +26,10 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Frontier(Sequence[Point]):
-    """The policies between which every best one within a budget is a mixture, cheapest first.
+    """The frontier of gain against spend: its policies, the cheapest first.
 
-    `print` it, `plot` it, or take its numbers (`frame`).
+    The best policy within any budget is a mixture of two of them. `print` it, `plot` it, or take
+    its numbers (`frame`).
     """
 
     points: tuple[Point, ...]
@@ -44,13 +45,13 @@ class Frontier(Sequence[Point]):
 
     @property
     def shadow_prices(self) -> tuple[float, ...]:
-        """What one more to spend on a case adds, from each point up to the next; 0 at the last."""
+        """What one more unit of spend adds, from each point up to the next; 0 at the last."""
         pairs = zip(self.points, self.points[1:], strict=False)
         slopes = [(b.gain - a.gain) / (b.spend - a.spend) for a, b in pairs]
         return (*slopes, 0.0)
 
     def gain_at(self, spend: float) -> float:
-        """The most that can be gained if a case may spend so much on average."""
+        """Returns the highest gain at this average spend."""
         below = [k for k, point in enumerate(self.points) if point.spend <= spend]
         if not below:
             return math.nan
@@ -60,7 +61,7 @@ class Frontier(Sequence[Point]):
         return point.gain + self.shadow_prices[below[-1]] * (spend - point.spend)
 
     def frame(self, kind: str = "dict") -> Any:
-        """A row for each point: spend, gain, and what one more to spend would add there.
+        """Returns a row for each point: spend, gain, and what one more unit of spend would add.
 
         The columns come in a "dict", or a "pandas", "polars" or "pyarrow" frame.
         """
@@ -72,7 +73,7 @@ class Frontier(Sequence[Point]):
         return framed(columns, kind)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Gain against spend: the line of the best that can be done, a dot for each policy."""
+        """Plots the highest gain against spend, with a dot for each policy."""
         pyplot = need("matplotlib.pyplot", "report")
         axes: Axes = pyplot.subplots()[1] if ax is None else ax
         spend, gain = [p.spend for p in self.points], [p.gain for p in self.points]
@@ -80,7 +81,7 @@ class Frontier(Sequence[Point]):
         axes.plot(spend, gain, marker=marks, ms=4, lw=1.7, color="#005a9c")
         best = self.points[-1]
         words = f"without a budget: {shown(best.gain)}\nfor {shown(best.spend)} a case"
-        # below a curve that rises ever less there is room
+        # there is space below a curve whose slope falls
         axes.text(0.98, 0.04, words, transform=axes.transAxes, ha="right", va="bottom")
         axes.set_xlabel("spend on observations, a case")
         axes.set_ylabel("gain, a case")

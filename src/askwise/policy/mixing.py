@@ -1,14 +1,13 @@
-"""Several policies as one: a share of the cases follows each of them, by chance.
+"""A mixture of policies: a random share of the cases follows each of them.
 
-Within an average spend the best that can be done is, in general, such a mixture (`budgeted.py`); a
-learner that explores in a share of its cases is one, and so are two policies that are compared.
-Which of them a case follows is decided by its tag, once for the whole case. What cases do under a
-mixture is what they do under one of its policies, so its expected gain is the mean of theirs, and
-the probability of what a case did is too:
+The best policy within an average spend is in general such a mixture (`budgeted.py`). So is a
+learner that explores in a share of its cases, and so are two policies that are compared. The tag of
+a case decides which policy it follows, once for the whole case. So the expected gain of a mixture
+is the mean of its policies' gains, and the probability of a case's steps is the mean of theirs:
 
     P(steps) = Σ_k q_k P(steps | policy k),
 
-q_k being the shares. The propensity of a step is P(steps with it) / P(steps before it).
+where q_k are the shares. The propensity of a step is P(steps with it) / P(steps before it).
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class Mixture(NamedTuple):
-    """What is mixed into a policy."""
+    """The policies that are mixed into a policy."""
 
     others: tuple[tuple[float, Policy], ...]
-    """The other policies, each with its share of the cases; the rest follows the policy itself."""
+    """The other policies, each with its share of the cases. The rest follows the policy itself."""
 
     def other_of(self, tag: int) -> Policy | None:
-        """The other policy that a case with that tag follows; None: the policy itself."""
+        """Returns the other policy that a case with that tag follows; None is the policy itself."""
         drawn = uniform(tag, MIXES)
         for share, other in self.others:
             if drawn < share:
@@ -45,7 +44,7 @@ class Mixture(NamedTuple):
 
 
 def parts_followed(tags: Integers, shares: Sequence[float]) -> Integers:
-    """Which part each of the cases with these tags follows: 0 is the policy itself."""
+    """Returns the part that each case with these tags follows; 0 is the policy itself."""
     drawn: Floats = uniform(tags, MIXES)  # type: ignore[arg-type, assignment]
     found: Integers = np.zeros(len(tags), np.int64)
     for k, share in enumerate(shares[1:], start=1):
@@ -61,7 +60,7 @@ def mixed_propensities(
     looks: tuple[int, ...],
     action: int,
 ) -> Propensities | None:
-    """How likely a case took each of its steps, whichever of the policies it followed."""
+    """Returns the probability of each step of a case, over all policies that it may follow."""
     found: list[tuple[float, Propensities]] = []
     for share, policy in parts:
         steps = _steps(policy, start, path, looks, action)
@@ -84,7 +83,9 @@ def _averaged(parts: Sequence[tuple[float, Propensities]]) -> tuple[float, ...]:
 def _steps(
     policy: Policy, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> Propensities | None:
-    """Of each step if the case follows this policy; 0 where the policy would do something else."""
+    """Returns the probability of each step under this policy; 0 where it would do something
+    else.
+    """
     table = policy.table
     if policy.exploration is not None:
         return policy.exploration.propensities(table, start, path, looks, action)
@@ -96,7 +97,7 @@ def _steps(
         return of_set(bought, 1.0, float(action >= 0 and table.act(end) == action), action)
     number, agreed, state = len(path) + len(looks) + (action >= 0), 0, start
     for i, reached in (*path, *((i, -1) for i in looks)):
-        if table.looks(state) != (i,):  # what it would do after that is not asked
+        if table.looks(state) != (i,):  # later steps do not matter
             return (1.0,) * agreed + (0.0,) * (number - agreed)
         agreed, state = agreed + 1, reached
     if action >= 0:

@@ -1,7 +1,7 @@
-"""The best that can be done when p and r̄ are known: the planners with true numbers, zero radii.
+"""The best policies if p and r̄ are known: the planners with true numbers and zero radii.
 
-Values closer than a hair (10⁻¹² of β) are ties: marginals are sums in different orders, and a free
-look that changes nothing should not be bought for a rounding error.
+Values closer than 10⁻¹² of β are ties. Marginals are sums in different orders, and a rounding error
+must not cause a free but useless purchase.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +12,10 @@ from askwise._support.typing import Floats
 from askwise.errors import ModelError, OptionError
 from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
 from askwise.estimation.models import Model
+from askwise.estimation.shrinkage import PARENT_RECORDS
 from askwise.planning import look_values as planned_look_values
 from askwise.planning import plan_sequential, plan_set_from, plan_simultaneous
-from askwise.planning.advantage import plan_paths_by_advantage, plan_sets_by_advantage
+from askwise.planning.advantage import Luck, plan_paths_by_advantage, plan_sets_by_advantage
 from askwise.policy.budgeted import (
     Line,
     Plan,
@@ -29,6 +30,9 @@ from askwise.policy.tables import PathTable, SetTable
 from askwise.problem import Budget, Seen, Value
 from askwise.states import Lattice
 
+LUCK_CHARGE = 1.0
+"""The charge of an observation, as a multiple of its apparent worth by chance."""
+
 
 def simultaneous(
     model: Model,
@@ -36,10 +40,11 @@ def simultaneous(
     known: Mapping[str, Value | None] | None = None,
     budget: Budget | None = None,
 ) -> Policy:
-    """π*_m = (I*_m, h*), the best set with its actions; its value is ρ*_m.
+    """Returns the best set with its actions, π*_m = (I*_m, h*). Its value is ρ*_m.
 
-    With `known` it is the best for a case in which that is given and on file, for nothing: its
-    value is what such a case is worth. With a `budget` it is the best within that average spend.
+    With `known`, {name: value}, it is the best set for a case with these given values and values on
+    file. Its value is then that of such a case. With a `budget` it is the best policy within that
+    average spend.
     """
     truth = _truth(model)
     if budget is not None:
@@ -50,14 +55,17 @@ def simultaneous(
         return best_set(truth.lattice, truth)
     start = truth.lattice.index(known)
     lattice = truth.lattice.priced({}, truth.lattice.domain(start))
-    estimates = truth.estimates("sequential")  # from what is on file, p is by slot
+    estimates = truth.estimates("sequential")  # with values on file, p is indexed by slot
     plan = plan_set_from(lattice, estimates, start, margin=_margin(lattice))
     table = SetTable(lattice, plan.sets, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(truth))
 
 
 def fixed(model: Model, observations: Sequence[str]) -> Policy:
-    """The fixed-I oracle: buy just these, then do the best; its value is V(I)."""
+    """Returns the fixed-I oracle: it buys exactly these observations, then takes the best action.
+
+    Its value is V(I).
+    """
     if isinstance(observations, str):
         raise ModelError(f"observations must be a list of names, got {observations!r}")
     truth = _truth(model)
@@ -72,10 +80,10 @@ def fixed(model: Model, observations: Sequence[str]) -> Policy:
 
 
 def sequential(model: Model, *, budget: Budget | None = None) -> Policy:
-    """π* = (g*, h*), the best way to look one by one; its value is F*_0.
+    """Returns the best policy that buys one observation after the other, π* = (g*, h*).
 
-    With a `budget` it is the best within that average spend: in general a mixture of two policies,
-    and its `shadow_price` is what one more to spend on a case would add.
+    Its value is F*_0. With a `budget` it is the best policy within that average spend, in general a
+    mixture of two policies. Its `shadow_price` is what one more unit of spend a case would add.
 
     >>> from askwise import Model, Observation, Problem
     >>> model = Model(
@@ -106,7 +114,7 @@ def sequential(model: Model, *, budget: Budget | None = None) -> Policy:
 
 
 def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
-    """The most that can be gained at every average spend, with the policies that do it.
+    """Returns the highest gain at every average spend, with the policies that reach it.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> print(frontier(breast_cancer(cost=5.0)))
@@ -127,9 +135,10 @@ def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
 
 
 def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[str | None, float]:
-    """Q*(ψ, i) of everything that can be done next when `state`, {name: value}, is known.
+    """Returns Q*(ψ, i), the value of every possible next step in a `state`, {name: value}.
 
-    Each look by its name, and None for ∅: acting at once. The largest of them is F*(ψ).
+    The keys are the names of the observations, and None for ∅, acting at once. The largest value is
+    F*(ψ).
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> worth = look_values(breast_cancer(cost=5.0), {"WHO score": 0})
@@ -153,7 +162,7 @@ def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[s
 
 
 def best_set(lattice: Lattice, beliefs: Beliefs) -> Policy:
-    """The best set at the prices of a lattice, if what is believed is true."""
+    """Returns the best set at the prices of a lattice, if the beliefs are true."""
     estimates, margin = beliefs.estimates("simultaneous"), _margin(lattice)
     if beliefs.averages_out:
         plan = plan_simultaneous(lattice, estimates, margin=margin)
@@ -166,16 +175,31 @@ def best_set(lattice: Lattice, beliefs: Beliefs) -> Policy:
 
 
 def best_path(lattice: Lattice, beliefs: Beliefs) -> Policy:
-    """The best way to look one by one, likewise."""
+    """Returns the best sequential policy at the prices of a lattice, if the beliefs are true."""
     estimates, margin = beliefs.estimates("sequential"), _margin(lattice)
     if beliefs.averages_out:
         plan = plan_sequential(lattice, estimates, margin=margin)
     else:
+        rewards, luck = beliefs.cautious_rewards(), _luck(beliefs)
         plan = plan_paths_by_advantage(
-            lattice, beliefs.probability, beliefs.cautious_rewards(), margin=margin
+            lattice, beliefs.probability, rewards, margin=margin, luck=luck
         )
     table = PathTable(lattice, plan.look, estimates.action, plan.values)
     return Policy(table, frequency=_frequency(beliefs)).rests_on(lambda: beliefs)
+
+
+def _luck(beliefs: Beliefs) -> Luck | None:
+    """Returns the charge of observations for shrunk estimates; None if the rewards are known.
+
+    The variance of one reward is the variance of a mean times the records behind that mean.
+    """
+    if beliefs.variance is None:
+        return None
+    cases = beliefs.probability * beliefs.cases
+    of_one = beliefs.variance * (cases + PARENT_RECORDS)[:, None]
+    best = beliefs.lattice.net(beliefs.reward).argmax(axis=1)
+    spread = np.sqrt(of_one + of_one[np.arange(len(best)), best][:, None])
+    return Luck(cases, spread, np.full(beliefs.lattice.subsets, PARENT_RECORDS), LUCK_CHARGE)
 
 
 def _plan(truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy]) -> Plan:
@@ -192,7 +216,7 @@ def _plan(truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy]) -> Plan:
 def _best_within(
     truth: Beliefs, best: Callable[[Lattice, Beliefs], Policy], budget: Budget
 ) -> Policy:
-    """The best mixture within a budget, if what is believed is true."""
+    """Returns the best mixture within a budget, if the beliefs are true."""
     if not isinstance(budget, Budget):
         raise OptionError(f"budget must be a Budget, got {budget!r}")
     beta = truth.lattice.problem.reward_value
@@ -201,7 +225,7 @@ def _best_within(
 
 
 def _priced(truth: Beliefs, policy: Policy) -> Policy:
-    """A policy that was planned at dearer prices, at those of the problem."""
+    """Returns a policy that was planned at higher prices, at the prices of the problem."""
     reward = truth.lattice.net(truth.reward)[np.arange(truth.lattice.size), policy.actions]
     table = at_prices_of(truth.lattice, policy, truth.probability, reward)
     return Policy(table, frequency=policy.frequency).rests_on(lambda: truth)
@@ -212,7 +236,7 @@ def _margin(lattice: Lattice) -> float:
 
 
 def _frequency(beliefs: Beliefs) -> Floats | None:
-    """P of every context, if there are several."""
+    """Returns the probability of every context, if there are several."""
     contexts = beliefs.lattice.contexts
     return None if contexts == 1 else np.array(beliefs.probability[:contexts])
 

@@ -1,8 +1,8 @@
-"""What to buy and what to do, as frozen tables.
+"""A policy has frozen tables of what to buy and what to do.
 
-A policy is a table for its acquisition (`tables.py`, `tree_table.py`) and, perhaps, an exploration
-(`exploration.py`): what cases try beside, by their tags, and how likely. Another policy may be
-mixed into it, which a share of the cases follows (`mixing.py`).
+It has a table for its acquisition (`tables.py`, `tree_table.py`). It may have an exploration
+(`exploration.py`), which cases follow by their tags with known probabilities. It may be a mixture,
+in which a share of the cases follows another policy (`mixing.py`).
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
 from askwise._support.numbers import shown
 from askwise._support.typing import AcquisitionName, Choices, Floats, RandomSource
-from askwise.errors import ModelError
+from askwise.errors import ModelError, OptionError
 from askwise.estimation.evidence import Evidence
 from askwise.estimation.models import Model
+from askwise.policy.evaluating import gain_under
 from askwise.policy.exploration import Exploration
 from askwise.policy.followed_cases import FollowedCase
 from askwise.policy.mixing import Mixture, mixed_propensities
 from askwise.policy.rules import Rule, table_of_rule
+from askwise.policy.scores import Score
 from askwise.policy.tables import Path, Propensities, Table
 from askwise.policy.trees import Tree
 from askwise.policy.trees.figures import Figures
@@ -30,11 +32,16 @@ from askwise.policy.trees.folding import folded
 from askwise.policy.trees.growing import START, root_of
 from askwise.policy.trees.nodes import raised
 from askwise.problem import Problem, Seen
+from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
 
 
 class Policy:
-    """Frozen; it can be followed, shown, evaluated. States are integers, unless they are mappings.
+    """A frozen policy: what to buy and what to do in every state. You can follow, print and
+    evaluate it.
+
+    Methods take a state as a mapping {name: value}, or as an integer of the lattice where they say
+    so.
 
     >>> from askwise import oracle
     >>> from askwise.simulation.environments import breast_cancer
@@ -42,8 +49,10 @@ class Policy:
     <Policy, simultaneous, of value 76.7>
     """
 
-    _opens: ClassVar[Callable[[Policy, Mapping[str, Seen] | None, RandomSource], Any] | None] = None
+    _opens: ClassVar[Callable[..., FollowedCase] | None] = None
     """Opens cases: `learners/following.py`, which is above this package, puts it here."""
+    _scores: ClassVar[Callable[..., Score] | None] = None
+    """Reads a table and follows the policy on it: `logs/scoring.py` puts it here."""
 
     def __init__(
         self,
@@ -60,24 +69,24 @@ class Policy:
         self.exploration = exploration
         self.lattice = table.lattice
         self.frequency = frequency
-        """How often each context comes; None if there is one, or nothing is known of it."""
+        """How often each context occurs; None if there is only one, or if that is unknown."""
         self.mixture = mixture
         """The policies that shares of the cases follow instead; None if there is one policy."""
         self.shadow_price: float | None = None
-        """What one more to spend on a case would add to its gain; None if there is no budget."""
+        """What one more unit of spend a case would add to the gain; None without a budget."""
         self.note = ""
-        """What is to be known of its estimates, if they are not what one expects."""
+        """A remark on its estimates, if they are not what a reader expects."""
         self._source: Callable[[], Evidence] | None = None
         self._is_recommended = False
 
     @property
     def problem(self) -> Problem:
-        """The problem this is a policy for."""
+        """The problem that this policy is for."""
         return self.lattice.problem
 
     @property
     def acquisition(self) -> AcquisitionName:
-        """How it buys: "simultaneous" or "sequential"."""
+        """How it buys: "simultaneous" (a set at once) or "sequential" (one after the other)."""
         return self.table.acquisition
 
     @property
@@ -87,15 +96,15 @@ class Policy:
 
     @property
     def values(self) -> Floats:
-        """What the plan was made with: V̂(I) of every subset, or F̂(ψ) by row."""
+        """The values of the plan: V̂(I) of every subset, or F̂(ψ) by row."""
         return self.table.values
 
     def exploring(self, exploration: Exploration | None) -> Policy:
-        """The same policy, and what it tries beside."""
+        """Returns the same policy with this exploration."""
         return Policy(self.table, exploration, frequency=self.frequency)
 
     def mixed(self, other: Policy, share: float) -> Policy:
-        """This policy, and in a share of the cases the other one."""
+        """Returns this policy with another one that a share of the cases follows."""
         (_, own), *rest = self.parts
         scaled = [((1.0 - share) * part, one) for part, one in rest]
         scaled += [(share * part, one) for part, one in other.parts]
@@ -106,7 +115,7 @@ class Policy:
         return found
 
     def copy(self) -> Policy:
-        """The same policy with tables of its own."""
+        """Returns the same policy with its own tables."""
         mixture = None
         if self.mixture is not None:
             mixture = Mixture(tuple((share, one.copy()) for share, one in self.mixture.others))
@@ -115,7 +124,7 @@ class Policy:
 
     @property
     def parts(self) -> list[tuple[float, Policy]]:
-        """The policies that cases follow, each with its share of them; one, if none is mixed in."""
+        """The policies that cases follow, each with its share of the cases."""
         if self.mixture is None:
             return [(1.0, self)]
         own = Policy(self.table, self.exploration, frequency=self.frequency)
@@ -124,7 +133,7 @@ class Policy:
         return [(1.0 - sum(share for share, _ in others), own), *others]
 
     def each(self, change: Callable[[Policy], Policy]) -> Policy:
-        """The same policy, of parts that were changed."""
+        """Returns the same mixture with every part changed by a function."""
         if self.mixture is None:
             return change(self)
         (_, own), *others = self.parts
@@ -138,40 +147,40 @@ class Policy:
     # --- what it does ----------------------------------------------------------------------------
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """The observations to buy now; none means act."""
+        """The observations to buy now in a state, as integers; none means act."""
         return self.table.looks(state)
 
     def act(self, state: int) -> int:
-        """h(ψ): what to do when nothing more is bought."""
+        """h(ψ): the action in a state, as an integer, once nothing more is bought."""
         return self.table.act(state)
 
     def in_state(self, state: int) -> Policy:
-        """The policy that a case in this state follows: itself, if it is good in every state."""
+        """The policy that a case in this state follows: this one, if it covers every state."""
         return self
 
     def exact(self) -> Policy:
-        """The same policy, good in every state: itself, if it is so."""
+        """The same policy for every state: this one, if it covers all of them."""
         return self
 
     def choice(self, state: int) -> int:
-        """What happens in a state, as one integer: an action, or looking at i as −1 − i."""
+        """The choice in a state as one integer: an action, or −1 − i for buying observation i."""
         looks = self.table.looks(state)
         return -1 - looks[0] if looks else self.table.act(state)
 
     def followed_by(self, tag: int) -> Policy:
-        """The policy that a case with that tag follows: this one, or the one that is mixed in."""
+        """The policy that a case with this tag follows: this one, or one that is mixed in."""
         other = None if self.mixture is None else self.mixture.other_of(tag)
         return self if other is None else other
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
-        """What a case with that tag buys now; the tag matters only if there is chance in it."""
+        """The observations that a case with this tag buys now; it matters if this randomises."""
         followed = self if self.mixture is None else self.followed_by(tag)
         if followed.exploration is None:
             return followed.table.looks(state)
         return followed.exploration.looks(followed.table, state, tag)
 
     def action_in_case(self, state: int, tag: int) -> int:
-        """What a case with that tag does when nothing more is bought."""
+        """The action of a case with this tag, once nothing more is bought."""
         followed = self if self.mixture is None else self.followed_by(tag)
         if followed.exploration is None:
             return followed.table.act(state)
@@ -180,9 +189,10 @@ class Policy:
     def propensities(
         self, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities | None:
-        """How likely a case took each of its steps; None if that is not known.
+        """The probability of each step of a case; None if it is unknown.
 
-        It began in a state, bought along a path, wants these looks now, or (−1: not yet) acted.
+        The case started in a state and bought along a path. It now wants these observations, or it
+        took this action (−1: none yet).
         """
         if self.mixture is not None:
             return mixed_propensities(self.parts, start, path, looks, action)
@@ -195,12 +205,12 @@ class Policy:
         return self.lattice.names_of(self.looks(self.lattice.index(state)))
 
     def action(self, state: Mapping[str, Seen]) -> str:
-        """What to do when `state` is known and nothing more is bought."""
+        """The action to take when `state`, {name: value}, is known and nothing more is bought."""
         return self.problem.action_names[self.act(self.lattice.index(state))]
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """The names of all that it may buy in a case."""
+        """The names of all observations that the policy may buy in a case."""
         bought: set[int] = set()
         if self.mixture is not None:
             names = {name for _, part in self.parts for name in part.observations}
@@ -218,23 +228,27 @@ class Policy:
     # --- cases -----------------------------------------------------------------------------------
 
     def open(
-        self, known: Mapping[str, Seen] | None = None, *, rng: RandomSource = None
+        self,
+        known: Mapping[str, Seen] | None = None,
+        *,
+        stake: float | None = None,
+        rng: RandomSource = None,
     ) -> FollowedCase:
-        """A case that follows this policy, as `learner.open()` gives one: nothing is learned.
+        """Opens a case that follows this policy. It works as `learner.open()`, but nothing is
+        learned.
 
-        `known` has a value for all that is given; what else it has was on file. A reward may be
-        told, or not. `rng` decides where the policy leaves something to chance.
+        `known` has a value for every given observation; its other values are on file. A `stake`
+        does not change what it does. You may report a reward. `rng` decides where it randomises.
         """
         assert Policy._opens is not None
-        case: FollowedCase = Policy._opens(self, known, rng)
-        return case
+        return Policy._opens(self, known, stake, rng)
 
     @classmethod
     def from_rule(cls, problem: Problem, rule: Rule) -> Self:
-        """The rule that is followed today, as a policy: to compare with, or to follow.
+        """Makes a policy from a rule in use today, to compare with or to follow.
 
-        `rule` is asked with what is known, {name: value}, and answers what to do next: the name of
-        an observation to buy, or of an action. It is asked about every state that it leads to.
+        `rule` gets the known values, {name: value}, and returns what to do next: the name of an
+        observation to buy, or of an action. It is called for every state that it leads to.
 
         >>> from askwise import Observation, Problem
         >>> mri = Observation("mri", values=["neg", "pos"], cost=9)
@@ -253,31 +267,31 @@ class Policy:
     # --- what it is worth ------------------------------------------------------------------------
 
     def rests_on(self, source: Callable[[], Evidence]) -> Self:
-        """Say what is known where it is used, so that its tree can say why; returns itself."""
+        """Sets the source of its evidence, so that its tree can show reasons. Returns itself."""
         self._source = source
         return self
 
     def recommended_by(self, evidence: Evidence) -> Self:
-        """It rests on this, and its value is the gain at the root of its tree; returns itself."""
+        """Sets its evidence; its value becomes the gain at the root of its tree. Returns itself."""
         self._is_recommended = True
         return self.rests_on(lambda: evidence)
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """What is known where it is used; worked out when first asked for."""
+        """The estimates that its tree shows, computed on first use; None if there are none."""
         return None if self._source is None else self._source()
 
     @property
     def value(self) -> float:
         """The expected gain: exact for an oracle, optimistic for the policy of a learner's round.
 
-        Of what is recommended it is the gain at the root of its tree.
+        For a recommended policy it is the gain at the root of its tree.
         """
         return self.problem.lowest_reward + self.value_above_lowest
 
     @property
     def value_above_lowest(self) -> float:
-        """Its value less the lowest reward, which is what plans reckon with."""
+        """The value less the lowest reward, as plans compute it."""
         gain = self._gain_at_root if self._is_recommended else None
         return self.planned_value if gain is None else gain
 
@@ -288,7 +302,7 @@ class Policy:
 
     @property
     def planned_value(self) -> float:
-        """The expected gain that it was planned with, less the lowest reward."""
+        """The expected gain of its plan, less the lowest reward."""
         if self.mixture is not None:
             return sum(share * part.planned_value for share, part in self.parts)
         contexts = range(self.lattice.contexts)
@@ -304,64 +318,76 @@ class Policy:
         max_depth: int | None = None,
         min_share: float = 0.0,
     ) -> Tree:
-        """What it would buy and do, and why, by its own evidence or by another.
+        """Returns the policy as a tree with the reasons at each node, by its own evidence or by
+        another.
 
-        Of a large tree `max_depth` leaves out what is bought after so many looks, `min_share` what
-        is bought by less than that part of all cases; where something is left out, it is said.
+        `max_depth` and `min_share` shorten a large tree. They hide what is bought after that many
+        observations, or by less than that share of all cases. The tree says where something is
+        hidden.
         """
         if isinstance(evidence, Model):
             self._check_model(evidence)
             evidence = evidence.beliefs(self.lattice)
         elif evidence is not None and not hasattr(evidence, "outcome_distribution"):
             kind = type(evidence).__name__
-            raise ModelError(
-                f"expected a Model, or evidence such as learner.evidence(), got {kind}"
-            )
+            raise ModelError(f"expected a Model, or evidence as of learner.evidence(), got {kind}")
         root = root_of(self, self.evidence if evidence is None else evidence)
         root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
         costs = [o.cost for o in self.problem.observations]
         costs += [action.cost for action in self.problem.actions]
-        return Tree(root, Figures.of(self.problem.reward_value, costs), self.note)
+        figures = Figures.of(self.problem.reward_value, costs)
+        return Tree(root, figures, self.note, self.lattice.stake)
 
-    def evaluate(self, model: Model, state: Mapping[str, Seen] | None = None) -> float:
-        """ρ(π): its exact expected gain under a model.
+    @overload
+    def evaluate(self, on: Model, state: Mapping[str, Seen] | None = ...) -> float: ...
 
-        With a `state`, {name: value}, it is F^π(ψ): what a case gains from there on that knows just
-        this, what it has paid already left out.
+    @overload
+    def evaluate(
+        self,
+        on: Any,
+        *,
+        rewards: Mapping[str, str] | None = ...,
+        label: str | None = ...,
+        stake: str | None = ...,
+        confidence: float = ...,
+    ) -> Score: ...
+
+    def evaluate(
+        self,
+        on: Any,
+        state: Mapping[str, Seen] | None = None,
+        *,
+        rewards: Mapping[str, str] | None = None,
+        label: str | None = None,
+        stake: str | None = None,
+        confidence: float = 0.95,
+    ) -> float | Score:
+        """ρ(π): returns the exact expected gain under a model, or the gain on the rows of a table.
+
+        With a `state`, {name: value}, it is F^π(ψ): what a case gains under the model from there on
+        if it knows only these values. What it has already paid is not included.
+
+        A table has complete records that nothing was learned from, in whatever `aw.fit` reads:
+        every observation is known, and what every action would have earned, in `rewards` =
+        {action: column}, or by the `label` that names the right one. The policy is followed on
+        every row, and gain, reward and spend come with intervals. `stake` is the column with the
+        stake of each row. Without one, every row has the stake that the policy is for.
         """
-        self._check_model(model)
-        if self.mixture is not None:
-            return sum(share * part.evaluate(model, state) for share, part in self.parts)
-        probability, reward = model.marginals(self.lattice)
-        open_states, before, total = list(range(self.lattice.contexts)), 0.0, 1.0
-        if state is not None:
-            known = self.lattice.index(state)
-            open_states, before = [known], self.lattice.spent(known)
-            total = float(probability[known])
-            if total == 0.0:
-                raise ModelError(f"{dict(state)!r} never comes in this model: its probability is 0")
-        beta, gain = self.problem.reward_value, 0.0
-        open_states = [s for s in open_states if probability[s] > 0]
-        while open_states:
-            reached = [open_states.pop()]
-            looks = self.looks(reached[0])
-            for i in looks:
-                reached = [child for s in reached for child in self.lattice.children(s, i)]
-            if looks:
-                open_states.extend(s for s in reached if probability[s] > 0)
-                continue
-            (end,) = reached
-            spent = self.lattice.spent(end) - before
-            action = self.act(end)
-            spent += self.problem.actions[action].cost
-            gain += probability[end] * (beta * reward[end, action] - spent)
-        return self.problem.lowest_reward + float(gain / total)
+        if not isinstance(on, Model):
+            if state is not None:
+                raise OptionError("state= goes with a model; of a table every row is a case")
+            assert Policy._scores is not None
+            return Policy._scores(self, on, rewards, label, stake, confidence)
+        if any(column is not None for column in (rewards, label, stake)):
+            raise OptionError("rewards=, label= and stake= are columns of a table, not of a model")
+        self._check_model(on)
+        return sum(share * gain_under(part, on, state) for share, part in self.parts)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"
         kind = "planned value" if self._source is None else "value"
         worth = "" if math.isnan(self.value) else f", of {kind} {shown(self.value)}"
-        return f"<Policy, {self.acquisition}{worth}{note}>"
+        return f"<Policy, {self.acquisition}{for_stake(self.lattice.stake, ', ')}{worth}{note}>"
 
     def _repr_html_(self) -> str:
         return self.tree().html()
@@ -369,5 +395,5 @@ class Policy:
     def _check_model(self, model: object) -> None:
         if not isinstance(model, Model):
             raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
-        if model.problem != self.problem:
+        if model.problem != self.lattice.per_unit.problem:  # it may be for another stake
             raise ModelError("the policy and the model are of two different problems")

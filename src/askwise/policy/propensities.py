@@ -1,19 +1,19 @@
-"""How likely a case did what it did, given what it saw: the propensities of its steps.
+"""The propensities of the steps of a case: how likely each step was, given what was observed.
 
-What a case tries is a function of its tag (`_kernels/policy/draws.py`), a uniform number of 62 bits
-of which every uniform draw u(tag, place) is a hash. For one place, u runs evenly through the
-multiples of 2⁻³¹ as the tag does: so far the probabilities here are exact. Steps use different
-places, whose draws are independent as far as a hash can make them so; a course of several steps
-multiplies them as if they were (`tests/policy/test_propensities.py` compares both with frequencies
-over many tags).
+What a case explores is a function of its tag (`_kernels/policy/draws.py`). The tag is a uniform
+number of 62 bits, and every uniform draw u(tag, place) is a hash of it. For one place, u takes the
+multiples of 2⁻³¹ equally often over all tags, so the probabilities here are exact. Steps use
+different places, whose draws are independent as far as those of a hash are. The probabilities of
+several steps are multiplied as if they were (`tests/policy/test_propensities.py` compares both with
+frequencies over many tags).
 
-Where one draw serves several steps, as which set a case tries or whether it tries anything,
-steps are not independent, and the probability of a step is that of the course with it, over that of
-the course before it:
+One draw may serve several steps, such as which set a case explores, or whether it explores. Such
+steps are not independent. The probability of a step is then that of all steps with it, divided by
+that of the steps before it:
 
     P(step | before) = Σ_h P(h, before, step) / Σ_h P(h, before),
 
-h being what the case is up to, which cannot be seen.
+where h is the hidden behaviour of the case.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
 
 
 def another_look(i: int, probability: float, other: int, unknown: int) -> float:
-    """The probability that a case looks at i beside what the policy itself would do.
+    """The probability that a case buys i as exploration.
 
-    It takes another look with a probability: half of the time the other look, if there is one, else
-    anything.
+    With a given probability it explores: half of the time the other observation, if there is one,
+    else any.
     """
     if other < 0:
         return probability / unknown
@@ -44,13 +44,13 @@ def another_look(i: int, probability: float, other: int, unknown: int) -> float:
 
 
 def sets_that_leave(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> int:
-    """How many of the sets that can be bought are such that just these looks remain."""
+    """The number of allowed sets of which exactly these observations remain."""
     if lattice.has_requirements:
         members = map(lattice.members, lattice.open_subsets.tolist())
         return sum(remaining(lattice, bought, known) == looks for bought in members)
     if len(looks) < lattice.m - len(known):
         return int(2 ** len(known))
-    # what a set has beyond m is cut off from the end, so the rest of it is known or comes later
+    # a set is cut off at m from the end, so the rest of it is known or comes later
     spare = len(known) + _later(lattice, looks, known)
     return sum(comb(spare, size) for size in range(len(known) + 1))
 
@@ -63,36 +63,39 @@ def _later(lattice: Lattice, looks: tuple[int, ...], known: tuple[int, ...]) -> 
 def uniform_draw_propensities(
     lattice: Lattice, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
-    """Of a set drawn evenly, with actions drawn evenly for its own states, elsewhere the first.
+    """The probabilities of a uniformly drawn set and, in its own states, of a uniformly drawn
+    action.
 
-    Sets and actions are those that are allowed.
+    Elsewhere the action is the first one. Sets and actions are those that are allowed.
     """
     known = lattice.domain(start)
     bought = decided(path, looks)
     ways = sets_that_leave(lattice, bought, known)
     may_act = lattice.may_act_in(lattice.subset_of(path[-1][1] if path else start))
     acts = float(may_act[action] / may_act.sum()) if action >= 0 else 0.0
-    # what is on file makes the case end in states of another set, unless it was this very one
+    # with values on file the case ends in states of another set, unless they were this set
     acts = acts / ways + (1.0 - 1.0 / ways) * (action == int(may_act.argmax()))
     return of_set(bought, ways / len(lattice.open_subsets), acts, action)
 
 
 def decided(path: Path, looks: tuple[int, ...]) -> tuple[int, ...]:
-    """The looks that a case decided on when it was opened: those it took, and those it wants."""
+    """The observations that a case chose when it was opened: those it bought, and those it
+    wants.
+    """
     return tuple(sorted((*(i for i, _ in path), *looks)))
 
 
 def of_set(
     looks: tuple[int, ...], probability: float, acts: float, action: int
 ) -> tuple[float, ...]:
-    """The steps of a case that buys at once: the looks, if any, then the action."""
+    """The steps of a case that buys at once: the observations, if any, then the action."""
     if action < 0:
         return (probability,)
     return (probability, acts) if looks else (probability * acts,)
 
 
 def ratio(after: float, before: float) -> float:
-    """P(step | before); after what cannot happen, nothing can."""
+    """P(step | before). After an impossible step it is 0."""
     return after / before if before > 0 else 0.0
 
 
@@ -107,7 +110,9 @@ def set_propensities(
     probability: float,
     acts: float,
 ) -> tuple[float, ...]:
-    """Of a case that buys the usual set, or with a probability the other or, as likely, any."""
+    """The probabilities of a case that buys the usual set or, with a given probability, another
+    one.
+    """
     bought, known = decided(path, looks), lattice.domain(start)
     is_usual, is_other = (
         remaining(lattice, lattice.members(subset), known) == bought for subset in (usual, other)
@@ -118,9 +123,9 @@ def set_propensities(
 
 
 class Hypotheses:
-    """What a case under a tree may be up to: P(h, all it did so far) for each h.
+    """The possible behaviours h of a case under a tree: P(h, all it did so far) for each h.
 
-    Just to follow the tree, or to try one of the sets, r members of it before the tree.
+    The case follows the tree, or explores one of the sets with r members of it before the tree.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -138,10 +143,11 @@ class Hypotheses:
     @property
     def total(self) -> float:
         """P(all it did so far)."""
-        return min(1.0, self.follow + float(self.tries.sum()))  # a rounded sum may be a hair over
+        # a rounded sum may be slightly above 1
+        return min(1.0, self.follow + float(self.tries.sum()))
 
     def looked(self, lattice: Lattice, state: int, i: int) -> None:
-        """In that state it looked at i, or (−1) at nothing more; as in `next_look`."""
+        """Notes that the case bought i in that state, or (−1) nothing more, as in `next_look`."""
         known, said = lattice.domain(state), self.tree.look.item(self._node(lattice, state))
         if len(known) == lattice.m:
             return
@@ -154,7 +160,9 @@ class Hypotheses:
         self.tries *= np.where(before_tree | (said < 0), tried, said) == i
 
     def chose(self, lattice: Lattice, start: int, base: list[int], looks: tuple[int, ...]) -> None:
-        """It began in that state and decided on these looks; the tree looks at the base."""
+        """Notes that the case began in that state and chose these observations. The tree buys the
+        base.
+        """
         known = lattice.domain(start)
         self.follow *= remaining(lattice, tuple(sorted(base)), known) == looks
         for k, members in enumerate(self.tree.sets.tolist()):
@@ -163,7 +171,7 @@ class Hypotheses:
                 self.tries[r, k] *= remaining(lattice, tuple(sorted(tried)), known) == looks
 
     def acted(self, lattice: Lattice, state: int, action: int) -> None:
-        """In that state it took the action; as in `action_of`."""
+        """Notes that the case took the action in that state, as in `action_of`."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
         may_act = lattice.may_act_in(lattice.subset_of(state))
@@ -179,7 +187,7 @@ class Hypotheses:
 
 
 def node_in(lattice: Lattice, look: Choices, child: Integers, state: int) -> int:
-    """The node of a tree that what is known in a state leads to."""
+    """The node of a tree that is reached with the values of a state."""
     known, node = dict(lattice.digits(state)), 0
     while (i := look.item(node)) in known:
         node = child.item(node, known[i])
@@ -189,7 +197,9 @@ def node_in(lattice: Lattice, look: Choices, child: Integers, state: int) -> int
 def tree_propensities(
     lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
-    """Of a case that buys one after the other as a tree says, and now and then something else."""
+    """The probabilities of a case that buys one after the other by a tree, and sometimes
+    explores.
+    """
     hypotheses, state, totals = Hypotheses(tree), start, [1.0]
     for i, reached in (*path, *((i, state) for i in looks)):
         hypotheses.looked(lattice, state, i)
@@ -205,12 +215,14 @@ def tree_propensities(
 def set_tree_propensities(
     lattice: Lattice, tree: Tree, start: int, path: Path, looks: tuple[int, ...], action: int
 ) -> tuple[float, ...]:
-    """Of a case that buys at once what a tree says, and now and then another set."""
+    """The probabilities of a case that buys at once by a tree, and sometimes explores another
+    set.
+    """
     bought, base = decided(path, looks), []
     node = node_in(lattice, tree.look, tree.child, lattice.context(start))
     while tree.look[node] >= 0:
         base.append(int(tree.look[node]))
-        node = int(tree.child[node, 0])  # no value that is bought changes what is bought
+        node = int(tree.child[node, 0])  # bought values do not change what is bought
     hypotheses = Hypotheses(tree)
     hypotheses.chose(lattice, start, base, bought)
     probability = hypotheses.total

@@ -1,16 +1,17 @@
-"""The one policy that is recommended, by whatever is known.
+"""The recommended policy, from any kind of evidence.
 
-Plans are made with what can be relied on: rewards less one standard deviation (`Beliefs`), or lower
-bounds among what was tried (`CountedEvidence`). What is shown of them are means: the value of what
-is recommended is the gain at the root of its tree. Estimates of states by themselves need not
-average out, so two things are seen to afterwards: a look after which the same is done whatever it
-shows is not bought, and nothing is bought where acting at once is expected to gain more.
+Plans use cautious numbers: rewards less one standard deviation (`Beliefs`), or lower bounds among
+what was tried (`CountedEvidence`). The numbers shown are means, so the value of a recommendation is
+the gain at the root of its tree. Separate estimates of states need not average out. So the plan is
+corrected afterwards. An observation is not bought if the same follows all its values. Nothing is
+bought where acting at once has a higher expected gain.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from askwise._support.numbers import shown
 from askwise._support.typing import Choices, Floats
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
@@ -26,7 +27,7 @@ from askwise.states import Lattice
 def best_by(
     acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
 ) -> Policy:
-    """The best policy at the prices of a lattice, by what can be relied on."""
+    """Returns the best policy at the prices of a lattice, by cautious numbers."""
     if isinstance(evidence, Beliefs):
         return acquisition.best_by_beliefs(lattice, evidence)
     return acquisition.best_by_counters(evidence.at(lattice))
@@ -35,11 +36,14 @@ def best_by(
 def recommended(
     acquisition: Acquisition, evidence: Beliefs | CountedEvidence, budget: float | None = None
 ) -> Policy:
-    """What to buy and do by all that is known of a problem; within an average spend, if one is
-    said."""
+    """Returns the recommended policy for a problem, perhaps within an average spend.
+
+    The spend is that of cases with a stake of 1.
+    """
     if budget is None:
         return _recommended_at(acquisition, evidence, evidence.lattice)
     assert isinstance(evidence, Beliefs)
+    assert evidence.lattice.stake == 1.0  # a budget is for all cases together
     lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
     relied, mean = (lattice.net(r) for r in (evidence.cautious_rewards(), evidence.reward))
 
@@ -51,13 +55,34 @@ def recommended(
         table = at_prices_of(lattice, policy, evidence.probability, mean[every, policy.actions])
         return Policy(table, frequency=policy.frequency).recommended_by(evidence)
 
-    return best_within(plan, budget, lattice.problem.reward_value).mixed(finish)
+    found = best_within(plan, budget, lattice.problem.reward_value).mixed(finish)
+    found.note += ", if every case has a stake of 1"
+    return found
+
+
+def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, price: float) -> Policy:
+    """Returns what is recommended for cases of the stake of the evidence, within a budget.
+
+    The budget is for all cases together, and `price` is its shadow price λ. A case of any stake is
+    planned at prices of 1 + λ.
+    """
+    lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
+    policy = _recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
+    mean = lattice.net(evidence.reward)[every, policy.actions]
+    table = at_prices_of(lattice, policy, evidence.probability, mean)
+    found = Policy(table, frequency=policy.frequency).recommended_by(evidence)
+    found.shadow_price = price
+    found.note = (
+        f"For cases with a stake of {shown(lattice.stake)}, planned at the budget's shadow price, "
+        f"{shown(price, decimals=2)}; the budget is for all cases together"
+    )
+    return found
 
 
 def _recommended_at(
     acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
 ) -> Policy:
-    """What to buy and do at the prices of a lattice."""
+    """Returns the recommended policy at the prices of a lattice."""
     policy = best_by(acquisition, evidence, lattice)
     table = policy.table
     if isinstance(table, PathTable):
@@ -73,7 +98,7 @@ def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> Path
     look: Choices = table.look.copy()
     actions: Choices = table.actions.copy()
     if isinstance(evidence, Beliefs):
-        look[evidence.probability <= 0] = -1  # nothing is known of what never comes
+        look[evidence.probability <= 0] = -1  # there is no evidence for what never occurs
         look, actions = without_idle_looks(lattice, look, actions)
         _stop_where_that_is_better(lattice, look, actions, evidence)
 
@@ -90,14 +115,15 @@ def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> Path
 def _stop_where_that_is_better(
     lattice: Lattice, look: Choices, actions: Choices, evidence: Beliefs
 ) -> None:
-    """Act in every state in which that is expected to gain more than the look, in place."""
+    """Acts in every state in which acting has a higher expected gain than buying, in place."""
     from askwise._kernels.policy.gains import gains_by_paths
 
     every, nothing = np.arange(lattice.size), PathExploration.none(lattice)
     net = lattice.net(evidence.reward)
     acting: Floats = lattice.problem.reward_value * net[every, actions]
     spent = lattice.costs_of(every)
-    for _ in range(lattice.m):  # a state after which fewer looks are bought may gain more itself
+    # a state after which fewer observations are bought may itself gain more
+    for _ in range(lattice.m):
         gains = acting.copy()
         untried = nothing.other_look, nothing.look_probability, 0.0
         gains_by_paths(lattice.layout, look, *untried, evidence.probability, spent, gains)
@@ -122,7 +148,7 @@ def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTab
 
 
 def _where_nothing_is_better(policy: Policy, evidence: Beliefs | CountedEvidence) -> list[int]:
-    """The contexts in which acting at once is expected to gain more than the policy."""
+    """Returns the contexts in which acting at once has a higher expected gain than the policy."""
     beta, found = policy.problem.reward_value, []
     for context in range(policy.lattice.contexts):
         if not policy.looks(context):

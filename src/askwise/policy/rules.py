@@ -1,8 +1,8 @@
 """A rule that people follow, as the table of a policy.
 
-The rule is a function from what is known to what is done next: an observation to buy, or an action.
-It is asked about every state that following it leads to, from every context, and about no other:
-what it would say of cases that it never sees need not be defined.
+The rule is a function of what is known. It returns what is done next: an observation to buy, or an
+action. It is called only for the states that it leads to, from every context. So it need not be
+defined for other states.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from askwise.problem import Value
 from askwise.states import Lattice
 
 Rule: TypeAlias = Callable[[dict[str, Value | None]], str]
-"""From what is known to the name of an observation to buy now, or of an action."""
+"""A function from what is known to the name of an observation to buy now, or of an action."""
 
 MOST_ASKED = 200_000
-"""States about which a rule is asked."""
+"""The most states for which a rule is called."""
 
 
 def table_of_rule(lattice: Lattice, rule: Rule) -> PathTable:
-    """What the rule says in every state that it leads to; what contradicts itself is refused."""
+    """Returns the table of the rule in every state that it leads to. A contradiction raises an
+    error.
+    """
     if not callable(rule):
         raise OptionError(
             f"a rule is a function from what is known, {{name: value}}, to the name of an "
@@ -62,9 +64,13 @@ def table_of_rule(lattice: Lattice, rule: Rule) -> PathTable:
 
 
 def _asked(lattice: Lattice, rule: Rule, state: int) -> tuple[int, int]:
-    """What it says in one state: (a look, or −1; an action, 0 if it looks)."""
+    """Calls the rule in one state. Returns an observation or −1, and an action (0 if it buys)."""
     known = lattice.state(state)
-    answer = rule(dict(known))
+    try:
+        answer = rule(dict(known))
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+        raise OptionError(f"the rule raised an error when {known!r} is known: {raised}") from error
     if rule(dict(known)) != answer:
         raise OptionError(f"the rule has two answers to {known!r}: it must leave nothing to chance")
     actions = lattice.problem.action_names

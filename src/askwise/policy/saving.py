@@ -1,7 +1,8 @@
-"""A policy as a header and arrays, and back: each part of it knows its own.
+"""A policy is saved as a header and arrays; each part converts itself.
 
-A look at what is known already, at more than m, or a node that is not there would lead the kernels
-out of their tables. Files may come from anywhere, so every part checks what it reads.
+An invalid policy would lead the kernels out of their tables: one that buys a known observation,
+buys more than m, or has a node that does not exist. Files may come from anywhere, so every part
+checks what it reads.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ EXPLORATIONS: dict[str, tuple[type[Exploration], type[Table]]] = {
     UniformDraw.kind: (UniformDraw, SetTable),
     TreeExploration.kind: (TreeExploration, TreeTable),
 }
-"""What can be explored beside which table."""
+"""The explorations that fit to each table."""
 
 
 class SavedPart(msgspec.Struct, forbid_unknown_fields=True):
-    """A table or an exploration: which one, and what it has to know beside its arrays."""
+    """A table or an exploration: its kind, and what it needs besides its arrays."""
 
     kind: str
     header: dict[str, Any]
 
 
 class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
-    """What stands of a policy in the header of a file; its tables are arrays of the file."""
+    """The header of a policy in a file. Its tables are arrays of the file."""
 
     table: SavedPart
     exploration: SavedPart | None = None
     frequency: bool = False
-    """Whether it is known how often each context comes."""
+    """Whether the probabilities of the contexts are known."""
     prices: dict[str, float] = {}
-    """Those it was made for, where they are not the problem's."""
+    """The prices that it was made for, if they are not the problem's."""
     on_file: list[int] = []
     stake: float = 1.0
     mixed: list[tuple[float, SavedPolicy]] = []
@@ -56,7 +57,7 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
-    """What to write of it in a header; `usual` has the prices that most policies have."""
+    """Returns the header. `usual` has the prices that most policies have."""
     exploration = policy.exploration
     prices, on_file = own_prices(policy.lattice, usual)
     mixture = policy.mixture
@@ -77,7 +78,7 @@ def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPol
 
 
 def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
-    """Its arrays by name, as far as they are used."""
+    """Returns its arrays by name, without unused rows."""
     arrays = policy.table.arrays(saved.table.header)
     if policy.exploration is not None:
         arrays |= policy.exploration.arrays()
@@ -92,7 +93,7 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
 
 
 def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics) -> Policy:
-    """The policy that was saved; one that cannot be is a `FileError`."""
+    """Returns the saved policy. An invalid one raises a `FileError`."""
     lattice = at_prices(usual, saved.prices, saved.on_file)
     if saved.stake != 1.0:
         lattice = lattice.at_stake(check_stake(saved.stake, usual.problem.reward_value))
@@ -118,12 +119,12 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
 def _restored_mixture(
     saved: SavedPolicy, read: ReadArray, table: Table, usual: Lattice, statistics: Statistics
 ) -> Mixture | None:
-    """What is mixed into a policy with this table."""
+    """Returns the policies that are mixed into a policy with this table."""
     if not saved.mixed:
         return None
     shares = [share for share, _ in saved.mixed]
     is_nested = any(described.mixed for _, described in saved.mixed)
-    if is_nested or not (min(shares) >= 0 and sum(shares) <= 1 + 1e-9):  # not a number is neither
+    if is_nested or not (min(shares) >= 0 and sum(shares) <= 1 + 1e-9):  # NaN is neither
         raise FileError("a policy is mixed with what cannot be")
     others = []
     for k, (share, described) in enumerate(saved.mixed):
@@ -139,13 +140,13 @@ def _restored_mixture(
 
 
 def own_prices(lattice: Lattice, usual: Lattice) -> tuple[dict[str, float], list[int]]:
-    """In what the prices of one lattice are not those of the other, and what is on file."""
+    """Returns the prices of one lattice that differ from those of another, and what is on file."""
     pairs = zip(lattice.observations, usual.observations, strict=True)
     return {a.name: a.cost for a, b in pairs if a.cost != b.cost}, list(lattice.on_file)
 
 
 def at_prices(lattice: Lattice, prices: dict[str, float], on_file: list[int]) -> Lattice:
-    """The lattice whose `own_prices` these are."""
+    """Returns the lattice with these `own_prices`."""
     if not all(0 <= i < lattice.buyable for i in on_file):
         raise FileError(f"something is on file that cannot be: {on_file}")
     return lattice.priced(prices, on_file) if prices or on_file else lattice

@@ -3,9 +3,9 @@
     SetTable    π = (I, h): buy the set I at once, then take h(ψ)          (simultaneous)
     PathTable   π = (g, h): buy g(ψ) until it is nothing, then take h(ψ)   (sequential)
 
-Both have an entry for every state, or a row for each state that was visited. `tree_table.py` has
-the third kind, a row for each node of a tree. A table is frozen; it knows how to become arrays and
-back, and refuses arrays that would lead a kernel out of its tables.
+Both have an entry for every state, or a row for each visited state. `tree_table.py` has the third
+kind, with a row for each node of a tree. A table is frozen. It converts itself to arrays and back,
+and it refuses arrays that would lead a kernel out of its tables.
 """
 
 from __future__ import annotations
@@ -24,69 +24,69 @@ from askwise.planning.trees import follow_sets
 from askwise.states import Lattice
 
 RowOf: TypeAlias = Callable[[int], int]
-"""Where in the tables a state is."""
+"""A function that returns the row of a state in the tables."""
 
 Path: TypeAlias = Sequence[tuple[int, int]]
-"""What was bought, in order: (observation, the state it led to)."""
+"""The purchases in order: (observation, the state it led to)."""
 
 Propensities: TypeAlias = tuple[float, ...] | Callable[[], tuple[float, ...]]
-"""A probability for each step, or what works them out, where that takes long and needs little."""
+"""A probability for each step, or a function that computes them if that takes long."""
 
 ReadArray: TypeAlias = Callable[[str, tuple[int, ...], npt.DTypeLike], Array]
-"""An array of a saved policy, by its name; it must have this shape and type."""
+"""A function that returns an array of a saved policy by its name, with this shape and type."""
 
 
 class Table(Protocol):
-    """What a policy asks of its table. States are integers of the lattice."""
+    """The interface of a policy's table. States are integers of the lattice."""
 
     kind: ClassVar[str]
-    """What saved policies call it."""
+    """The name in saved policies."""
     lattice: Lattice
     actions: Choices
     """h(ψ), by row."""
     values: Floats
-    """What the plan was made with: V̂(I) of every subset (in every context), or F̂(ψ) by row."""
+    """The values of the plan: V̂(I) of every subset (in every context), or F̂(ψ) by row."""
 
     @property
     def acquisition(self) -> AcquisitionName:
         """How it buys: a set at once, or one after the other."""
 
     def row(self, state: int) -> int:
-        """Where in the tables a state is."""
+        """Returns the row of a state."""
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """The observations to buy now; none means act."""
+        """Returns the observations to buy now; none means act."""
 
     def act(self, state: int) -> int:
-        """h(ψ): what to do when nothing more is bought."""
+        """Returns h(ψ), the action when nothing more is bought."""
 
     def value_from(self, context: int) -> float:
-        """The expected gain that it was planned with, of cases that begin in that state."""
+        """Returns the planned expected gain of cases that begin in that state."""
 
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
-        """1 for every step: a table by itself leaves nothing to chance."""
+        """Returns 1 for every step, because a table alone is deterministic."""
 
     def copy(self) -> Self:
-        """The same table in arrays of its own."""
+        """Returns the same table with its own arrays."""
 
     def header(self, statistics: Statistics) -> dict[str, Any]:
-        """What `restored` has to know beside the arrays, for JSON."""
+        """Returns what `restored` needs besides the arrays, for JSON."""
 
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
-        """Its arrays by name, as far as they are used."""
+        """Returns its arrays by name, without unused rows."""
 
     @classmethod
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
     ) -> Self:
-        """The table that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved table. An invalid one raises a `FileError`."""
 
 
 class _ByState:
-    """What tables with an entry for a state share.
+    """The common part of tables with an entry for a state.
 
-    `row_of` finds the row of a state (`states/rows.py`); without it the tables are indexed by the
-    state itself. In a state without a row, which was never visited, the first action is taken.
+    `row_of` finds the row of a state (`states/rows.py`). Without it the tables are indexed by the
+    state itself. A state without a row was never visited, and its action is the first one.
     """
 
     kind: ClassVar[str]
@@ -102,25 +102,27 @@ class _ByState:
         self.row_of = row_of
 
     def row(self, state: int) -> int:
-        """Where in the tables a state is."""
+        """Returns the row of a state."""
         if self.row_of is None:
             return state
         row = self.row_of(state)
-        return row if row < len(self.actions) else 0  # visited only after this was planned
+        return row if row < len(self.actions) else 0  # visited only after this plan was made
 
     def act(self, state: int) -> int:
-        """h(ψ): what to do when nothing more is bought."""
+        """Returns h(ψ), the action when nothing more is bought."""
         return self.actions.item(state if self.row_of is None else self.row(state))
 
     def header(self, statistics: Statistics) -> dict[str, Any]:
-        """How many rows are used, and whether every state has one though the counters may not."""
+        """Returns the number of rows in use, and whether every state has one though the counters
+        may not.
+        """
         rows, dense = len(self.actions), self.row_of is None
-        # what is beyond the rows that the counters gave out was never visited
+        # rows that the counters did not assign were never visited
         return {"rows": rows if dense else min(rows, statistics.visited), "dense": dense}
 
 
 class SetTable(_ByState):
-    """Buy the set Î at once, then act on what it showed."""
+    """The policy buys the set Î at once, then acts on its values."""
 
     kind: ClassVar[str] = "simultaneous"
     acquisition: AcquisitionName = "simultaneous"
@@ -139,14 +141,14 @@ class SetTable(_ByState):
         self.sets.setflags(write=False)
         only = lattice.contexts == 1
         self._after = lattice.states(int(self.sets[0])) if only else range(0)
-        """The states after the set was bought, where there is one context."""
+        """The states after the set was bought, if there is one context."""
 
     def value_from(self, context: int) -> float:
-        """V̂(Î), what the set of that context was planned to gain."""
+        """Returns V̂(Î), the planned gain of the set of that context."""
         return float(self.values[self.lattice.context_subset(int(self.sets[context]), context)])
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """What of the set is not known yet, as far as m allows."""
+        """Returns what of the set is not known yet, as far as m allows."""
         if state in self._after:  # the usual case, fast
             return ()
         lattice = self.lattice
@@ -156,20 +158,20 @@ class SetTable(_ByState):
         return rest_of_set(lattice, chosen, state)
 
     def as_path(self) -> Choices:
-        """The members of each set in order, whatever they show, as looks g(ψ)."""
+        """Returns the members of each set in order, as g(ψ)."""
         return follow_sets(self.lattice, self.sets)
 
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
-        """Certain: the set, if there is one to buy, then the action."""
+        """Returns 1 for the set, if there is one to buy, and 1 for the action."""
         return (1.0,) * (bool(path or looks) + (action >= 0))
 
     def copy(self) -> SetTable:
-        """The same table in arrays of its own."""
+        """Returns the same table with its own arrays."""
         arrays = (self.sets.copy(), self.actions.copy(), self.values.copy())
         return SetTable(self.lattice, *arrays, self.row_of)
 
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
-        """The sets, the actions of the rows that are used, V̂ of every subset."""
+        """Returns the sets, the actions of the used rows, and V̂ of every subset."""
         actions = self.actions[: header["rows"]]
         return {"sets": self.sets, "actions": actions, "values": self.values}
 
@@ -177,7 +179,7 @@ class SetTable(_ByState):
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
     ) -> SetTable:
-        """The table that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved table. An invalid one raises a `FileError`."""
         rows, row_of = restored_rows(header, lattice, statistics)
         actions = read("actions", (rows,), np.int16)
         check_choices("actions", actions, 0, len(lattice.problem.actions))
@@ -188,7 +190,7 @@ class SetTable(_ByState):
 
 
 class PathTable(_ByState):
-    """Buy ĝ(ψ) one after the other until it is nothing, then act."""
+    """The policy buys ĝ(ψ) one after the other until it is nothing, then acts."""
 
     kind: ClassVar[str] = "sequential"
     acquisition: AcquisitionName = "sequential"
@@ -207,29 +209,29 @@ class PathTable(_ByState):
         """g(ψ), by row: an observation, or −1 to act."""
 
     def value_from(self, context: int) -> float:
-        """F̂ of the state in which nothing was bought."""
+        """Returns F̂ of the state in which nothing was bought."""
         return float(self.values[self.row(context)])
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """The one observation to buy now."""
+        """Returns the one observation to buy now."""
         i = self.look.item(state if self.row_of is None else self.row(state))
         return () if i < 0 else (i,)
 
     def as_path(self) -> Choices:
-        """The looks g(ψ), as they are."""
+        """Returns g(ψ)."""
         return self.look
 
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
-        """Certain: every look, then the action."""
+        """Returns 1 for every observation, and 1 for the action."""
         return (1.0,) * (len(path) + len(looks) + (action >= 0))
 
     def copy(self) -> PathTable:
-        """The same table in arrays of its own."""
+        """Returns the same table with its own arrays."""
         arrays = (self.look.copy(), self.actions.copy(), self.values.copy())
         return PathTable(self.lattice, *arrays, self.row_of)
 
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
-        """The looks, actions and values of the rows that are used."""
+        """Returns the observations, actions and values of the used rows."""
         rows = header["rows"]
         return {
             "look": self.look[:rows],
@@ -241,7 +243,7 @@ class PathTable(_ByState):
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
     ) -> PathTable:
-        """The table that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved table. An invalid one raises a `FileError`."""
         rows, row_of = restored_rows(header, lattice, statistics)
         actions = read("actions", (rows,), np.int16)
         check_choices("actions", actions, 0, len(lattice.problem.actions))
@@ -253,7 +255,7 @@ class PathTable(_ByState):
 
 
 def rest_of_set(lattice: Lattice, chosen: int, state: int) -> tuple[int, ...]:
-    """What of a set is not known in a state, as far as m allows."""
+    """Returns what of a set is not known in a state, as far as m allows."""
     subset = lattice.subset_of(state)
     if subset == chosen:
         return ()
@@ -261,7 +263,7 @@ def rest_of_set(lattice: Lattice, chosen: int, state: int) -> tuple[int, ...]:
 
 
 def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...]) -> tuple[int, ...]:
-    """What a case that is to buy a set, in ascending order, and knows something still looks at."""
+    """Returns what a case with known values still buys of a set, in ascending order."""
     if not known:
         return bought
     rest, room = tuple(i for i in bought if i not in known), lattice.m - len(known)
@@ -280,7 +282,7 @@ def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...])
 def restored_rows(
     header: Mapping[str, Any], lattice: Lattice, statistics: Statistics
 ) -> tuple[int, RowOf | None]:
-    """How many rows a saved table has, and how a state's is found."""
+    """Returns the number of rows of a saved table, and how the row of a state is found."""
     rows, dense = header.get("rows"), header.get("dense")
     if type(rows) is not int or type(dense) is not bool:
         raise FileError(f"a policy has {rows!r} rows")
@@ -293,10 +295,10 @@ def restored_rows(
 
 
 def read_values(read: ReadArray, number: int, *, of_sets: bool = False) -> Floats:
-    """What a saved plan promises, finite numbers.
+    """Returns the values of a saved plan, which must be finite.
 
-    A set that a plan never buys is worth −∞, and a policy that chose its set without a plan has no
-    values: then all are NaN.
+    A set that a plan never buys is worth −∞. A policy that chose its set without a plan has no
+    values, so all are NaN.
     """
     values = read("values", (number,), np.float64)
     never_bought, has_none = np.isneginf(values), np.isnan(values).all()
@@ -306,15 +308,15 @@ def read_values(read: ReadArray, number: int, *, of_sets: bool = False) -> Float
 
 
 def check_choices(name: str, choices: Array, low: int, high: int) -> None:
-    """Raise if what was read is not one of what there is to choose from."""
+    """Raises if a choice is not one of those that exist."""
     if choices.min() < low or choices.max() >= high:
         raise FileError(f"a policy's {name} are not all from {low} to {high - 1}")
 
 
 def check_looks(lattice: Lattice, states: Array, looks: Array) -> None:
-    """Raise at a look at what is known already, or beyond m: it leads out of the lattice.
+    """Raises if a known observation is bought, or more than m: this leads out of the lattice.
 
-    Likewise at one that lacks what it requires.
+    It also raises if an observation lacks what it requires.
     """
     subset = np.searchsorted(lattice.layout.offsets, states, side="right") - 1
     known = (lattice.layout.members[subset] == looks[:, None]).any(axis=1)

@@ -1,8 +1,8 @@
-"""Policies as trees: a row for each node that can be reached, however large the problem.
+"""Policies as trees have a row for each reachable node, for a problem of any size.
 
-A plan for many observations looks at few of them. The row of a state is the node that what is known
-there leads to. Some cases try something (`_kernels/policy/tree_cases.py`): a set of observations in
-place of the tree, or beside it.
+A plan for many observations buys few of them. The row of a state is the node that its values lead
+to. Some cases explore (`_kernels/policy/tree_cases.py`): they buy a set of observations in place of
+the tree, or beside it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:  # the kernels' modules import Numba
 
 MOST_NODES = 250_000
 MOST_SETS = 10_000
-"""Of a tree: far more than one for a shortlist has (`estimation/additive.py`)."""
+"""The most sets of a tree, far more than a shortlist has (`estimation/additive.py`)."""
 
 
 class TreeTable:
-    """What to buy and do in each node; node 0 is where nothing is known yet."""
+    """What to buy and do in each node. In node 0 nothing is known."""
 
     kind: ClassVar[str] = "tree"
 
@@ -57,7 +57,7 @@ class TreeTable:
             array.setflags(write=False)
         self.lattice = lattice
         self.look = look
-        """What to look at in each node, for nothing if it is given; −1 to act."""
+        """The observation to buy in each node, free if it is given; −1 to act."""
         self.actions = actions
         self.child = child
         """(nodes, values): the node that a value leads to."""
@@ -68,11 +68,11 @@ class TreeTable:
             self._sets = _sets_of(lattice, look, child)
 
     def row(self, state: int) -> int:
-        """The node that what is known in a state leads to."""
+        """Returns the node that the values of a state lead to."""
         return node_in(self.lattice, self.look, self.child, state)
 
     def looks(self, state: int) -> tuple[int, ...]:
-        """The one observation to buy now, or what of the set is not known yet."""
+        """Returns the one observation to buy now, or what of the set is not known yet."""
         lattice = self.lattice
         if self._sets is not None:
             return rest_of_set(lattice, self._sets.item(lattice.context(state)), state)
@@ -82,36 +82,36 @@ class TreeTable:
         return () if i < 0 else (i,)
 
     def act(self, state: int) -> int:
-        """What to do in the node that a state leads to."""
+        """Returns the action in the node that a state leads to."""
         return self.actions.item(self.row(state))
 
     def value_from(self, context: int) -> float:
-        """What is expected where the context leads."""
+        """Returns the expected value of the node that the context leads to."""
         return self.values.item(self.row(context))
 
     def propensities(self, path: Path, looks: tuple[int, ...], action: int) -> tuple[float, ...]:
-        """Certain: every look, or the set, if there is one to buy; then the action."""
+        """Returns 1 for every observation, or for the set, and 1 for the action."""
         steps = len(path) + len(looks) if self._sets is None else bool(path or looks)
         return (1.0,) * (steps + (action >= 0))
 
     def copy(self) -> TreeTable:
-        """The same table in arrays of its own."""
+        """Returns the same table with its own arrays."""
         arrays = (self.look.copy(), self.actions.copy(), self.child.copy(), self.values.copy())
         return TreeTable(self.lattice, *arrays, acquisition=self.acquisition)
 
     def header(self, statistics: Statistics) -> dict[str, Any]:
-        """How many nodes it has, and how it buys."""
+        """Returns the number of nodes, and the acquisition."""
         return {"nodes": len(self.look), "acquisition": self.acquisition}
 
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
-        """What each node does; where its values lead follows from the order of the nodes."""
+        """Returns the choices of each node. The order of the nodes determines where values lead."""
         return {"look": self.look, "actions": self.actions, "values": self.values}
 
     @classmethod
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
     ) -> TreeTable:
-        """The table that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved table. An invalid one raises a `FileError`."""
         nodes, acquisition = header.get("nodes"), header.get("acquisition")
         if type(nodes) is not int or not 0 < nodes <= MOST_NODES:
             raise FileError(f"a policy has {nodes} nodes")
@@ -128,22 +128,22 @@ class TreeTable:
 
 class _Tried(NamedTuple):
     sets: Integers
-    """(n, m): sets worth trying, as often as they are."""
+    """(n, m): sets to explore, each repeated in proportion to its weight."""
     acts: Floats
-    """(A): how likely each action is where a case that tries something acts otherwise."""
+    """(A): the probability of each action where an exploring case takes another action."""
     replacing: float
     beside: float
-    """The shares of the cases that try a set in place of the tree, and beside it."""
+    """The shares of the cases that explore a set in place of the tree, and beside it."""
 
 
 class TreeExploration(_Tried):
-    """A share of the cases looks at a set, in place of what the tree says or beside it."""
+    """A share of the cases buys a set, in place of what the tree says or beside it."""
 
     __slots__ = ()
     kind: ClassVar[str] = "sets beside a tree"
 
     def tree(self, table: TreeTable) -> Tree:
-        """Both as the kernels take them."""
+        """Returns both as the kernels take them."""
         from askwise._kernels.policy.tree_cases import Tree
 
         is_set = table.acquisition == "simultaneous"
@@ -151,7 +151,9 @@ class TreeExploration(_Tried):
         return Tree(table.look, table.actions, table.child, *self, is_set, needs)
 
     def looks(self, table: TreeTable, state: int, tag: int) -> tuple[int, ...]:
-        """The one observation that a case with that tag buys now, or what of its set is unknown."""
+        """Returns the one observation that a case with that tag buys now, or what of its set is
+        unknown.
+        """
         from askwise._kernels.policy.tree_cases import behaviour_of, next_look, set_of
 
         tree, lattice = self.tree(table), table.lattice
@@ -164,7 +166,7 @@ class TreeExploration(_Tried):
         return () if i < 0 else (i,)
 
     def action(self, table: TreeTable, state: int, tag: int) -> int:
-        """What a case with that tag does."""
+        """Returns the action of a case with that tag."""
         from askwise._kernels.policy.tree_cases import action_of, behaviour_of
 
         tree, lattice = self.tree(table), table.lattice
@@ -174,13 +176,15 @@ class TreeExploration(_Tried):
     def propensities(
         self, table: TreeTable, start: int, path: Path, looks: tuple[int, ...], action: int
     ) -> Propensities:
-        """Of each step; when they are asked for, since a tree is small."""
+        """Returns the probability of each step, computed on demand, because a tree is small."""
         tree = self.tree(table)
         kind = set_tree_propensities if tree.is_set else tree_propensities
         return partial(kind, table.lattice, tree, start, path, looks, action)
 
     def tally(self, table: TreeTable, start: int, state: int, tag: int, tallies: Tallies) -> None:
-        """Count the looks of a case with that tag that began in one state and acted in another."""
+        """Counts the observations of a case with that tag that began in one state and acted in
+        another.
+        """
         from askwise._kernels.policy.tree_cases import decide
 
         lattice = table.lattice
@@ -196,7 +200,7 @@ class TreeExploration(_Tried):
         values: Choices,
         rewards: Floats,
     ) -> tuple[Integers, Choices]:
-        """Decide and count a case for each tag: the states acted in, and the actions."""
+        """Decides and counts a case for each tag. Returns the states acted in, and the actions."""
         from askwise._kernels.policy.tree_cases import run_tree
 
         statistics.make_room(len(tags))
@@ -206,25 +210,25 @@ class TreeExploration(_Tried):
         return out
 
     def header(self) -> dict[str, Any]:
-        """How many sets there are, and how often they are tried."""
+        """Returns the number of sets, and the probabilities of exploring."""
         return {"sets": len(self.sets), "replacing": self.replacing, "beside": self.beside}
 
     def arrays(self) -> dict[str, Array]:
-        """The sets that are worth trying, and how to act then."""
+        """Returns the sets to explore, and the probabilities of actions then."""
         return {"sets": self.sets, "acts": self.acts}
 
     @classmethod
     def restored(
         cls, header: Mapping[str, Any], read: ReadArray, table: TreeTable
     ) -> TreeExploration:
-        """The exploration that was saved; one that cannot be is a `FileError`."""
+        """Returns the saved exploration. An invalid one raises a `FileError`."""
         number, replacing = header.get("sets"), header.get("replacing")
         beside = header.get("beside")
         if type(number) is not int or not 0 < number <= MOST_SETS:
             raise FileError(f"a policy has {number} sets")
         if type(replacing) is not float or type(beside) is not float:
             raise FileError(f"a policy tries sets in {replacing} and {beside} of the cases")
-        if not (replacing >= 0 and beside >= 0 and replacing + beside <= 1):  # nor is NaN
+        if not (replacing >= 0 and beside >= 0 and replacing + beside <= 1):  # NaN is not, either
             raise FileError(f"a policy tries sets in {replacing} and {beside} of the cases")
         lattice = table.lattice
         sets = read("sets", (number, lattice.m), np.int64)
@@ -235,13 +239,13 @@ class TreeExploration(_Tried):
         if any(lattice.in_order(members) != members for members in sets.tolist()):
             raise FileError("a policy tries a set in which something comes before what it requires")
         acts = read("acts", (len(lattice.problem.actions),), np.float64)
-        if not ((acts >= 0).all() and abs(acts.sum() - 1) < 1e-6):  # not a number is neither
+        if not ((acts >= 0).all() and abs(acts.sum() - 1) < 1e-6):  # NaN is neither
             raise FileError("how a policy acts otherwise are not probabilities")
         return cls(sets, acts, replacing, beside)
 
 
 def values_in(lattice: Lattice, state: int) -> Choices:
-    """(1, D): the values that are known in a state; the others are 0, and are not asked for."""
+    """(1, D): the values that are known in a state. The others are 0, and are not used."""
     values = np.zeros((1, len(lattice.observations)), np.int16)
     for i, x in lattice.digits(state):
         values[0, i] = x
@@ -249,7 +253,7 @@ def values_in(lattice: Lattice, state: int) -> Choices:
 
 
 def _sets_of(lattice: Lattice, look: Choices, child: Integers) -> Integers:
-    """The set that a tree looks at in each context, as a subset of the lattice."""
+    """The set that a tree buys in each context, as a subset of the lattice."""
     nodes: Integers = np.zeros(lattice.contexts, np.int64)
     context = np.arange(lattice.contexts)
     while (given := look[nodes] >= lattice.buyable).any():

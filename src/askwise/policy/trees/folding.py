@@ -1,4 +1,4 @@
-"""Large trees in few lines: what lies deep, or what few cases come to, is left out."""
+"""Large trees are folded: deep nodes, and nodes that few cases reach, are left out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from askwise.policy.trees.nodes import Act, Node
 
 
 def folded(root: Node, max_depth: int | None, min_share: float) -> Node:
-    """The tree without what is bought after `max_depth` looks, or by less than `min_share` of all
-    cases: such a node says what is bought there, and how many nodes would follow."""
+    """Returns the tree without purchases after `max_depth` observations, or by less than
+    `min_share` of all cases. A folded node shows what is bought there, and how many nodes would
+    follow.
+    """
     if max_depth is not None and (isinstance(max_depth, bool) or max_depth < 1):
         raise OptionError(f"max_depth must be at least 1, or None, got {max_depth!r}")
     if not 0 <= min_share <= 1:

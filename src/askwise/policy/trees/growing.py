@@ -1,4 +1,4 @@
-"""From a policy to the nodes of its tree, and what is known of the cases that come to each."""
+"""This module builds the nodes of a policy's tree, with the evidence at each node."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from askwise.estimation.evidence import Distribution, Evidence
 from askwise.policy.trees.nodes import (
     Act,
+    Bounds,
     Look,
     Node,
     Reason,
@@ -23,16 +24,18 @@ if TYPE_CHECKING:
     from askwise.policy.policy import Policy
 
 SELECTION = 1.2
-"""By how much intervals are wider than the evidence says: a policy chosen by the same cases
-looks better than it is. How it was chosen is in docs/decisions-learning.md."""
+"""Intervals are wider by this factor than the evidence says, because a policy scores too well on
+the cases that chose it. docs/decisions-learning.md has the evidence for this choice.
+"""
 START = 0
-"""The empty state; of as many as there are contexts, the first."""
+"""The empty state, or the first of as many as there are contexts."""
 
 
 def root_of(policy: Policy, evidence: Evidence | None) -> Node:
-    """The whole policy: a level for each given observation that matters, then what it buys.
+    """Returns the whole policy: a level for each given observation that matters, then the
+    purchases.
 
-    Of two policies that are mixed it begins with one level for chance.
+    A mixture of two policies begins with one level for chance.
     """
     if policy.mixture is not None:
         return _by_chance(policy, evidence)
@@ -41,7 +44,7 @@ def root_of(policy: Policy, evidence: Evidence | None) -> Node:
 
 
 def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:
-    """One level for chance: which of two policies a case follows."""
+    """Returns one level for chance, which decides the policy that a case follows."""
     branches, reasons = [], []
     for part, one in policy.parts:
         root = scaled(root_of(one, evidence), part)
@@ -53,34 +56,40 @@ def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:
 
 
 def node_of(policy: Policy, state: int, evidence: Evidence | None = None) -> Node:
-    """The policy from this state on, as if all cases came there."""
+    """Returns the policy from this state on, as if all cases came there."""
     return _Growing(policy, evidence).node(state, 1.0)
 
 
 class _Growing:
-    """A policy, and what is known where it is used."""
+    """A policy, and the evidence for it."""
 
     def __init__(self, policy: Policy, evidence: Evidence | None) -> None:
         self.policy, self.lattice, self.evidence = policy, policy.lattice, evidence
 
     def from_given(self, known: dict[int, int], i: int, often: Distribution | None) -> Node:
-        """One level for each given observation on which anything depends, then the policy."""
+        """Returns one level for each given observation on which anything depends, then the
+        policy.
+        """
         if i == len(self.lattice.observations):
             start = self.lattice.index_of(known)
             return self.node(start, 0.0 if often is None else float(often.probability[start]))
         observation = self.lattice.observations[i]
         outcomes = observation.outcomes
         children = [self.from_given(known | {i: x}, i + 1, often) for x in range(len(outcomes))]
-        branches = merge(list(zip(outcomes, children, strict=True)))
+        ordered = observation.is_ordered
+        branches = merge(list(zip(outcomes, children, strict=True)), ordered=ordered)
         if len(branches) == 1:
             return branches[0][1]
         share = sum(child.reason.share for child in children if child.reason is not None)
         cases = 0.0 if often is None else often.cases
         reason = self._why_look(START, False, children, share, cases)
-        return Look((), 0.0, observation.name, branches, reason)
+        scale = observation if ordered else None
+        return Look((), 0.0, observation.name, branches, reason, scale=scale)
 
     def node(self, state: int, share: float) -> Node:
-        """What is bought now, one level for each of it on which anything depends, and then on."""
+        """Returns what is bought now, with one level for each observation on which anything
+        depends.
+        """
         looks = self.policy.looks(state)
         return self._split(state, looks, looks, share) if looks else self._act(state, share)
 
@@ -95,7 +104,8 @@ class _Growing:
             for child, part in zip(self.lattice.children(state, looks[0]), shares, strict=True)
         ]
         observation = self.lattice.observations[looks[0]]
-        branches = merge(list(zip(observation.outcomes, children, strict=True)))
+        ordered = observation.is_ordered
+        branches = merge(list(zip(observation.outcomes, children, strict=True)), ordered=ordered)
         if len(branches) == 1 and not bought:
             return branches[0][1]
         return Look(
@@ -104,10 +114,13 @@ class _Growing:
             observation=observation.name,
             branches=branches,
             reason=self._why_look(state, bool(bought), children, share, cases),
+            scale=observation if ordered else None,
         )
 
     def _shares_after(self, state: int, i: int, share: float) -> tuple[list[float], float]:
-        """The share of the cases that each outcome of a look gets, and how many cases say so."""
+        """Returns the share of the cases of each outcome of an observation, and the cases behind
+        it.
+        """
         outcomes = None
         if self.evidence is not None and share != 0:
             outcomes = self.evidence.outcome_distribution(state, i)
@@ -125,20 +138,22 @@ class _Growing:
             return Act(name, Reason(share, spent, None, 0.0), cost)
         beta = problem.reward_value
         variance = (SELECTION * beta) ** 2 * earned.variance
-        return Act(name, Reason(share, spent, beta * earned.mean - spent, variance), cost)
+        bounds = Bounds(-spent, beta - spent)
+        reason = Reason(share, spent, beta * earned.mean - spent, variance, bounds=bounds)
+        return Act(name, reason, cost)
 
     def _why_look(
         self, state: int, buys: bool, children: list[Node], share: float, cases: float
     ) -> Reason | None:
-        """Of a node that looks; what its outcomes lead to rests on so many cases."""
+        """Returns the reason at a node that buys. `cases` is the evidence for its outcomes."""
         if self.evidence is None:
             return None
         after = blended_reason([child.reason for child in children if child.reason is not None])
         variance, gain = after.variance, after.gain
-        if after.share == 0 and share > 0:  # nobody ever looked here
+        if after.share == 0 and share > 0:  # no case ever bought this here
             gain = None
         elif gain is not None and cases < np.inf and after.share > 0:
-            # how often each outcome comes is itself an estimate
+            # the probability of each outcome is itself an estimate
             between = sum(
                 c.reason.share / after.share * (c.reason.gain - gain) ** 2
                 for c in children
@@ -146,13 +161,14 @@ class _Growing:
             )
             variance += SELECTION**2 * between / max(1.0, cases)
         if not buys:
-            return Reason(share, after.spent, gain, variance)
+            return Reason(share, after.spent, gain, variance, bounds=after.bounds)
         spent, action = self.lattice.spent(state), self.policy.act(state)
         earned, problem = self.evidence.mean_reward(state, action), self.policy.problem
         stop = Stop(problem.action_names[action], None)
         if earned is not None:
             beta = problem.reward_value
             doubt = (SELECTION * beta) ** 2 * earned.variance
+            paid = problem.actions[action].cost + spent
             gained = beta * earned.mean - problem.actions[action].cost - spent
-            stop = Stop(stop.action, gained, doubt)
-        return Reason(share, spent, gain, variance, stop)
+            stop = Stop(stop.action, gained, doubt, Bounds(-paid, beta - paid))
+        return Reason(share, spent, gain, variance, stop, after.bounds)

@@ -1,4 +1,4 @@
-"""Trees as lists that unfold: readable on a phone, with a keyboard, and on paper."""
+"""Trees as lists that unfold, for phones, keyboards and paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLE = """
 
 
 def html(root: Node, figures: Figures) -> str:
-    """The list, with its style."""
+    """Returns the list, with its style."""
     body = "\n".join(_item(root, "", figures, depth=0))
     return f'<div class="askwise-list">\n<style>{STYLE}</style>\n<ul>\n{body}\n</ul>\n</div>'
 

@@ -1,7 +1,7 @@
-"""Trees as pictures: from left to right, the thicker a line the more cases take it.
+"""Trees as pictures from left to right. The thicker a line, the more cases take it.
 
-Each node is a box of one column for each level; leaves stand below one another. Colours follow the
-reader's light or dark scheme, and the text is text: it can be selected and read aloud.
+Each node is a box, each level is a column, and leaves are below one another. Colours follow the
+reader's light or dark scheme. The text is text: it can be selected and read aloud.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from askwise.policy.trees.nodes import Act, Node
 LINE = 17
 PADDING = 10
 BETWEEN = 14
-"""Between two leaves."""
+"""The space between two leaves."""
 LABEL = 13
 WIDEST = 34
-"""Letters in a line of a box."""
+"""The most letters in a line of a box."""
 
 STYLE = """
 .askwise-tree { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
@@ -41,7 +41,7 @@ STYLE = """
 
 @dataclass
 class Box:
-    """A node with its place."""
+    """A node with its position."""
 
     node: Node
     label: str
@@ -50,16 +50,16 @@ class Box:
     why: list[str]
     children: list[Box]
     y: float = 0.0
-    """Of its middle."""
+    """The position of its middle."""
 
     @property
     def height(self) -> float:
-        """The height of the box, by its lines."""
+        """Returns the height of the box, by its lines."""
         return LINE * (len(self.title) + len(self.why)) + PADDING
 
     @property
     def width(self) -> float:
-        """Of the text in it, roughly."""
+        """Returns the approximate width of its text."""
         letters = [7.9 * len(line) for line in self.title] + [6.5 * len(line) for line in self.why]
         return max(letters) + 2 * PADDING
 
@@ -106,7 +106,7 @@ def _why(node: Node, figures: Figures) -> list[str]:
 
 
 def _wrapped(line: str) -> list[str]:
-    """Broken where something is bought together with something else."""
+    """Returns lines, broken between observations that are bought together."""
     lines = [""]
     for k, word in enumerate(line.split(" + ")):
         joined = word if k == 0 else f"{lines[-1]} + {word}"
@@ -119,7 +119,7 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _place(box: Box, top: float) -> float:
-    """Give every box its place, from this top on; returns where the next may begin."""
+    """Positions every box from this top on. Returns where the next may begin."""
     if not box.children:
         box.y = top + box.height / 2
         return top + box.height
@@ -141,7 +141,7 @@ def _shift(box: Box, down: float) -> None:
 
 
 def _columns(box: Box) -> list[float]:
-    """Where each level begins."""
+    """Returns where each level begins."""
     starts, level = [0.0], [box]
     while any(one.children for one in level):
         below = [child for one in level for child in one.children]

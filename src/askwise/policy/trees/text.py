@@ -23,7 +23,7 @@ def outline(root: Node) -> str:
 
 
 def text(root: Node, figures: Figures) -> str:
-    """The tree with what is known of each node beside it."""
+    """Returns the tree with the evidence of each node beside it."""
     if root.reason is None:
         return outline(root)
     rows: list[tuple[str, ...]] = [("", *TITLES)]
@@ -38,7 +38,7 @@ def text(root: Node, figures: Figures) -> str:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    # the doubts stand below one another too
+    # the intervals are aligned, too
     split = [(*row[:3], *_parted(row[3]), row[4]) for row in rows]
     width = [max(len(row[k]) for row in split) for k in range(6)]
     for line, cases, spent, gain, doubt, stop in split:
@@ -47,12 +47,12 @@ def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _parted(gain: str) -> tuple[str, str]:
-    mean, sign, doubt = gain.partition(" ± ")
-    return mean, sign + doubt
+    mean, space, doubt = gain.partition(" ")
+    return mean, space + doubt
 
 
 def _lines(node: Node) -> Iterator[tuple[str, Node | None]]:
-    """Each line with the node that it is about."""
+    """Yields each line with its node."""
     if isinstance(node, Act):
         yield f"{node.label} (buying nothing)", node
         return

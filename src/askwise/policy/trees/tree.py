@@ -1,31 +1,37 @@
-"""The tree of a policy, and its forms."""
+"""The tree of a policy: as text, as a picture, as HTML and as data."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any
 
-from askwise.policy.trees.figures import Figures
-from askwise.policy.trees.nodes import Act, Node
+from askwise.policy.trees.figures import Figures, label_of
+from askwise.policy.trees.nodes import Act, Look, Node, Reason, Stop
 from askwise.policy.trees.text import outline, text
+from askwise.problem import Value
+from askwise.problem.stakes import for_stake
 
 
 class Tree:
-    """What a policy buys and does. `print` it, or show it in a notebook.
+    """The tree shows what a policy buys and does. `print` it, or show it in a notebook.
 
-    Where it is known, each node says how many cases come there, what they have spent so far, what
-    they gain in the end (an interval of 95 %), and what would be done if one stopped there.
+    If it is known, each node shows the number of cases that come there and what they have spent so
+    far. It also shows what they gain in the end (an interval of 95 %), and the best action if a
+    case stopped there.
     """
 
-    def __init__(self, root: Node, figures: Figures, note: str = "") -> None:
+    def __init__(self, root: Node, figures: Figures, note: str = "", stake: float = 1.0) -> None:
         self.root = root
-        self.note = note
-        """What is to be known of the estimates, if they are not what one expects."""
+        at_stake = for_stake(stake).capitalize()
+        self.note = ". ".join(part for part in (at_stake, note) if part)
+        """A remark on the estimates, if they are not what a reader expects. If the stake is not 1,
+        it names the stake.
+        """
         self.figures = figures
-        """How numbers are written."""
+        """The format of numbers."""
 
     def outline(self) -> str:
-        """As text without numbers."""
+        """Returns the tree as text without numbers."""
         return outline(self.root)
 
     def __str__(self) -> str:
@@ -46,13 +52,13 @@ class Tree:
         return words in str(self)
 
     def svg(self) -> str:
-        """The tree as a picture, one SVG element."""
+        """Returns the tree as a picture, one SVG element."""
         from askwise.policy.trees.svg import svg
 
         return svg(self.root, self.figures)
 
     def html(self) -> str:
-        """As a list that unfolds, to be put into a page; it brings its own style."""
+        """Returns the tree as a list that unfolds, for a page; it brings its own style."""
         from askwise.policy.trees.html import html
 
         note = self.note and f"<p>{escape(self.note)}.</p>"
@@ -62,12 +68,20 @@ class Tree:
         return self.html()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns the tree as plain data, for JSON."""
         return as_dict(self.root)
 
 
+def _doubt(known: Reason | Stop) -> dict[str, float | None]:
+    """Returns the standard error of a gain, and the ends of its interval."""
+    ends: tuple[float | None, float | None] = (None, None)
+    if known.gain is not None:
+        ends = known.bounds.interval(known.gain, known.variance)
+    return {"gain_error": known.variance**0.5, "gain_low": ends[0], "gain_high": ends[1]}
+
+
 def as_dict(node: Node) -> dict[str, Any]:
-    """A node and all below it as plain data."""
+    """Returns a node and all below it as plain data."""
     reason = node.reason
     why: dict[str, Any] = {}
     if reason is not None:
@@ -75,15 +89,14 @@ def as_dict(node: Node) -> dict[str, Any]:
             "share": reason.share,
             "spent": reason.spent,
             "gain": reason.gain,
-            "gain_error": reason.variance**0.5,
+            **_doubt(reason),
         }
         if reason.stop is not None:
             stop = reason.stop
-            error = stop.variance**0.5
-            why["stop"] = {"action": stop.action, "gain": stop.gain, "gain_error": error}
+            why["stop"] = {"action": stop.action, "gain": stop.gain, **_doubt(stop)}
     if isinstance(node, Act):
         return {"action": node.action, **({"cost": node.cost} if node.cost else {}), **why}
-    branches = [{"values": list(values), **as_dict(child)} for values, child in node.branches]
+    branches = [{**_when(node, values), **as_dict(child)} for values, child in node.branches]
     left_out = {"folded": node.folded} if node.folded else {}
     return {
         "buy": list(node.bought),
@@ -93,3 +106,9 @@ def as_dict(node: Node) -> dict[str, Any]:
         **left_out,
         "branches": branches,
     }
+
+
+def _when(node: Look, values: tuple[Value | None, ...]) -> dict[str, Any]:
+    """Returns the values of a branch, and the name of their range if they are ordered."""
+    named = {} if node.scale is None else {"range": label_of(node, values)}
+    return {"values": list(values), **named}
