@@ -11,7 +11,8 @@ from askwise._kernels.radii import Radii
 from askwise.errors import TooLargeError
 from askwise.estimation.estimates import Estimates
 from askwise.learners import LEARNERS
-from askwise.planning import plan_sequential
+from askwise.learners.baselines.adaptive_greedy import CHOOSES_BY, greedy_looks
+from askwise.planning import look_values, plan_sequential
 from askwise.simulation.environments import Population, breast_cancer
 from inside import strategy_of
 
@@ -49,8 +50,15 @@ def test_random_choice_buys_every_subset_equally_often():
 def test_epoch_greedy_explores_one_case_then_exploits_more_and_more():
     _, run = run_of("epoch-greedy", steps=10_000)
     lengths = np.bincount(run.round)[1:-1].tolist()  # the last round is cut off
-    expected = [n for epoch in range(1, len(lengths)) for n in (1, math.ceil(math.sqrt(epoch)))]
+    values = [len(o.values) for o in PATIENTS.problem.observations]
+    sets = [c for k in range(4) for c in itertools.combinations(values, k)]
+    complexity = 4 * math.log(sum(4 ** math.prod(chosen) for chosen in sets))  # A ln |Π|
+    expected = []
+    for epoch in range(1, len(lengths)):
+        exploits = math.floor(math.sqrt(epoch / complexity))
+        expected += [1, exploits] if exploits else [1]
     assert lengths == expected[: len(lengths)]
+    assert max(lengths) > 2
 
 
 def test_policy_ucb_refuses_what_it_cannot_try():
@@ -81,8 +89,11 @@ def test_policy_ucb_finds_the_best_of_a_few_policies():
     assert follows[:1000].mean() < follows[-1000:].mean()
 
 
-def test_ucrl2_improves_with_narrow_radii():
+def test_ucrl2_learns_and_earns_less_than_sim_oos():
+    """It does not know that one distribution over full states is behind all sets."""
     _, run = run_of("ucrl2", steps=50_000, exploration=0.005)
+    _, sim = run_of("sim-oos", steps=50_000)
+    assert run.gain.mean() < sim.gain.mean()
     early, late = run.gain[:5000].mean(), run.gain[-5000:].mean()
     assert late > early + 25
     assert late > aw.oracle.fixed(PATIENTS.model, []).value + 25
@@ -136,11 +147,15 @@ def test_seq_oos_buys_both_halves_of_a_parity():
 
 
 def test_looking_one_step_ahead_buys_no_half_of_a_parity():
+    """By the truth, as adaptive greedy chooses; looking further ahead buys it."""
     model = parity()
     lattice = aw.states.Lattice(model.problem)
     probability, reward = model.marginals(lattice)
     every_slot = np.repeat(probability[:, None], lattice.m, axis=1)
     best = reward.max(axis=1)
     truth = Estimates(best, reward.argmax(axis=1).astype(np.int16), every_slot, Radii())
-    assert plan_sequential(lattice, truth, myopic=True).look[0] == -1
+    net = look_values(lattice, truth, best)
+    prices = np.broadcast_to(lattice.costs, net.shape)
+    for chooses_by in CHOOSES_BY:
+        assert greedy_looks(net, best, prices, chooses_by)[0] == -1
     assert plan_sequential(lattice, truth).look[0] == 0

@@ -1,6 +1,8 @@
 """Policies for cases with something on file, or with prices of their own: as many as fit."""
 
+import gc
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -82,3 +84,30 @@ def test_what_was_asked_for_last_is_kept(monkeypatch):
     learner.replan()
     assert len(rounds_of(learner).case_policies) == 0
     assert rounds_of(learner).case_policies.bytes == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_memory_that_is_counted_is_the_memory_that_is_taken(kind):
+    """Prices of their own: every case has a policy, a key and a lattice with its prices."""
+    learner = KINDS[kind]()
+    aw.simulate(learner, Population(MODEL), steps=100, rng=1)
+    policy, lattice, kept = (
+        learner.policy,
+        learner.statistics.lattice,
+        rounds_of(learner).case_policies,
+    )
+
+    def plan(first, end):
+        for k in range(first, end):
+            prices = {lattice.observations[0].name: 1.0 + k / 1024}
+            rounds_of(learner).policy_for_case(policy, lattice.priced(prices), 0, 0)
+
+    plan(0, 5)
+    gc.collect()
+    tracemalloc.start()
+    before, counted = tracemalloc.get_traced_memory()[0], kept.bytes
+    plan(5, 55)
+    gc.collect()
+    taken, counted = tracemalloc.get_traced_memory()[0] - before, kept.bytes - counted
+    tracemalloc.stop()
+    assert 0.8 * taken < counted < 1.5 * taken

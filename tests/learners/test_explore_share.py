@@ -57,6 +57,36 @@ def test_a_share_explores_and_says_how_likely_its_steps_were():
     assert likely > 250
 
 
+@pytest.mark.parametrize("terms", [{"stake": 2.0}, {"prices": {"WHO score": 3.0}}], ids=str)
+@pytest.mark.parametrize("model", ["joint", "additive"])
+def test_a_share_of_the_cases_with_terms_of_their_own_explores_too(model, terms):
+    patients = Population(breast_cancer(cost=5.0))
+    learner = aw.Learner(patients.problem, explore=0.3, model=model, rng=1)
+    aw.simulate(learner, patients, steps=1_000, rng=2)
+    (most, own), (share, other) = learner.open(**terms).policy.parts
+    assert (most, share) == pytest.approx((0.7, 0.3))
+    assert nothing_tried(own.exploration)
+    assert not nothing_tried(other.exploration)
+    firsts = [learner.open(**terms) for _ in range(200)]
+    assert all(0 < case.propensity[0] < 1 for case in firsts if case.wanted)
+
+
+def test_stakes_of_a_share_are_planned_alike_after_loading():
+    patients = Population(breast_cancer(cost=5.0))
+    learner = aw.Learner(patients.problem, explore=0.5, rng=1)
+    aw.simulate(learner, patients, steps=1_000, rng=2)
+    other = aw.learners.from_bytes(learner.to_bytes())
+    stakes = np.random.default_rng(0).uniform(0.1, 5.0, 100).tolist()
+    exact = aw.learners.from_bytes(learner.to_bytes())
+    for stake in stakes:
+        one, same = learner.open(stake=stake), other.open(stake=stake)
+        rounds_of(exact).case_policies.clear()  # planned for this very stake
+        planned = exact.open(stake=stake)
+        assert one.wanted == same.wanted == planned.wanted
+        assert one.propensity == same.propensity == pytest.approx(planned.propensity)
+        assert one.action == same.action == planned.action
+
+
 def test_it_learns_with_a_share_nearly_as_with_all():
     patients = Population(breast_cancer(cost=5.0))
     best = aw.oracle.sequential(patients.model).value

@@ -1,11 +1,15 @@
 """What the theorems promise, measured with the theorems' radii and the tight ones (β = 1).
 
 Populations made to be hard (`hard_models.py`), several times, and learners that do not have the
-guarantee (`mutants.py`), which must fail the same checks. Radii that are only half as wide as the
-theorem's, another theorem's, or a t off by one show in no run of bearable length, so wide are
-they: those are found in what is planned (`test_guarantee_plans.py`).
+guarantee (`mutants.py`), which must fail the same checks. Every plan of every run is looked at.
+No run may fail of 64, which a learner that fails in 1 run of 20 would pass once in 27 times:
+that δ is kept is shown for the inequalities (`tests/estimation/test_tight.py`), and with several
+hundred runs by `benchmarks/guarantee.py`. Radii that are only half as wide as the theorem's,
+another theorem's, or a t off by one show in no run of bearable length, so wide are they: those are
+found in what is planned (`test_guarantee_plans.py`).
 """
 
+import functools
 import math
 
 import numpy as np
@@ -14,50 +18,79 @@ import pytest
 import askwise as aw
 from askwise._kernels.radii import Radii
 from askwise.counting import UNIT
-from askwise.estimation.optimistic import optimistic_estimates, theorem_radii
+from askwise.estimation.optimistic import Confidence, optimistic_estimates
 from askwise.planning import plan_sequential
 from askwise.simulation.environments import Population
-from askwise.testing import random_model, see
+from askwise.testing import random_model
 from hard_models import HARD, parity, rare, unlucky
-from inside import now_of, strategy_of
-from mutants import DELTA, KINDS, MUTATIONS, choose_at_random, maker
+from inside import strategy_of
+from mutants import DELTA, KINDS, MUTATIONS, choose_at_random, maker, noting
 
-CASES = 200_000
+CASES = 300_000
 RUNS = 4
 ORACLES = {aw.SimOOS: aw.oracle.simultaneous, aw.SeqOOS: aw.oracle.sequential}
 
 
-def run_of(make, model, best, *, cases, seed, moments=1):
-    """One run: the least that any plan looked at had promised, and the regret after each case."""
-    learner, rng, lost, promised = make(model.problem), np.random.default_rng(seed), [], []
-    ends = np.unique(np.geomspace(1, cases, moments + 1, dtype=np.int64)[1:])
-    for steps in np.diff(ends, prepend=0).tolist():
-        run = aw.simulate(learner, Population(model), steps=steps, rng=rng)
-        expected = model.marginals(run.lattice)[1][run.state, run.action]
-        lost.append(best - (expected - run.cost))
-        promised.append(learner.policy.value)
-    return np.min(promised), np.cumsum(np.concatenate(lost))
+def run_of(make, model, best, *, cases, seed):
+    """One run: the least that any of its plans promised, and the regret after each case."""
+    learner = make(model.problem)
+    run = aw.simulate(learner, Population(model), steps=cases, rng=np.random.default_rng(seed))
+    expected = model.marginals(run.lattice)[1][run.state, run.action]
+    promised = getattr(strategy_of(learner), "promised", [learner.policy.value])
+    return np.min(promised), np.cumsum(best - (expected - run.cost))
+
+
+def plans_noted(kind, mutation=None, **options):
+    """Makes learners of this kind, or a mutation of them, that note what their plans promise."""
+    changes = {} if mutation is None else dict(MUTATIONS[mutation])
+    strategy = noting(changes.pop("strategy", None))
+    return maker(kind, strategy=strategy, **changes, **options)
+
+
+@functools.cache
+def runs_of(confidence, kind, model):
+    """The runs that several tests look at."""
+    make, made = plans_noted(kind, confidence=confidence), model()
+    best = ORACLES[kind](made).value
+    return best, [run_of(make, made, best, cases=CASES, seed=seed) for seed in range(RUNS)]
+
+
+def test_a_learner_that_notes_its_plans_decides_like_any_other():
+    """Every round is noted, and nothing else is different."""
+    for kind in KINDS:
+        runs, learners = [], []
+        for make in (maker(kind), plans_noted(kind)):
+            learners.append(make(unlucky().problem))
+            runs.append(aw.simulate(learners[-1], Population(unlucky()), steps=30_000, rng=1))
+        plain, noted = runs
+        for column in ("state", "action", "round"):
+            assert np.array_equal(getattr(plain, column), getattr(noted, column))
+        promised = strategy_of(learners[1]).promised
+        assert len(promised) == noted.round[-1] > 100
+        assert promised[-1] == learners[0].policy.value
 
 
 # --- optimism: no plan promises less than the best policy earns -----------------------------------
 
 
-def check_optimism(make, model, oracle, *, cases=CASES, seeds=range(RUNS), moments=30):
+def check_optimism(best, runs):
     """At least 1 − δ of the runs; with so small a δ, all of these."""
+    below = [k for k, (lowest, _) in enumerate(runs) if not lowest >= best - 1e-12]
+    assert len(below) <= DELTA * len(runs), f"these runs promised too little: {below}"
+
+
+def check_some(make, model, oracle, *, cases, seeds):
     best = oracle(model).value
-    below = []
-    for seed in seeds:
-        lowest, _ = run_of(make, model, best, cases=cases, seed=seed, moments=moments)
-        if not lowest >= best - 1e-12:
-            below.append(seed)
-    assert len(below) <= DELTA * len(seeds), f"these runs promised too little: {below}"
+    check_optimism(best, [run_of(make, model, best, cases=cases, seed=seed) for seed in seeds])
 
 
 @pytest.mark.parametrize("model", HARD)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("confidence", ["theorem", "tight"])
 def test_no_plan_promises_less_than_the_oracle_earns(confidence, kind, model):
-    check_optimism(maker(kind, confidence=confidence), model(), ORACLES[kind])
+    best, runs = runs_of(confidence, kind, model)
+    check_optimism(best, runs)
+    assert min(lowest for lowest, _ in runs) < 1.0  # they have learned something
 
 
 UNLUCKY_SEEDS = [1, 4, 21, 26, 31, 36]
@@ -65,12 +98,12 @@ UNLUCKY_SEEDS = [1, 4, 21, 26, 31, 36]
 
 
 def test_the_runs_that_a_cap_of_1_fails():
-    how = {"cases": 1_000_000, "moments": 1}
+    how = {"cases": 1_000_000, "seeds": UNLUCKY_SEEDS}
     model, oracle = unlucky(), aw.oracle.sequential
-    check_optimism(maker(aw.SeqOOS), model, oracle, seeds=UNLUCKY_SEEDS, **how)
+    check_some(maker(aw.SeqOOS), model, oracle, **how)
     printed = maker(aw.SeqOOS, **MUTATIONS["conf₂ capped at 1"])
-    with pytest.raises(AssertionError, match=r"promised too little: \[1, 4, 21, 26, 31, 36\]"):
-        check_optimism(printed, model, oracle, seeds=UNLUCKY_SEEDS, **how)
+    with pytest.raises(AssertionError, match=r"promised too little: \[0, 1, 2, 3, 4, 5\]"):
+        check_some(printed, model, oracle, **how)
 
 
 @pytest.mark.parametrize(
@@ -84,34 +117,14 @@ def test_the_runs_that_a_cap_of_1_fails():
     ],
 )
 def test_learners_without_the_guarantee_promise_too_little(mutation, kind):
-    make = maker(kind, **MUTATIONS[mutation])
+    make = plans_noted(kind, mutation)
     with pytest.raises(AssertionError, match="promised too little"):
-        check_optimism(make, unlucky(), ORACLES[kind], cases=300_000, seeds=range(12))
+        check_some(make, unlucky(), ORACLES[kind], cases=300_000, seeds=range(8))
 
 
 def test_random_choice_promises_nothing():
     with pytest.raises(AssertionError, match="promised too little"):
-        check_optimism(choose_at_random, unlucky(), aw.oracle.simultaneous, cases=300, seeds=[0])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("confidence", ["theorem", "tight"])
-def test_in_every_round_the_plan_promises_what_the_oracle_earns(confidence, kind):
-    """Case by case, so that no plan is missed."""
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        model = unlucky() if seed == 0 else random_model(rng, [2, 2], actions=2)
-        best = ORACLES[kind](model).value
-        learner = maker(kind, confidence=confidence)(model.problem)
-        promised = {}
-        for full in model.sample(rng, 3000).tolist():
-            case = see(learner.open(), model.problem, full)
-            if now_of(learner).round not in promised:
-                promised[now_of(learner).round] = learner.policy.value
-            case.reward(float(rng.random() < model.reward[tuple(full)][case.action_index]))
-        assert len(promised) > 50
-        assert min(promised.values()) >= best - 1e-12
-        assert min(promised.values()) < 1.0  # it has learned something
+        check_some(choose_at_random, unlucky(), aw.oracle.simultaneous, cases=300, seeds=[0])
 
 
 def unlucky_plan(radii):
@@ -138,50 +151,56 @@ def unlucky_plan(radii):
     return u, plan_sequential(lattice, estimates)
 
 
-def test_one_unlucky_look_does_not_pin_it_for_ever():
+@pytest.mark.parametrize("confidence", ["theorem", "tight"])
+def test_one_unlucky_look_does_not_pin_it_for_ever(confidence):
     """What conf₂ capped at 1, as the paper prints it, gets wrong.
 
     Half of the mass would stay on c: 0.5 · 1 − 3/32 = 0.406 for x after u, less than the 0.52 of
     acting at once. Nobody would look again, and the radius of a look taken once never shrinks.
     """
     model = unlucky()
-    best = aw.oracle.sequential(model)
-    schedule = theorem_radii(aw.states.Lattice(model.problem), "sequential", delta=DELTA)
-    u, plan = unlucky_plan(schedule.at(10**6))
+    best, lattice = aw.oracle.sequential(model), aw.states.Lattice(model.problem)
+
+    def radii(**cap):
+        how = Confidence(confidence, width=1.0, delta=DELTA, clock="exact", **cap)
+        return how.radii(lattice, "sequential", 10**6)
+
+    u, plan = unlucky_plan(radii())
     assert best.values[u] == pytest.approx(0.8 - 3 / 32)
     assert plan.look[u] == 0
     assert plan.values[u] == pytest.approx(1 - 3 / 32)
     assert plan.values[0] >= best.value
 
-    _, pinned = unlucky_plan(Radii())  # the control: conf₂ = 0
-    assert pinned.look[u] == -1
-    assert pinned.values[0] < best.value
+    for pins in (radii(cap="printed"), Radii()):  # the controls: as printed, and conf₂ = 0
+        _, pinned = unlucky_plan(pins)
+        assert pinned.look[u] == -1
+        assert pinned.values[0] < best.value
 
 
 # --- regret grows more slowly than time -----------------------------------------------------------
 
 
-def check_growth(make, model, oracle, *, cases=CASES, runs=3):
-    """The slope of log regret against log time, over the last decade and the one before.
+def check_growth(regrets):
+    """The slope of log regret against log time over the last two decades, five times in each.
 
-    The theorems promise ½ but for logarithms; linear regret has 1.
+    The theorems promise ½, and what their logarithm adds there: 0.53. Linear regret has 1.
     """
-    best = oracle(model).value
-    times = [cases // 100, cases // 10, cases]
-    logs = []
-    for seed in range(runs):
-        _, regret = run_of(make, model, best, cases=cases, seed=seed)
-        logs.append(np.log10(np.maximum(1e-9, regret[np.array(times) - 1])))
-    slopes = np.diff(np.mean(logs, axis=0))
-    assert slopes[-1] <= 0.8, f"regret grows like time to the power of {slopes.round(2)}"
-    assert slopes[-1] < slopes[0] + 0.2, f"regret grows ever faster: {slopes.round(2)}"
+    cases = len(regrets[0])
+    times = np.geomspace(cases / 100, cases, 11).round().astype(int)
+    logs = np.log(np.maximum(1e-9, [regret[times - 1] for regret in regrets]))
+    slope = np.polyfit(np.log(times), logs.mean(axis=0), 1)[0]
+    assert slope <= MOST, f"regret grows like time to the power of {slope:.2f}"
+    assert np.mean(logs[:, -1]) > 0, "nothing was lost at all: there is nothing to see"
+
+
+MOST = 0.7
 
 
 @pytest.mark.parametrize("model", HARD)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("confidence", ["theorem", "tight"])
 def test_regret_grows_more_slowly_than_time(confidence, kind, model):
-    check_growth(maker(kind, confidence=confidence), model(), ORACLES[kind])
+    check_growth([regret for _, regret in runs_of(confidence, kind, model)[1]])
 
 
 def stuck(mutation, kind):
@@ -203,30 +222,13 @@ def test_learners_without_the_guarantee_have_linear_regret(make, oracle):
     """On one of the hard populations at least: luck may be with them on another."""
     grew = []
     for model in (unlucky(), parity(), rare()):
+        best, cases = oracle(model).value, 3_000 if make is choose_at_random else 30_000
+        regrets = [run_of(make, model, best, cases=cases, seed=seed)[1] for seed in range(3)]
         try:
-            check_growth(make, model, oracle, cases=3_000 if make is choose_at_random else 30_000)
+            check_growth(regrets)
         except AssertionError as error:
             grew.append("regret grows" in str(error))
     assert any(grew)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_regret_is_below_the_bound_of_the_theorem(kind):
-    """With the constant 1; random choice is above it."""
-    model, cases = unlucky(), 1_000_000
-    lattice = aw.states.Lattice(model.problem)
-    best = ORACLES[kind](model).value
-    states, subsets, outcomes = lattice.size, lattice.subsets, lattice.most_outcomes
-    curve = math.sqrt(states * cases * math.log(cases / DELTA))
-    if kind is aw.SimOOS:
-        bound = (math.sqrt(3) + math.sqrt(subsets)) * curve
-    else:
-        bound = (2 * math.sqrt(outcomes * 2) + math.sqrt(3)) * curve
-    for seed in range(3):
-        _, regret = run_of(maker(kind), model, best, cases=cases, seed=seed)
-        assert regret[-1] <= bound
-    _, regret = run_of(choose_at_random, model, best, cases=3_000, seed=0)
-    assert regret[-1] / 3_000 * cases > bound  # it is linear
 
 
 # --- rounds ---------------------------------------------------------------------------------------

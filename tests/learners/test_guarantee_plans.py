@@ -1,7 +1,13 @@
 """What a running learner planned is what the theorems say: solved by LP, radii written out anew.
 
 Every state, the exact t, several populations and times. `MUTATIONS` has what was tried against it:
-each of them makes it fail.
+each of them makes it fail. The source itself was changed by hand as well, with the theorems' and
+with tight radii, in Sim-OOS and in Seq-OOS; what went red here:
+
+    conf₂ = 0; both radii halved; the radii of the other theorem; t off by one    all four of them
+    conf₂ capped at 1                        both with the theorems' radii, the young learner first
+    the same with tight radii                `test_one_unlucky_look_does_not_pin_it_for_ever`
+    random actions (only as a mutant)        all four of them, and the growth of regret
 """
 
 import math
@@ -12,6 +18,7 @@ import pytest
 import askwise as aw
 import reference
 from askwise._kernels.radii import Radii
+from askwise.counting import UNIT
 from askwise.simulation.environments import Population
 from hard_models import HARD, rare, three, unlucky
 from inside import full_plan
@@ -43,32 +50,52 @@ class Written:
             subsets = len({reference.domain(s) for s in self.states})
             looks = sum(d - len(s) for s in self.states if len(s) < problem.m)
             number = subsets if simultaneous else looks
-            self.conf1 = 1.1 * (math.log(4 * psi_tot * actions / DELTA) + late)
+            self.conf1 = 1.1 * (math.log(8 * psi_tot * actions / DELTA) + late)
             outcomes = 2 * 1.1 * (math.log(2 * number / DELTA) + late)
             self.radii = Radii(outcomes=outcomes, per_outcome=2 * 1.1 * LOG_2)
 
-    def reward(self, mean, n):
-        """min(1, r̂ + conf₁)."""
+    def reward(self, mean, n, graded):
+        """min(1, r̂ + conf₁), from the mean of rewards and that of r(1 − r)."""
         if n == 0:
             return 1.0
         if self.confidence == "theorem":
             return min(1.0, mean + math.sqrt(self.conf1 / n))
         eps = self.conf1 / n
-        b = eps * max(0.0, 1 - 2 * mean)
-        return min(1.0, mean + b + math.sqrt(b * b + 2 * eps * mean * (1 - mean)))
+
+        def radius(variance, lean):
+            b = eps * max(0.0, lean - 2 * mean)
+            return b + math.sqrt(b * b + 2 * eps * max(0.0, variance))
+
+        least = max(0.0, graded - math.sqrt(eps * graded / 2))
+        coin = mean * (1 - mean)
+        conf1 = min(radius(coin, 1), radius(coin - least, 4 / 3)) if graded else radius(coin, 1)
+        return min(1.0, mean + conf1)
 
 
-def check_plan(make, model, kind, cases, confidence="theorem"):
+class Graded(Population):
+    """Rewards of the same means that are not 0 or 1: a third as far from the mean."""
+
+    def draw(self, rng, cases):
+        draws = super().draw(rng, cases)
+        mean = self.model.reward[tuple(draws.values.T)]
+        return draws._replace(rewards=mean + (draws.rewards - mean) / 3)
+
+
+def check_plan(make, model, kind, cases, confidence="theorem", population=Population):
     """The values of every state, and what is done where the plan leads."""
     learner = make(model.problem, clock="exact")
-    aw.simulate(learner, Population(model), steps=cases, rng=cases)
+    aw.simulate(learner, population(model), steps=cases, rng=cases)
     live, every = learner.replan(), full_plan(learner)
     lattice, statistics = learner.statistics.lattice, learner.statistics
     written = Written(confidence, model, kind, cases + 1)
     states = written.states
     counts, means = statistics.action_counts, statistics.mean_rewards()
+    graded = statistics.graded_sums * UNIT / np.maximum(1, counts)
     index = [
-        [written.reward(r, n) for r, n in zip(means[k], counts[k].tolist(), strict=True)]
+        [
+            written.reward(*cell)
+            for cell in zip(means[k], counts[k].tolist(), graded[k], strict=True)
+        ]
         for k in range(len(states))
     ]
     reward = {state: max(row) for state, row in zip(states, index, strict=True)}
@@ -122,8 +149,22 @@ def test_a_running_learner_plans_what_the_theorem_says(confidence, kind, model, 
     check_plan(maker(kind, confidence=confidence), model(), kind, cases, confidence)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_young_learner_plans_what_the_theorem_says(kind):
+    """When conf₂ is still above 1 for some looks, so that a cap of 1 would show."""
+    check_plan(maker(kind), three(), kind, 2_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tight_radii_go_by_what_rewards_really_varied(kind):
+    make = maker(kind, confidence="tight")
+    for model in (unlucky(), three()):
+        check_plan(make, model, kind, 20_000, "tight", population=Graded)
+
+
 UNSEEN = ("conf₂ capped at 1", "tight")
-"""Tight radii are above 1 only after a look that was hardly ever taken: no run here has one."""
+"""Tight radii are above 1 only after a look that was hardly ever taken: no run here has one. What
+such a look does is in `test_guarantee.py`."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

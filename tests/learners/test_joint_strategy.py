@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.learners.joint_strategy import most_spent, near_spread
+from askwise.learners.exploration_costs import most_spent, near_spread
 from askwise.policy.expected_gain import expected_gain
 from askwise.simulation.environments import Population, breast_cancer
 from inside import strategy_of

@@ -14,7 +14,9 @@ from inside import now_of, strategy_of
 KINDS = {
     "seq-oos": aw.SeqOOS,
     "sim-oos": aw.SimOOS,
-    "ncc-ucrl2": aw.baselines.NCCUCRL2,
+    "ncc-ucrl2": lambda problem, **options: aw.baselines.NCCUCRL2(
+        problem, exploration=0.02, **options
+    ),
     "learner": aw.Learner,
     "learner, sets": lambda problem, **options: aw.Learner(
         problem, acquisition="simultaneous", **options

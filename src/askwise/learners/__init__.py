@@ -1,4 +1,4 @@
-"""One file an algorithm, one line in the registry."""
+"""Each algorithm has one file, and one line in the registry."""
 
 from askwise.learners import baselines
 from askwise.learners.default import Learner

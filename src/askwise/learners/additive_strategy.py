@@ -1,24 +1,22 @@
 """The default learner's strategy for many observations of which few matter.
 
-It draws a world of a shortlist and plans for it.
+It draws a world of a shortlist and plans for it. It also explores sets
+(`estimation/sets_to_try.py`), in place of the plan or beside it (`_kernels/policy/tree_cases.py`).
 
-Beside its plan it tries sets (`estimation/sets_to_try.py`), in place of the plan or beside it
-(`_kernels/policy/tree_cases.py`).
-
-**What trying costs** a case, in units of β, is no more than the larger of
+**The cost of exploration** a case, in units of β, is at most the larger of
 
     ½ ALLOWANCE / √t     and     ⅔ min(MOST_OF_EARNINGS, 2 w) min(1, LEFT (1 − v)) / t^(1/3),
 
-v being what the plan is worth and w how much of it acting blindly does not have. So where nothing
-is ever found, what trying costs goes to zero like 1/√t. Where information pays, there is more to be
-found and to pay for it with, unless nearly all that can be earned is earned already. Charged are
-the looks, what acting otherwise loses, and what is lost of the plan. Half of it goes to each of the
-two ways of trying.
+where v is the value of the plan, and w is its advantage over acting without observations. If
+nothing is ever found, the cost goes to zero like 1/√t. Where information pays, there is more to
+find, unless nearly all that can be earned is earned already. The cost includes the observations,
+the loss from other actions, and the lost part of the plan. Half of it goes to each of the two ways
+of exploring.
 
-**After a log** it does what it would recommend, first by the log alone, and draws no worlds beside
-the shortlist. Logged decisions are cases like its own: once it has had as many, it goes on as a
-learner that had all of them itself. After complete records it goes on with the table of
-`estimation/tabular_posterior.py`. Trying then costs no more than half a per cent of β a case.
+**After a log** it follows its recommendation, first by the log alone, and draws no worlds beside
+the shortlist. Once it has had as many cases as there were logged decisions, it continues as if all
+had been its own. After complete records it uses the table of `estimation/tabular_posterior.py`.
+Exploration then costs at most half a per cent of β a case.
 """
 
 from __future__ import annotations
@@ -37,6 +35,7 @@ from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.cases import Case
+from askwise.learners.exploration_costs import most_spent_among_many
 from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
@@ -45,28 +44,25 @@ from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, tie_margin
 from askwise.policy.budgeted import Line, line_of
 from askwise.policy.counting_cases import Pairs
-from askwise.policy.recommending import recommended
+from askwise.policy.recommending import recommended, recommended_for_stake
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem import Budget
 from askwise.states import Lattice
 
 Screened: TypeAlias = AdditivePosterior | TabularPosterior
-"""What is believed of the few observations of a shortlist."""
+"""The posterior of the few observations of a shortlist."""
 
-ALLOWANCE = 0.8
-MOST_OF_EARNINGS = 0.5
-LEFT = 2.5
 MOST_TRYING = 0.5
-"""The largest share of the cases that try something."""
+"""The largest share of the cases that explore."""
 
 POOR = 0.3
-"""Of the cases that act otherwise, an action that earns so much less than the best gets half."""
+"""An action that earns so much less than the best is explored half as often."""
 
 LEAST_PRICE = 0.001
-"""What a look is reckoned to cost at least, in units of β: nothing is tried in every case."""
+"""The least cost of an observation, in units of β, so that nothing is explored in every case."""
 
 LOST_BESIDE = 0.25
-"""The part of the plan's worth that is lost where a set is tried beside it."""
+"""The part of the plan's value that is lost where a set is explored beside it."""
 
 SPREAD = 0.4
 ROUNDS = 50
@@ -75,16 +71,16 @@ ROUNDS = 50
 SHORTEST = 10
 
 SWEEPS = 20
-"""From nothing, or over a log: a learner that goes on by itself sweeps once in a round."""
+"""The sweeps from the start, or over a log. Later the learner sweeps once in a round."""
 
 
 class AdditiveStrategy(ModelStrategy):
-    """Counts rewards by state and tallies beside; a round is a fiftieth of all cases before it."""
+    """Counts rewards by state, and tallies. A round is a fiftieth of all cases before it."""
 
     model_name = "additive"
     honours_rules = True
     is_sparse = True
-    """Its counters have a row for each state that was acted in; looks are tallied apart."""
+    """Its counters have a row for each state acted in; observations are tallied apart."""
 
     def __init__(
         self,
@@ -107,22 +103,23 @@ class AdditiveStrategy(ModelStrategy):
         self.model = AdditiveModel(lattice)
         _ = self.model.required  # raises if it cannot plan with what actions require
         self._world: tuple[Screened, Estimates] | None = None
+        self._explored_world: tuple[Screened, Estimates] | None = None
 
     def begin_with(self, log: Log) -> None:
-        """Begin with a log whose complete records are not in the statistics."""
+        """Begins with a log whose complete records are not in the statistics."""
         if log.records is not None:
             log = log._replace(records=log.records.sample(MOST_RECORDS))
         self._log, self.model.records = log, log.records
 
     def settle(self, now: Progress) -> None:
-        """Let the estimates settle on what a log says."""
+        """Fits the estimates to a log."""
         self.model.count_log(now.statistics)
         rng = np.random.default_rng(0)
         for _ in range(SWEEPS):
             self.model.screen(now.statistics, rng)
 
     def follows_log(self, opened: int) -> bool:
-        """After complete records always: their table says more of what pays than tries would."""
+        """True after complete records: their table has more information than exploration."""
         return self.log.records is not None or super().follows_log(opened)
 
     # --- planning --------------------------------------------------------------------------------
@@ -130,9 +127,9 @@ class AdditiveStrategy(ModelStrategy):
     def plan_round(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
-        """The best policy of a world drawn near the mean, and how many cases it is for."""
+        """Returns the best policy of a world drawn near the mean, and the length of the round."""
         is_first, follows = opened == self.log.cases > 0, self.follows_log(opened)
-        if is_first:  # do what is recommended, and let the estimates stand where they are
+        if is_first:  # follow the recommendation, and do not change the estimates
             screened, _ = self._means(statistics)
         else:
             screened = self.model.screen(statistics, rng)
@@ -158,13 +155,14 @@ class AdditiveStrategy(ModelStrategy):
         ), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
-        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        """Returns the recommendation of a round. Cases with their own prices follow it too."""
+        self._explored_world = self._world
         screened, mean = self._means(statistics)
         self._world = screened, mean
         return self._recommended(screened, statistics, self.target)
 
     def _best(self, screened: Screened, world: Estimates) -> Policy:
-        """The best policy of a world; within a budget, the mixture that spends what it may."""
+        """Returns the best policy of a world; within a budget, the best mixture."""
         if self.spending is None:
             return self._policy(screened, world, self._looks(screened, world))
         few = screened.shortlist.lattice
@@ -182,16 +180,21 @@ class AdditiveStrategy(ModelStrategy):
         return self.spending.best(plan, finish, few.problem.reward_value)
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
-        """The best policy at these prices of the world that the round is planned for.
+        """Returns the best policy at these prices of the world that the round is planned for.
 
-        Of a set that is bought at once, what is on file is left out of the same tree.
+        A set that is bought at once keeps its tree, without the values on file.
         """
-        if start:
-            return policy
+        return policy if start else super().plan_for_case(now, policy, lattice, start)
+
+    def plan_own(
+        self, now: Progress, policy: Policy, lattice: Lattice, start: int, *, explores: bool
+    ) -> Policy:
+        """The best policy at these prices of the world that the round is planned for."""
         exploration = policy.exploration
         assert isinstance(exploration, TreeExploration)
         # in a learner that was just loaded the world of its round is not known any more
-        screened, near = self._world or self._means(now.statistics)
+        world = self._explored_world if explores else self._world
+        screened, near = world or self._means(now.statistics)
         few = screened.shortlist
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
@@ -199,7 +202,7 @@ class AdditiveStrategy(ModelStrategy):
         small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
         screened = screened._replace(shortlist=small)
         if lattice.stake != 1.0 and lattice.action_offsets is not None:
-            # at another stake what actions cost counts otherwise: the world of the means
+            # at another stake the costs of actions count differently: use the world of the means
             near = screened.draw_estimates(np.random.default_rng(0), spread=0.0)
         looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
         return self._policy(screened, near, looks, lattice).exploring(exploration)
@@ -210,13 +213,13 @@ class AdditiveStrategy(ModelStrategy):
         self.model.use(lattice)
 
     def tallies(self) -> dict[str, Integers]:
-        """Looks that were taken, beside the statistics, and what was spent, if that matters."""
+        """The tallies of observations, and of the spend if there is a budget."""
         return {**self.model.tallies._asdict(), **super().tallies()}
 
     def exploration(
         self, screened: Screened, plan: Policy, worth: float, opened: int
     ) -> TreeExploration:
-        """What is tried beside a plan that is worth so much more than acting blindly."""
+        """Returns the exploration beside a plan with this advantage."""
         from askwise._kernels.policy.tree_cases import ACTING_BESIDE, ACTING_REPLACING
 
         table, beta = plan.table, self.lattice.problem.reward_value
@@ -229,57 +232,68 @@ class AdditiveStrategy(ModelStrategy):
         acting = beta * float(acts @ gap) + lost
         looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
         value = plan.value_above_lowest / beta
-        most, part = beta * most_spent(opened, worth, value), LOST_BESIDE
+        most, part = beta * most_spent_among_many(opened, worth, value), LOST_BESIDE
         if self.follows_log(opened):  # what may be lost at most is charged
             most, part = min(most, MOST_LOST * beta), 1.0
         replacing = 0.5 * most / (looking + ACTING_REPLACING * acting + lost)
-        room = 1.0 if table.look[0] < 0 else 0.5  # for other looks than those of the plan
+        room = 1.0 if table.look[0] < 0 else 0.5  # for observations other than those of the plan
         beside = 0.5 * most / (room * looking + ACTING_BESIDE * acting + part * lost)
         scale = min(1.0, MOST_TRYING / (replacing + beside))
         return TreeExploration(screened.sets, acts, scale * replacing, scale * beside)
 
     def evidence(self, now: Progress) -> Beliefs:
-        """What it believes; changes nothing."""
+        """Returns the posterior means. Nothing changes."""
         screened, _ = self._means(now.statistics)
         return additive_beliefs(self.lattice, screened, self._cases(now.statistics))
 
-    def recommend(self, now: Progress) -> Policy:
-        """The best policy by what can be relied on, which explores nothing; changes nothing."""
+    def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
+        """Returns the best policy by cautious estimates, without exploration. Nothing changes."""
         screened, _ = self._means(now.statistics)
-        return self._recommended(screened, now.statistics, self.budget)
+        return self._recommended(screened, now.statistics, self.budget, stake)
 
     def _recommended(
-        self, screened: Screened, statistics: Statistics, budget: float | None
+        self,
+        screened: Screened,
+        statistics: Statistics,
+        budget: float | None,
+        stake: float = 1.0,
     ) -> Policy:
-        """What is recommended of the few, for the whole problem."""
-        known = additive_beliefs(self.lattice, screened, self._cases(statistics))
-        best = recommended(self.acquisition, known.standalone(), budget)
+        """Returns the recommendation for the few, as a policy of the whole problem."""
+        known = additive_beliefs(self.lattice, screened, self._cases(statistics)).at_stake(stake)
+        few = screened.shortlist._replace(lattice=known.lattice)
+        screened = screened._replace(shortlist=few)
+        if self.spending is not None and stake != 1.0:
+            price = self.spending.shadow_price.item(0)
+            best = recommended_for_stake(self.acquisition, known.standalone(), price)
+        else:
+            best = recommended(self.acquisition, known.standalone(), budget)
         found = best.each(lambda part: self._of_whole(part, screened, known))
         found.shadow_price, found.note = best.shadow_price, best.note
         return found
 
     def _of_whole(self, best: Policy, screened: Screened, known: Beliefs) -> Policy:
-        """A policy for the few, as one for the whole problem."""
+        """Returns a policy for the few as one for the whole problem."""
         table = best.table
         assert isinstance(table, PathTable | SetTable)
         every = np.arange(known.lattice.size)
         reward = known.lattice.net(known.reward)[every, best.actions]
         earned = Estimates(reward, best.actions, known.probability, Radii())
-        policy = self._policy(screened, earned, table.as_path())
+        assert known.part_of is not None
+        policy = self._policy(screened, earned, table.as_path(), known.part_of.lattice)
         return policy.recommended_by(known)
 
     def _cases(self, statistics: Statistics) -> int:
-        """All cases so far, and complete records."""
+        """The number of all cases so far, and of complete records."""
         return statistics.cases + (0 if self.log.records is None else self.log.cases)
 
     def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
-        """The world of the means; changes nothing."""
+        """Returns the world of the means. Nothing changes."""
         rng = np.random.default_rng(0)
         screened = self.model.apart().screen(statistics, rng)
         return screened, screened.draw_estimates(rng, spread=0.0)
 
     def _careful(self, screened: Screened, mean: Estimates, statistics: Statistics) -> Policy:
-        """What pays by a margin that shrinks with the rewards that came; else buy nothing."""
+        """Returns what pays by a margin that shrinks with the rewards; else it buys nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._best(screened, mean)
         if best.planned_value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
@@ -288,7 +302,7 @@ class AdditiveStrategy(ModelStrategy):
         return self._policy(screened, mean, nothing)
 
     def _looks(self, screened: Screened, world: Estimates) -> Choices:
-        """What to look at in each state of the few."""
+        """Returns what to buy in each state of the few."""
         few = screened.shortlist.lattice
         priced = few if self.spending is None else few.at_rate(self.spending.rate)
         return self.acquisition.path_plan(priced, world)
@@ -307,7 +321,7 @@ class AdditiveStrategy(ModelStrategy):
         return Policy(table, exploration, frequency=self._frequency())
 
     def _frequency(self) -> Floats | None:
-        """How often each context comes, if there are several: given values as if independent."""
+        """The probability of each context, if there are several, for independent given values."""
         if self.lattice.contexts == 1:
             return None
         frequency = np.ones(1)
@@ -318,7 +332,7 @@ class AdditiveStrategy(ModelStrategy):
     # --- counting, many cases, and what is saved -------------------------------------------------
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Tally the looks of a case that acts now, if they are those of its policy alone."""
+        """Tallies the observations of a case that acts now, if only its policy chose them."""
         self.count_spent_in(case)
         if case.unasked:
             now.statistics.count_case()
@@ -333,7 +347,7 @@ class AdditiveStrategy(ModelStrategy):
         return []
 
     def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
-        """Nothing of its looks: whether there were to be more is not known."""
+        """Counts no observations, because it is not known whether more would have followed."""
         self.count_spent_in(case)
         if is_fair:
             now.statistics.count_case()
@@ -355,39 +369,30 @@ class AdditiveStrategy(ModelStrategy):
         return exploration.run(table, statistics, self.model.tallies, *cases)
 
     def settle_anew(self, statistics: Statistics) -> None:
-        """Sweep from nothing but what was counted; the draws are always the same."""
+        """Sweeps from the counters alone. The draws are always the same."""
         rng, counted = np.random.default_rng(0), self.model.tallies
-        self.model, self._world = AdditiveModel(self.lattice), None
+        self.model = AdditiveModel(self.lattice)
+        self._world = self._explored_world = None
         self.model.tallies, self.model.records = counted, self.log.records
         for _ in range(SWEEPS):
             self.model.screen(statistics, rng)
 
     def model_arrays(self) -> dict[str, Floats | Integers]:
-        """What it keeps beside the statistics."""
+        """The arrays that the model keeps beside the statistics."""
         return self.model.arrays()
 
     def model_restored(self) -> None:
-        """The arrays were overwritten by saved ones."""
+        """Checks the arrays after saved ones overwrote them."""
         self.model.restored()
 
 
 def nothing_tried(sets: Integers, actions: int) -> TreeExploration:
-    """An exploration of the right shape that tries nothing."""
+    """Returns an exploration of the right shape with all probabilities 0."""
     return TreeExploration(sets, np.full(actions, 1.0 / actions), 0.0, 0.0)
 
 
-def most_spent(opened: int, worth: float, value: float) -> float:
-    """What trying may cost a case after so many cases, in units of β.
-
-    The plan is worth a value, and so much more than acting blindly.
-    """
-    t = max(1.0, float(opened))
-    earning = min(MOST_OF_EARNINGS, 2 * worth) * min(1.0, LEFT * max(0.0, 1.0 - value))
-    return float(max(0.5 * ALLOWANCE * t**-0.5, 2 / 3 * earning * t ** (-1 / 3)))
-
-
 def _blindly(screened: Screened, world: Estimates) -> float:
-    """The mean reward of the best action when nothing is looked at."""
+    """The mean reward of the best action without observations."""
     contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]
     return float(world.reward[:contexts] @ weight / weight.sum())

@@ -1,4 +1,4 @@
-"""What a case reports to: whatever opened it and counts what happens in it."""
+"""A case reports to its owner, which opened it and counts its results."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ if TYPE_CHECKING:
 
 
 class CaseOwner(Protocol):
-    """What opened a case and counts what happens in it."""
+    """The owner opens a case and counts its results."""
 
     @property
     def lock(self) -> threading.RLock:
-        """Held while a case changes."""
+        """The lock that is held while a case changes."""
 
     def acted(self, case: Case) -> None:
-        """All that was wanted is known, and the action is chosen."""
+        """Reports that all wanted observations are known and the action is chosen."""
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """The reward has come, from 0 to 1; it replaces the one before, if there was one."""
+        """Reports the reward, from 0 to 1. It replaces an earlier reward."""
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
-        """Observations cost so much: {name: amount}."""
+        """Reports the prices that were paid: {name: amount}."""
 
     def stopped(self, case: Case, *, is_fair: bool) -> None:
-        """People act while it still wants something; fair if they knew no more than it does."""
+        """Reports that people act early. The sample is fair if they knew no more than the case."""
 
     def overruled(self, case: Case, before: int | None, now: int | None) -> None:
-        """People did an action in place of what was advised; None: what was advised is done."""
+        """Reports the action that people took instead of the advice; None if they followed it."""
 
     def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
-        """People looked at these without being asked."""
+        """Reports observations that people made without being asked."""
 
     def cancelled(self, case: Case) -> None:
-        """There will be no action, or no reward."""
+        """Reports that there will be no action, or no reward."""

@@ -1,12 +1,12 @@
-"""Policies for cases with prices or a stake of their own, or with something on file.
+"""Policies for cases with their own prices or stake, or with values on file.
 
-Each is a plan in full, with tables as long as there are states. A round may meet as many starts as
-there are states, and any number of stakes: so those kinds of cases that were asked for last are
-kept, as many as fit into `MOST_BYTES`. One that was let go is planned again when a case needs it. A
-case keeps its policy as long as it looks.
+Each is a full plan, with an entry for every state. A round may have as many start states as there
+are states, and any number of stakes. So the plans that were used last are kept, as many as fit into
+`MOST_BYTES`. A dropped plan is computed again when a case needs it. A case keeps its policy until
+it has acted.
 
-Of one kind of case there are plans for several stakes. A stake between two of them needs no plan of
-its own as long as both do the same (`policy/alike.py`).
+One kind of case has plans for several stakes. A stake between two of them needs no separate plan as
+long as both do the same (`policy/alike.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from askwise.policy import Policy
 from askwise.policy.alike import PolicyBetween, alike_from
 
 MOST_BYTES = 64 * 2**20
-"""Of tables: the plans for some hundred starts of a problem with 50,000 states."""
+"""The most bytes of tables: the plans for some hundred start states with 50,000 states."""
 
-OBJECT = 1024
-"""What a policy takes beside its tables, roughly."""
+OBJECT = 4096
+"""The approximate memory of a policy beside its tables: its objects, its key, its lattice."""
 
 
 class StakePolicies:
@@ -32,21 +32,24 @@ class StakePolicies:
 
     def __init__(self) -> None:
         self._stakes: list[float] = []
-        """In ascending order,"""
+        """The stakes in ascending order."""
         self._policies: list[Policy] = []
-        """and the policy that was planned for each."""
+        """The policy that was planned for each stake."""
         self._alike: list[Flags | None] = []
-        """Where each does the same as the next one; None if they were not compared yet."""
+        """The states in which each does the same as the next; None if they were not compared yet.
+        """
         self.bytes = 0
 
     def planned(self, stake: float) -> Policy | None:
-        """The policy that was planned for this very stake."""
+        """Returns the policy that was planned for exactly this stake."""
         place = bisect_left(self._stakes, stake)
         is_there = place < len(self._stakes) and self._stakes[place] == stake
         return self._policies[place] if is_there else None
 
     def between(self, stake: float, start: int, plan: Callable[[], Policy]) -> Policy | None:
-        """What the policies for the next lower and higher stake do alike, if they do in `start`."""
+        """Returns the common part of the policies for the neighbouring stakes, if it covers
+        `start`.
+        """
         place = bisect_left(self._stakes, stake) - 1
         if not 0 <= place < len(self._stakes) - 1:
             return None
@@ -58,7 +61,7 @@ class StakePolicies:
         return PolicyBetween(below, alike, plan) if alike[start] else None
 
     def add(self, stake: float, policy: Policy, size: int) -> None:
-        """This was planned for that stake."""
+        """Adds a policy that was planned for that stake."""
         place = bisect_left(self._stakes, stake)
         self._stakes.insert(place, stake)
         self._policies.insert(place, policy)
@@ -72,18 +75,18 @@ class StakePolicies:
 
 
 class CasePolicies:
-    """The policies of a round that were asked for last, by what they are for."""
+    """The policies of a round that were used last, by kind of case."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, StakePolicies] = {}
-        """In the order in which they were asked for."""
+        """The policies in the order of their last use."""
         self.bytes = 0
-        """Of all of them."""
+        """The memory of all of them."""
 
     def between(
         self, key: Hashable, stake: float, start: int, plan: Callable[[], Policy]
     ) -> Policy | None:
-        """The policy for a case of this kind without a plan of its own, if that is exact."""
+        """Returns an exact policy for a case of this kind without a new plan, if there is one."""
         kind = self._kept.get(key)
         if kind is None:
             return None
@@ -92,13 +95,16 @@ class CasePolicies:
     def get(
         self, key: Hashable, stake: float, policy: Policy, plan: Callable[[], Policy]
     ) -> Policy:
-        """The policy for this, planned if it is not kept; that of the round is `policy`."""
+        """Returns the policy for this kind, planned if it is not kept. `policy` is that of the
+        round.
+        """
         kind = self._kept.pop(key, None) or StakePolicies()
         found = kind.planned(stake)
         if found is None:
             found = plan()
             shared = {id(base) for base in _tables(policy)}
-            size = OBJECT + sum(base.nbytes for base in _tables(found) if id(base) not in shared)
+            own = {id(base): base.nbytes for base in _tables(found) if id(base) not in shared}
+            size = OBJECT + sum(own.values())
             if kind.bytes + size > MOST_BYTES:
                 self.bytes -= kind.bytes
                 kind = StakePolicies()
@@ -111,7 +117,7 @@ class CasePolicies:
         return found
 
     def clear(self) -> None:
-        """A new round begins: no plan of the last one is kept."""
+        """Drops all plans, because a new round begins."""
         self._kept.clear()
         self.bytes = 0
 
@@ -120,8 +126,13 @@ class CasePolicies:
 
 
 def _tables(policy: Policy) -> Iterator[np.ndarray]:
-    """The arrays that a policy keeps alive: of a view, that which it is a view of."""
-    exploration = () if policy.exploration is None else policy.exploration.arrays().values()
-    for array in (*vars(policy.table).values(), policy.frequency, *exploration):
-        if isinstance(array, np.ndarray):
-            yield array if array.base is None else array.base
+    """The arrays that a policy keeps alive: of a view, that which it is a view of.
+
+    A lattice with its own prices has arrays of them.
+    """
+    for _, part in policy.parts:
+        exploration = () if part.exploration is None else part.exploration.arrays().values()
+        prices = vars(part.lattice).values()
+        for array in (*vars(part.table).values(), part.frequency, *exploration, *prices):
+            if isinstance(array, np.ndarray):
+                yield array if array.base is None else array.base

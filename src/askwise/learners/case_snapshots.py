@@ -1,4 +1,4 @@
-"""A case as a value: what is needed to go on with it where it was."""
+"""A case as a value, from which it can continue."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from askwise.policy.tables import Propensities
 
 
 class CaseSnapshot(NamedTuple):
-    """All that a case is, beside its policy and its prices."""
+    """The state of a case, without its policy and its prices."""
 
     id: int
     start: int
-    """What was known when it was opened, as an integer of the lattice."""
+    """The state when it was opened, as an integer of the lattice."""
     path: list[tuple[int, int]]
-    """What was bought, in order: (observation, the state it led to)."""
+    """The purchases in order: (observation, the state it led to)."""
     tag: int = 0
     looks: tuple[int, ...] | None = None
-    """What it wants now; None: whatever its policy says."""
+    """The wanted observations; None if the policy decides."""
     action: int = -1
-    """What was done; −1: nothing yet."""
+    """The action that was taken; −1 if there is none yet."""
     share: float | None = None
     """Its reward, from 0 to 1."""
     is_by_default: bool = False

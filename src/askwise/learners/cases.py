@@ -12,6 +12,7 @@ from askwise.learners.observed_values import (
     check_awaits_reward,
     observed,
     prices_told,
+    share_of_reward,
     wanted_names,
 )
 from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
@@ -22,7 +23,7 @@ from askwise.states import Lattice
 
 
 class Case:
-    """One decision. It follows the policy it was opened under, whatever is learned meanwhile."""
+    """One decision. It follows the policy that it was opened under, although learning goes on."""
 
     __slots__ = (
         "_lattice",
@@ -57,36 +58,36 @@ class Case:
         stake: float = 1.0,
     ) -> None:
         self.id = id
-        """Its number among the learner's cases; `learner.cases[id]` finds it again."""
+        """The number of the case; `learner.cases[id]` finds it again."""
         self.stake = stake
-        """How many times its reward counts."""
+        """How many times the reward counts."""
         self.start = start
-        """What was known when it was opened, as an integer of the lattice."""
+        """The state when the case was opened, as an integer of the lattice."""
         self.state_index = start
-        """What is known, as an integer of the lattice."""
+        """The current state, as an integer of the lattice."""
         self.subset = subset
-        """The subset that this is a state of: what was bought, or on file."""
+        """The subset of this state: what was bought, or on file."""
         self.path: list[tuple[int, int]] = []
-        """What was bought, in order: (observation, the state it led to)."""
+        """The purchases in order: (observation, the state it led to)."""
         self.action_index = -1
         self.tag = tag
-        """What the learner wants to remember of the case until its reward comes."""
+        """A number that the learner keeps with the case until its reward comes."""
         self.share: float | None = None
         """Its reward from 0 to 1, once it has come."""
         self.is_by_default = False
-        """Whether that was put in its place because none came."""
+        """Whether the reward is a default."""
         self.is_cancelled = False
         self.people = NOTHING
-        """What people did in it beside what it advised."""
+        """What people did in the case besides the advice."""
         self.block = 0
-        """In which block of its learner's memory the reward was counted."""
+        """The block of the learner's memory in which the reward was counted."""
         self._propensities: Propensities | None = None
         self._owner = owner
         self._policy: Policy | None = policy
         self._lattice = policy.lattice.per_unit
         self._looks: tuple[int, ...] = policy.looks_in_case(start, tag)
         self.wanted: tuple[str, ...] = self._lattice.names_of(self._looks)
-        """The names to buy now: a whole set, or one; none once the action is chosen."""
+        """The names to buy now: a whole set or one name; empty once the action is chosen."""
         if not self._looks:
             self._act(policy)
 
@@ -94,10 +95,9 @@ class Case:
     def resumed(
         cls, snapshot: CaseSnapshot, owner: CaseOwner, lattice: Lattice, policy: Policy | None
     ) -> Case:
-        """A case that goes on from where it was: nothing is counted.
+        """Returns a case that continues from a snapshot. Nothing is counted.
 
-        It follows the policy, unless that is None since it has acted. `lattice` has the prices of
-        this case.
+        It follows the policy, which is None if it has acted. `lattice` has the prices of this case.
         """
         case = object.__new__(cls)
         case.id, case.start, case.path, case.tag = snapshot[:4]
@@ -123,23 +123,23 @@ class Case:
 
     @property
     def lattice(self) -> Lattice:
-        """The states that it can be in."""
+        """The lattice of its states."""
         return self._lattice
 
     @property
     def action(self) -> str | None:
-        """What to do, or what people did; None while something is still wanted."""
+        """The action to take, or the one that people took; None while observations are wanted."""
         actions = self._lattice.problem.action_names
         return None if self.action_index < 0 else actions[self.action_index]
 
     @property
     def state(self) -> dict[str, Value | None]:
-        """What is known: what was given or on file, and what was bought; None is a failure."""
+        """The known values: given, on file and bought. None is an observation that failed."""
         return self._lattice.state(self.state_index)
 
     @property
     def cost(self) -> float:
-        """What was spent so far, on observations and on the action; what was on file is free."""
+        """The amount spent so far, on observations and on the action. Values on file are free."""
         lattice, action = self._lattice, self.action_index
         acting = 0.0 if action < 0 else lattice.problem.actions[action].cost
         if self.start < lattice.contexts:
@@ -150,14 +150,16 @@ class Case:
 
     @property
     def propensity(self) -> tuple[float, ...] | None:
-        """How likely each step was, given what was seen: the looks, then the action.
+        """The probability of each step, given what was known: first the observations, then the
+        action.
 
-        A step is a decision. Buying one after the other, every look is one, that which is wanted
-        now included; buying at once, the set is one. The last is the action together with stopping:
-        the product is the probability of all that was done, and over all that could have been done
-        the products sum to 1. A learner that does not randomise has 1.0 everywhere. One that draws
-        a policy for a round has the probabilities under that policy. None if they are not known: of
-        what people did they are only if it was told.
+        A step is a decision. With sequential acquisition each observation is a step, including the
+        one that is wanted now. With simultaneous acquisition the set is one step. The last step is
+        stopping with this action. The product is the probability of the whole case, and these
+        products sum to 1 over all possible cases. A learner that does not randomise has 1.0
+        everywhere. A learner that draws a policy for each round has the probabilities under that
+        policy. The value is None if the probabilities are unknown, as for human actions without a
+        reported propensity.
         """
         with self._owner.lock:
             policy = self._policy
@@ -166,38 +168,42 @@ class Case:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """What is wanted now, as integers."""
+        """The wanted observations, as integers."""
         return self._looks
 
     @property
     def unasked(self) -> Mapping[int, bool]:
-        """What people looked at without being asked: whether they knew more than the case."""
+        """The observations that people made without being asked, and whether people knew more than
+        the case.
+        """
         return self.people.unasked
 
     @property
     def is_overruled(self) -> bool:
-        """Whether people did something else than was advised, or before anything was."""
+        """Whether people took another action than advised, or acted before there was advice."""
         return self.people.advised is not None
 
     @property
     def is_apart(self) -> bool:
-        """Whether its reward is no fair sample: who overruled knew more than the case did."""
+        """Whether the reward is no fair sample, because people overruled and knew more than the
+        case.
+        """
         return self.is_overruled and self.people.knew_more
 
     @property
     def acted_in(self) -> int:
-        """The state in which the action was chosen; people may have looked further since."""
+        """The state in which the action was chosen. People may have observed more since."""
         state = self.people.overruled_in if self.is_overruled else self.people.advised_in
         return self.state_index if state < 0 else state
 
     @property
     def is_rewarded(self) -> bool:
-        """Whether its reward has come."""
+        """Whether the real reward has come."""
         return self.share is not None and not self.is_by_default
 
     @property
     def earned(self) -> float | None:
-        """Its reward as it was told, once it has come."""
+        """The reward as it was reported; None before it comes."""
         return None if self.share is None else self._lattice.problem.as_money(self.share)
 
     # --- what happens to it ----------------------------------------------------------------------
@@ -210,11 +216,12 @@ class Case:
         unasked: bool = False,
         knew_more: bool = True,
     ) -> None:
-        """What was bought showed these values: all that was wanted, or a part of it.
+        """Reports the values of wanted observations, all of them or a part.
 
-        `paid` is what they cost, where that was not known before, without the fees of panels; the
-        learner plans with the means. With `unasked` they may be what people looked at without being
-        asked; `knew_more` says whether they knew more of the case than it did (`people.py`).
+        `paid`, {name: amount}, is what they cost if the price was not known before, without panel
+        fees. The learner plans with the means. With `unasked=True` you may report observations that
+        people made without being asked; `knew_more` says whether people knew more about the case
+        than it did (`people.py`).
         """
         with self._owner.lock:
             if unasked is not False or knew_more is not True:
@@ -223,13 +230,8 @@ class Case:
             seen = observed(self, values, unasked=unasked)
             if paid is not None:
                 self._pay(values, paid)
-            added = {i: knew_more for i, _ in seen if i not in self._looks}
-            if added:
-                self._owner.looked_unasked(self, list(added))
-                self.people = self.people._replace(unasked=self.people.unasked | added)
-                if self.action_index >= 0 and self.people.advised_in < 0:
-                    self.people = self.people._replace(advised_in=self.state_index)
-                    self.path = [*self.path]  # how likely its steps were is told by those before
+            if unasked and (added := [i for i, _ in seen if i not in self._looks]):
+                self._count_unasked(added, knew_more)
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
             for i, digit in seen:
                 subset, _, stride, radix, start, above = steps[subset, i]
@@ -237,20 +239,22 @@ class Case:
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
             self.state_index, self.subset = state, subset
-            if self._policy is None:  # it has its action, and people looked further
+            if self._policy is None:  # it has its action, and people observed more
                 return
-            policy = self._policy = self._policy.in_state(state)
+            policy = self._policy
+            if self.stake != 1.0:
+                policy = self._policy = policy.in_state(state)
             self._looks = looks = policy.looks_in_case(state, self.tag)
             self.wanted = self._lattice.names_of(looks)
             if not looks:
                 self._act(policy)
 
     def act(self, action: str, *, knew_more: bool = True, propensity: float | None = None) -> None:
-        """People did this, whatever was advised, or wanted still: say so before the reward.
+        """Reports the action that people took, before the reward is known.
 
-        Its reward is counted apart, unless who decided knew no more of the case than it did:
-        `knew_more=False` says so. `propensity` is how likely they were to stop and do just this, if
-        that is known.
+        The reward is counted separately, unless `knew_more=False` says that the decision used
+        nothing but what the case knew. `propensity` is the probability of stopping with this
+        action, if it is known.
         """
         with self._owner.lock:
             check_awaits_reward(self)
@@ -278,20 +282,29 @@ class Case:
             )
             self.action_index = chosen
 
+    def _count_unasked(self, added: list[int], knew_more: bool) -> None:
+        """Counts observations that people made without being asked."""
+        self._owner.looked_unasked(self, added)
+        told = self.people.unasked | dict.fromkeys(added, knew_more)
+        self.people = self.people._replace(unasked=told)
+        if self.action_index >= 0 and self.people.advised_in < 0:
+            self.people = self.people._replace(advised_in=self.state_index)
+            self.path = [*self.path]  # the earlier steps determine the propensities
+
     def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
         lattice, told = prices_told(self._lattice, values, paid)
         self._owner.paid(self, told)
         self._lattice = lattice
 
     def unavailable(self, name: str) -> None:
-        """What was wanted could not be had: a look that failed, one more outcome of it."""
+        """Reports that a wanted observation failed."""
         self.observe({name: None})
 
     def reward(self, reward: float, *, replaces: bool = False) -> None:
-        """How well it went: now or much later, in any order among cases.
+        """Reports the reward, now or much later, in any order among cases.
 
-        It is from 0 to 1, or what was earned in the currency if the problem has `rewards`.
-        A reward that was put in by default gives way. Another one stays, unless this `replaces` it.
+        It is a number from 0 to 1, or an amount of money if the problem has `rewards`. It replaces
+        a default reward. It replaces a real reward only with `replaces=True`.
         """
         with self._owner.lock:
             self._check_acted()
@@ -299,18 +312,18 @@ class Case:
                 raise CaseError(
                     f"case {self.id} has its reward already; reward(…, replaces=True) corrects it"
                 )
-            self._count_reward(self._lattice.problem.as_share(reward), by_default=False)
+            self._count_reward(share_of_reward(self, reward), by_default=False)
 
     def reward_by_default(self, reward: float) -> None:
-        """No reward came in time: count this one until it does. It never replaces a real one."""
+        """Sets a provisional reward until the real one comes. It never replaces a real reward."""
         with self._owner.lock:
             self._check_acted()
-            share = self._lattice.problem.as_share(reward)
+            share = share_of_reward(self, reward)
             if not self.is_rewarded:
                 self._count_reward(share, by_default=True)
 
     def cancel(self) -> None:
-        """It is abandoned: no action will be taken, or no reward will ever be known."""
+        """Abandons the case: no action will be taken, or its reward will never be known."""
         with self._owner.lock:
             check_awaits_reward(self)
             self._owner.cancelled(self)
@@ -324,20 +337,20 @@ class Case:
 
     @property
     def policy(self) -> Policy | None:
-        """What it follows; None once it has acted and that was counted."""
+        """The policy that it follows; None once it has acted and was counted."""
         return self._policy
 
     def follows(self, policy: Policy) -> bool:
-        """Whether it is this very policy that it follows."""
+        """Whether it follows exactly this policy."""
         return self._policy is policy
 
     def follow_exactly(self) -> None:
-        """Follow a policy that is good in every state, since no other can be planned any more."""
+        """Follows a policy that covers every state, because no other can be planned any more."""
         if self._policy is not None:
             self._policy = self._policy.exact()
 
     def follow(self, policy: Policy) -> None:
-        """Follow an equal policy in other tables."""
+        """Follows an equal policy in other tables."""
         self._policy = policy
 
     def __repr__(self) -> str:
@@ -356,11 +369,11 @@ class Case:
             raise
 
     def _stop(self, *, is_fair: bool) -> None:
-        """People act: nothing more is wanted."""
+        """Ends the case's wishes, because people act."""
         policy = self._policy
         assert policy is not None
         self._owner.stopped(self, is_fair=is_fair)
-        # of a set that was not bought as a whole it is not known
+        # unknown for a set that was not bought as a whole
         is_path = policy.acquisition == "sequential"
         self._looks = self.wanted = ()
         self._propensities = self._propensities_so_far(policy) if is_path else None
@@ -384,4 +397,4 @@ class Case:
         self.action_index = policy.action_in_case(self.state_index, self.tag)
         self._propensities = self._propensities_so_far(policy)
         self._owner.acted(self)
-        self._policy = None  # a case that only awaits its reward keeps no old tables alive
+        self._policy = None  # a case that waits for its reward keeps no old tables in memory

@@ -21,27 +21,28 @@ MODELS = ("auto", "joint", "additive")
 
 
 class Learner(BaseLearner):
-    """Good without tuning, early and late, for few observations or many of which few matter.
+    """The default learner. It needs no tuning, and works for few observations or for many of which
+    few matter.
 
-    It keeps a model of what there is to see and to earn, in which a case counts for far more than
-    the state it acted in. At the beginning of a round it draws a world from it, near the mean, and
-    plans for that world. Now and then it tries something else, more and more seldom: it never stops
-    looking for what it may have missed, at a price per case that goes to zero.
+    The learner keeps a Bayesian model of the population and of the rewards, in which a case is
+    evidence for many states. At the start of each round it draws a model near the posterior mean
+    and plans the best policy for it. Some cases explore. The expected cost of exploration a case
+    goes to zero, but exploration never stops.
 
-    acquisition: "sequential" or "simultaneous".
-    model: "joint" is one model of all combinations of values (`joint_strategy.py`), of at most
-    512; "additive" expects that few observations matter, by themselves and in pairs
-    (`additive_strategy.py`); "auto" is joint if it can be.
-    budget: what cases may spend on observations on average, `Budget(spend_per_case=2.0)` or
-    `Budget(spend_per_day=400.0, cases_per_day=200)`: the best gain within that. `recommend()` says
-    what one more to spend would add, its shadow price. None: as much as pays.
-    explore: the share of the cases that explore, as of `True`, all of them. The others follow what
-    is recommended when their round begins: `explore=False` is for those who want just that, and
-    learn from what comes of it.
-    explore_budget: the most to lose by trying, in the currency of the costs, compared with the best
-    action taken blindly. When it is used up, the learner buys only what pays by cautious estimates,
-    else nothing, until it has earned the loss back. None: no limit.
-    window, detect: forget, for a world that changes; see docs/drift.md.
+    acquisition: "sequential" buys one observation after the other, "simultaneous" a set at once.
+    model: "joint" models all combinations of values, at most 512 of them. "additive" assumes that
+    few observations matter, alone and in pairs. "auto" takes the joint model if it fits.
+    budget: The average spend on observations, such as `Budget(spend_per_case=2.0)` or
+    `Budget(spend_per_day=400.0, cases_per_day=200)`. The learner looks for the best gain within it,
+    and `recommend().shadow_price` is what one more unit of spend would add. None: no limit.
+    explore: The share of the cases that may explore; `True` is all of them. The others follow the
+    policy recommended at the start of their round. `False` only follows the recommendation, and
+    still learns from the results.
+    explore_budget: The most to lose by exploration, in the currency of the costs, compared with the
+    best action without observations. When it is used up, the learner buys only what pays by a
+    cautious estimate, until the loss is earned back. None: no limit.
+    window, detect: Forget old cases, for a population that changes; see docs/drift.md.
+    rng: The seed, or a `numpy.random.Generator`.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
@@ -97,11 +98,11 @@ class Learner(BaseLearner):
         super().__init__(lattice, strategy, options, rng=rng, forgetting=forgetting)
 
     def merge(self, other: Statistics | BaseLearner) -> None:
-        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+        """Adds what was counted elsewhere. The next case opens under a new plan.
 
-        `other` is a `Learner` with the same options, which stays as it is, or, with the joint
-        model, `Statistics` of cases that each count once. Cases that the other has open stay its
-        own: a reward that comes later is counted there.
+        `other` is a `Learner` with the same options, which does not change, or, with the joint
+        model, `Statistics` in which each case counts once. Open cases stay with the other learner:
+        a later reward is counted there.
         """
         if isinstance(other, Statistics) and other.records:
             raise StatisticsError(
@@ -135,7 +136,7 @@ class Learner(BaseLearner):
 
 
 def check_share(explore: object) -> float:
-    """The share of the cases that explore, or an error that names what was said instead."""
+    """Returns the share of the cases that explore, or raises an error."""
     if isinstance(explore, bool):
         return float(explore)
     if is_number(explore) and 0 <= explore <= 1:  # type: ignore[operator]

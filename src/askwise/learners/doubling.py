@@ -1,4 +1,4 @@
-"""When a round ends."""
+"""The doubling rule ends a round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from askwise.policy import Policy
 
 
 class Doubling:
-    """A round ends when some ν_k reaches max(1, N_k), N_k being its count when the round began.
+    """A round ends when some ν_k reaches max(1, N_k), where N_k is the count at its beginning.
 
     The counts are those of (state, action) pairs and, for sequential learners, of (state,
     observation) pairs. Only pairs counted in this round are kept.
@@ -21,12 +21,12 @@ class Doubling:
 
     def __init__(self, on_first: Callable[[int, int], None] = lambda state, choice: None) -> None:
         self.on_first = on_first
-        """Told of each pair when it is first counted in a round."""
+        """Called with each pair when it is first counted in a round."""
         self.counts: dict[tuple[int, int], list[int]] = {}
         """(state, choice) → [N_k, ν_k]; a choice is an action a, or an observation i as −1 − i."""
 
     def counted(self, pair: tuple[int, int], statistics: Statistics) -> bool:
-        """Whether the round is over, now that the (state, choice) was counted once more."""
+        """Counts a (state, choice). Returns whether the round is over."""
         counts = self.counts.get(pair)
         if counts is None:
             counts = self.counts[pair] = [statistics.count_of(*pair) - 1, 0]
@@ -35,11 +35,11 @@ class Doubling:
         return within >= counts[0]  # ν_k is at least 1
 
     def begin(self) -> None:
-        """A new round begins: nothing was counted in it yet."""
+        """Begins a new round, without counts."""
         self.counts.clear()
 
     def resume(self, began: list[tuple[int, int, int]], statistics: Statistics) -> None:
-        """Go on with a round in which these (state, choice, N_k) were counted."""
+        """Continues a round in which these (state, choice, N_k) were counted."""
         self.counts = {
             (state, choice): [n, statistics.count_of(state, choice) - n]
             for state, choice, n in began
@@ -48,7 +48,7 @@ class Doubling:
     def to_arrays(
         self, arrays: RoundCounts, round: int, policy: Policy, statistics: Statistics
     ) -> None:
-        """Write the counts of this round into the arrays."""
+        """Writes the counts of this round into the arrays."""
         for (state, choice), (before, within) in self.counts.items():
             if choice == policy.choice(state):
                 row = statistics.row(state)
@@ -58,7 +58,7 @@ class Doubling:
     def from_arrays(
         self, arrays: RoundCounts, round: int, policy: Policy, statistics: Statistics
     ) -> None:
-        """Take the counts of this round over from the arrays."""
+        """Reads the counts of this round from the arrays."""
         for row in np.flatnonzero(arrays.counted_in == round).tolist():
             state = statistics.state(row)
             pair = [int(arrays.before[row]), int(arrays.within[row])]
@@ -68,7 +68,7 @@ class Doubling:
 def lengths_after(
     lengths: tuple[int, int], before: int, now: int, rounds: Integers
 ) -> tuple[int, int]:
-    """How many cases were opened in the previous round and in this one, after some more cases.
+    """The number of cases of the previous round and of this one, after some more cases.
 
     `lengths` are those of the round `before`, and each of the cases was opened in one of `rounds`.
     """

@@ -1,7 +1,7 @@
-"""What trying may cost: `explore_budget`, in the currency of the costs.
+"""The limit on the loss by exploration: `explore_budget`, in the currency of the costs.
 
-Lost so far is what acting blindly would have earned, less what was earned. It is compared with the
-best action taken blindly by today's estimate.
+The loss so far is what the best action without observations would have earned, less what was
+earned. That action is the best by the current estimate.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def check_explore_budget(budget: object) -> float | None:
 
 
 def affordable_cases(statistics: Statistics, opened: int, blind_gain: float, budget: float) -> int:
-    """How many cases can still be lost entirely, dearest looks included, within the budget.
+    """How many cases can still lose the most, including all purchases, within the budget.
 
-    `opened` cases were opened; of those whose reward is still to come the worst is assumed.
+    `opened` cases were opened. For rewards that have not come the worst is assumed.
     """
     lattice = statistics.lattice
     acted = statistics.action_counts[: statistics.visited].sum(axis=1)

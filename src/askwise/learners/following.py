@@ -12,10 +12,11 @@ from askwise.learners.cases import Case
 from askwise.learners.model_strategy import TAG_BITS
 from askwise.policy import Policy
 from askwise.problem import Seen
+from askwise.problem.amounts import check_stake
 
 
 class Follower:
-    """Opens cases under one policy, and learns nothing from what is reported of them."""
+    """Opens cases under one policy, and learns nothing from their results."""
 
     def __init__(self, policy: Policy, rng: RandomSource = None) -> None:
         self.policy = policy
@@ -23,41 +24,49 @@ class Follower:
         self.opened = 0
         self._rng = as_generator(rng)
 
-    def open(self, known: Mapping[str, Seen] | None = None) -> Case:
-        """A new case that follows the policy."""
+    def open(self, known: Mapping[str, Seen] | None = None, *, stake: float | None = None) -> Case:
+        """Opens a case that follows the policy, with its own stake or the policy's.
+
+        The case does the same at every stake.
+        """
         with self.lock:
             lattice = self.policy.lattice
+            if stake is not None:
+                stake = check_stake(stake, lattice.per_unit.problem.reward_value)
             start = lattice.index({} if known is None else known)
             self.opened += 1
             subset = 0 if start < lattice.contexts else lattice.subset_of(start)
             tag = random_bits(self._rng, TAG_BITS)
-            return Case(self.opened, self.policy, self, tag, start, subset)
+            at = lattice.stake if stake is None else stake
+            return Case(self.opened, self.policy, self, tag, start, subset, at)
 
     def acted(self, case: Case) -> None:
-        """A case has its action."""
+        """Ignores that a case has its action."""
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A reward has come."""
+        """Ignores the reward of a case."""
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
-        """Observations cost so much."""
+        """Ignores the prices that were paid."""
 
     def stopped(self, case: Case, *, is_fair: bool) -> None:
-        """People act while it still wants something."""
+        """Ignores that people act early."""
 
     def overruled(self, case: Case, before: int | None, now: int | None) -> None:
-        """People did an action in place of what was advised."""
+        """Ignores that people took another action than advised."""
 
     def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
-        """People looked at these without being asked."""
+        """Ignores observations that people made without being asked."""
 
     def cancelled(self, case: Case) -> None:
-        """There will be no action, or no reward."""
+        """Ignores that there will be no action, or no reward."""
 
 
-def open_case(policy: Policy, known: Mapping[str, Seen] | None, rng: RandomSource) -> Any:
-    """A case that follows a policy."""
-    return Follower(policy, rng).open(known)
+def open_case(
+    policy: Policy, known: Mapping[str, Seen] | None, stake: float | None, rng: RandomSource
+) -> Any:
+    """Opens a case that follows a policy."""
+    return Follower(policy, rng).open(known, stake=stake)
 
 
 Policy._opens = staticmethod(open_case)

@@ -1,34 +1,31 @@
 """The default learner's strategy for a few hundred full states: one joint model of them all.
 
-At the beginning of a round it draws two worlds from what it believes (`estimation/joint.py`) and
-plans for the first, drawn near the mean at first and ever less so. Beside that plan it tries
+At the beginning of a round it draws two worlds from its posterior (`estimation/joint.py`). It plans
+for the first, which is drawn near the mean at first and less so later. It also explores
 
-- another look (or set), whether the plan would look or act, with a chance of `CURIOSITY`/√(1 + n),
-  n cases having come to that state: half of the time the best one in the second world (where the
-  plan would act, the most telling one, whatever its price), else any;
-- the action that is best in the second world, with a chance of `BOLDNESS`/√(1 + n), n cases having
-  acted there.
+- another observation (or set) with probability `CURIOSITY`/√(1 + n), where n cases came to that
+  state. Half of the time it is the best one in the second world, or the most informative one at any
+  price if the plan would act. Otherwise it is a random one;
+- the best action of the second world with probability `BOLDNESS`/√(1 + n), where n cases acted.
 
-**What trying costs** is the gain of the plan less that of the plan with its tries, both by what is
-believed now. All chances are scaled down until that is at most
+**The cost of exploration** is the gain of the plan less that of the plan with exploration, both by
+the current estimates. All probabilities are scaled down until the cost is at most
 
     β (FIRST + LATER / √t)   in the first 200 cases,      β LATER / √t   after them,
 
-so t cases lose about 2 β LATER √t by trying, and a case ever less.
+so t cases lose about 2 β LATER √t by exploration (`exploration_costs.py`).
 
-**Why what it recommends becomes the best.** What the tries would cost unscaled falls like 1/√t, and
-so does what they may cost: the scale stays away from zero. So of n cases that came to a state some
-multiple of √n tried something else there, which is without limit in n; by induction every state
-that can be bought is come to without end, and every action that may still be the best taken there.
-Counts outweigh the prior, the estimates of all of them become right, and the best policy by right
-estimates is the best one.
+**Why the recommendation converges to the best policy.** The cost of unscaled exploration falls like
+1/√t, and so does its limit, so the scale stays away from zero. So of n cases that came to a state,
+some multiple of √n explored there, which is unbounded in n. By induction every state that can be
+bought is reached infinitely often, and every action that may still be the best is taken there.
+Counts outweigh the prior, so the estimates converge to the truth.
 
-**After a log** it first does what the log recommends, and explores as its own cases add up: of t
-cases n were the log's, and the world that is planned for has a share of √((t − n) / t) of its
-spread, and the rest of the caution with which policies are recommended. Half a per cent of β a
-case is the most that it may lose, by what it can rely on: a plan that would lose more than what is
-recommended is not followed, and things are tried as seldom as it takes. Once it has had as many
-cases as the log, it goes on as a learner that had all of them itself.
+**After a log** it first follows the log's recommendation, and explores as its own cases add up. If
+n of t cases were the log's, the world that is planned for has a share of √((t − n) / t) of its
+spread, and the rest of the caution of recommendations. It may lose at most half a per cent of β a
+case, by cautious estimates. A plan that would lose more is not followed, and exploration is scaled
+down. Once it has had as many cases as the log, it continues as if all had been its own.
 """
 
 from __future__ import annotations
@@ -47,6 +44,7 @@ from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
+from askwise.learners.exploration_costs import most_spent, near_spread
 from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
@@ -55,34 +53,19 @@ from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
 from askwise.policy.budgeted import Line, at_prices_of, line_of, repriced
 from askwise.policy.expected_gain import expected_gain, expected_spend
 from askwise.policy.exploration import PathExploration, SetExploration
-from askwise.policy.recommending import recommended
+from askwise.policy.recommending import recommended, recommended_for_stake
 from askwise.problem import Budget, Problem
 from askwise.states import Lattice
 
-SPREAD = 0.5
-"""How far the world that is planned for is drawn from the mean in the first thousand cases."""
-WIDENING = 0.15
-"""How much farther with every tenfold of cases after them, up to a whole draw.
-
-Wider draws find what was missed; early, when much is uncertain, they cost more than they find.
-"""
 CURIOSITY = {"sequential": 2.0, "simultaneous": 6.0}
 BOLDNESS = 0.5
 BOLDNESS_IF_IT_CHANGES = 1.0
-"""How likely another look or set, and another action are, c/√(1 + n), before they are scaled.
+"""The probability of another observation or set, and of another action, c/√(1 + n), unscaled.
 
-A look is chosen in every state that a case comes to, a set only once.
-"""
-FIRST_CASES = 200
-FIRST = 0.05
-LATER = 0.2
-LATER_IF_IT_CHANGES = 0.8
-"""What trying may cost a case, in units of β; how it was chosen is in docs/decisions-learning.md.
-
-In a world that changes, what is not worth buying today may be tomorrow.
+An observation is chosen in every state that a case reaches, a set only once.
 """
 TRYING = 0.5
-"""The part of a budget that may be spent on tries."""
+"""The part of a budget that may be spent on exploration."""
 SETTLING = 20
 """Draws of the variances of effects after a log."""
 ROUND_DIVISOR = 100
@@ -90,7 +73,7 @@ ROUND_DIVISOR = 100
 
 
 class JointStrategy(ModelStrategy):
-    """Every case counts for every state that it is evidence for."""
+    """Every case updates all states for which it is evidence."""
 
     model_name = "joint"
     honours_rules = True
@@ -118,19 +101,22 @@ class JointStrategy(ModelStrategy):
         actions = (len(lattice.problem.actions),) if lattice.problem.has_rules else ()
         self.world: Floats = np.zeros((lattice.size, *actions))
         """The rewards of the world that the round is planned for: of the best action, or of each if
-        which is best depends on what actions cost, and so on the stake."""
+        which is best depends on what actions cost, and so on the stake. Of a learner that explores
+        in a share of its cases: of the others."""
+        self._explored_world: Floats = np.zeros_like(self.world)
+        """That of the cases which explore, if only a share of them does."""
         self._recorded: Floats = np.zeros(lattice.size)
         """Complete records by state."""
 
     def begin_with(self, log: Log) -> None:
-        """Begin with a log whose complete records are not in the statistics."""
+        """Begins with a log whose complete records are not in the statistics."""
         self._log, records = log, log.records
         if records is not None:
             self.model.take(records)
             self._recorded = weigh_states(self.lattice, records, records.counts.astype(np.float64))
 
     def settle(self, now: Progress) -> None:
-        """Let the estimates settle on what a log says."""
+        """Fits the estimates to a log."""
         self.model.update(now.statistics, STEPS)
         for _ in range(SETTLING):
             self.model.draw_effect_variances(now.rng)
@@ -141,7 +127,7 @@ class JointStrategy(ModelStrategy):
     def plan_round(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
-        """The best policy of a world drawn near the mean, and how many cases it is for."""
+        """Returns the best policy of a world drawn near the mean, and the length of the round."""
         policy, length = self._plan_round(statistics, opened, rng)
         if self.spending is not None:
             p = self.model.probability
@@ -179,21 +165,22 @@ class JointStrategy(ModelStrategy):
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
             self._keep_world(relied)
-        # by the means, what was hardly tried would seem to cost little
+        # by the means, actions that were hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
-        """What is recommended when a round begins; cases with prices of their own go by it too."""
+        """Returns the recommendation of a round. Cases with their own prices follow it too."""
         known = beliefs_of(self.model, statistics, self.log)
+        self._explored_world[:] = self.world
         self._keep_world(known.cautious_rewards())
         nothing = self.acquisition.no_exploration(self.lattice)
         best = recommended(self.acquisition, known, self.target)
         return best.each(lambda part: part.exploring(nothing))
 
     def _within_budget(self, best: Callable[[Lattice], Policy], reward: Floats) -> Policy:
-        """The best policy at the prices of a lattice, or the mixture that spends what it may.
+        """Returns the best policy at the prices of a lattice, or the best mixture in the budget.
 
-        `reward` is what acting in ψ earns, its cost taken off, at [ψ], or at [ψ, a].
+        `reward` is what acting in ψ earns less its cost, at [ψ], or at [ψ, a].
         """
         if self.spending is None:
             return best(self.lattice)
@@ -216,7 +203,7 @@ class JointStrategy(ModelStrategy):
         return MOST_LOST * self.lattice.problem.reward_value
 
     def _lost(self, best: Policy, policy: Policy, relied: Floats) -> float:
-        """What a policy gains less than another, by the rewards that can be relied on."""
+        """Returns how much less a policy gains than another, by cautious rewards."""
         gain, less = (expected_gain(p, self.model.probability, relied) for p in (best, policy))
         return gain - less
 
@@ -224,14 +211,14 @@ class JointStrategy(ModelStrategy):
         self.world[:] = reward if self.world.ndim == 2 else reward.max(axis=1)
 
     def _estimates(self, reward: Floats) -> Estimates:
-        """A world of these rewards, r(a, ψ), as the planners take it."""
+        """Returns a world with these rewards r(a, ψ), for the planners."""
         reward = self.lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
 
     def _near(self, rng: np.random.Generator, opened: int, known: Beliefs | None) -> Floats:
-        """The world to plan for: a draw near the mean; after a log, nearer to what it says."""
+        """Draws the world to plan for, near the mean; after a log, nearer to its estimates."""
         if known is None:
             return self.model.draw_rewards(rng, near_spread(opened))
         own = math.sqrt(max(0, opened - self.log.cases) / opened)
@@ -246,26 +233,29 @@ class JointStrategy(ModelStrategy):
         reward: Floats,
         most: float,
     ) -> Policy:
-        """The policy with an exploration that costs at most so much of β a case, by rewards r."""
+        """Returns the policy with exploration of at most this cost, a part of β, by rewards r."""
         if policy.mixture is not None:
             return policy.each(lambda part: self._affordable(part, exploration, reward, most))
         trying, p = policy.exploring(exploration), self.model.probability
         lost = expected_gain(trying, p, reward, 0.0) - expected_gain(trying, p, reward)
         most *= self.lattice.problem.reward_value
         scale = most / lost if lost > most else 1.0
-        if self.spending is not None:  # no more than half of what a case may spend goes into tries
+        if self.spending is not None:  # exploration gets at most half of what a case may spend
             spent = expected_spend(trying, p) - expected_spend(policy, p)
             scale = min(scale, TRYING * self.spending.per_case / max(spent, 1e-300))
         return policy.exploring(exploration.scaled(scale)) if scale < 1.0 else trying
 
-    def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
+    def plan_own(
+        self, now: Progress, policy: Policy, lattice: Lattice, start: int, *, explores: bool
+    ) -> Policy:
         """The best policy, or set beside what is on file, of the world that the round is for."""
-        margin, reward, action = tie_margin(lattice), self.world, policy.actions
+        reward = self._explored_world if explores else self.world
+        margin, action = tie_margin(lattice), policy.actions
         if reward.ndim == 2:
             net = lattice.net(reward)
             reward, action = net.max(axis=1), net.argmax(axis=1).astype(np.int16)
         if start:
-            weight = self.model.weight("sequential")  # from what is on file, p is by slot
+            weight = self.model.weight("sequential")  # with values on file, p is by slot
             near = Estimates(reward, action, weight, Radii())
             own = set_policy_from(self._at_rate(lattice), near, start, margin=margin)
         else:
@@ -285,12 +275,16 @@ class JointStrategy(ModelStrategy):
         self.lattice = self.model.lattice = lattice
 
     def evidence(self, now: Progress) -> Beliefs:
-        """What it believes; changes nothing."""
+        """Returns the posterior means. Nothing changes."""
         return self._beliefs(now.statistics)
 
-    def recommend(self, now: Progress) -> Policy:
-        """The best policy by what can be relied on; changes nothing."""
-        return recommended(self.acquisition, self._beliefs(now.statistics), self.budget)
+    def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
+        """Returns the best policy by cautious estimates, for a stake. Nothing changes."""
+        known = self.evidence(now).at_stake(stake)
+        if self.spending is not None and stake != 1.0:
+            price = self.spending.shadow_price.item(0)
+            return recommended_for_stake(self.acquisition, known, price)
+        return recommended(self.acquisition, known, self.budget)
 
     def _beliefs(self, statistics: Statistics) -> Beliefs:
         return joint_beliefs(statistics, self.log)
@@ -298,7 +292,7 @@ class JointStrategy(ModelStrategy):
     def _exploration(
         self, policy: Policy, statistics: Statistics, wide: Estimates
     ) -> PathExploration | SetExploration:
-        """What is best in the second world, and how likely it is tried."""
+        """Returns the best choices of the second world, and their probabilities."""
         came = statistics.transitions.sum(axis=1) + self._recorded, self._began(statistics)
         acted = statistics.action_counts.sum(axis=1) + self._recorded
         boldness = BOLDNESS_IF_IT_CHANGES if self.forgets else BOLDNESS
@@ -308,20 +302,20 @@ class JointStrategy(ModelStrategy):
         )
 
     def _began(self, statistics: Statistics) -> Floats:
-        """How many cases began in each context."""
+        """The number of cases that began in each context."""
         contexts = self.lattice.contexts
         began = np.array([statistics.cases]) if contexts == 1 else statistics.visits[:contexts]
         found: Floats = began + self._recorded[:contexts]
         return found
 
     def _blind_gain(self) -> float:
-        """max_a β E[r(a, ∅)] − cost(a): the best gain without looking, by today's estimate."""
+        """max_a β E[r(a, ∅)] − cost(a): the estimated best gain without observations."""
         contexts = self.lattice.contexts
         best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
         return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
-        """What pays by cautious estimates; else buy nothing, and learn which action is best."""
+        """Returns what pays by cautious estimates; else it buys nothing and learns to act."""
         believed = beliefs_of(self.model, statistics)
         careful = self._within_budget(
             lambda at: self.acquisition.best_by_beliefs(at, believed),
@@ -353,48 +347,37 @@ class JointStrategy(ModelStrategy):
         return exploration.run(table, statistics, tags, values, rewards)
 
     def settle_anew(self, statistics: Statistics) -> None:
-        """Work the population out from nothing but what was counted."""
+        """Computes the population from the counters alone."""
         variances = self.model.effect_variances
         self.model = JointModel(self.lattice)
         self.model.effect_variances[:] = variances
         self.begin_with(self.log)
         self.model.update(statistics, STEPS)
-        self.world[:] = 0.0
+        self.world[:] = self._explored_world[:] = 0.0
 
     @property
     def learns_from_tallies(self) -> bool:
-        """It does not: of a budget it is tallied what was spent, which says nothing of it."""
+        """False, because the only tally is the spend, which is no evidence for the population."""
         return False
 
     def model_arrays(self) -> dict[str, Floats | Integers]:
-        """Where the estimates stand, from which the next ones go on."""
+        """The current estimates, from which the next ones continue."""
         model = self.model
-        return {
+        arrays: dict[str, Floats | Integers] = {
             "population": model.population,
             "effect_variances": model.effect_variances,
             "world": self.world,
         }
+        if self.explores_in_a_share:
+            arrays["explored_world"] = self._explored_world
+        return arrays
 
     def model_restored(self) -> None:
-        """The arrays were overwritten by saved ones."""
+        """Checks the arrays after saved ones overwrote them."""
         self.model.restored()
 
 
-def near_spread(opened: int) -> float:
-    """How far the world that is planned for is drawn from the mean after so many cases."""
-    return min(1.0, SPREAD + WIDENING * max(0.0, math.log10((1 + opened) / 1_000)))
-
-
-def most_spent(opened: int, *, forgets: bool = False) -> float:
-    """What trying may cost a case after so many cases, in units of β.
-
-    Of a learner that forgets they are the cases it remembers.
-    """
-    later = LATER_IF_IT_CHANGES if forgets else LATER
-    return FIRST * (opened < FIRST_CASES) + later / math.sqrt(1 + opened)
-
-
 def _free_of_charge(problem: Problem) -> Problem:
-    """The same problem, all that can be bought for nothing."""
+    """The same problem with all prices 0."""
     free = [msgspec.structs.replace(o, cost=0.0) for o in problem.observations]
     return msgspec.structs.replace(problem, observations=free, panels=())

@@ -1,7 +1,7 @@
-"""The face of every learner: ask with `open`, tell through the case.
+"""The interface of every learner: `open` a case, and report its results through the case.
 
-A learner is a façade over a strategy (`strategy.py`), which `rounds.py` drives. What differs
-between algorithms is the strategy that their constructors put together.
+A learner is a façade over a strategy (`strategy.py`), which `rounds.py` drives. Algorithms differ
+only in the strategy that their constructors compose.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
 from askwise.problem import Problem, Seen
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 
 def lattice_of(problem: Problem) -> Lattice:
-    """The states of a problem, or an error if it is none."""
+    """The lattice of a problem. Anything else raises an error."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem must be a Problem, got {problem!r}")
     return Lattice(problem)
 
 
 def rounds_of(learner: BaseLearner) -> Rounds:
-    """What drives a learner, for the parts of askwise that save, simulate and serve learners."""
+    """The `Rounds` of a learner, for the parts of askwise that save, simulate and serve it."""
     return learner._rounds
 
 
@@ -42,10 +43,10 @@ def why_not_served(kind: type[BaseLearner]) -> str:
 
 
 class BaseLearner:
-    """What all learners show. Safe to use from several threads."""
+    """The common base of all learners. It is safe to use from several threads."""
 
     name: ClassVar[str]
-    """What the registry, the command line and saved files call it."""
+    """The name in the registry, on the command line and in saved files."""
     _why_not_served: ClassVar[str] = ""
     """Why the service cannot offer it; empty if it can."""
 
@@ -69,22 +70,24 @@ class BaseLearner:
 
     @property
     def problem(self) -> Problem:
-        """The problem, at the prices of now."""
+        """The problem at its current prices."""
         return self._rounds.problem
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options, so that `type(learner)(problem, **learner.options)` is its like."""
+        """The options. `type(learner)(problem, **learner.options)` makes a learner with the same
+        ones.
+        """
         return dict(self._options)
 
     @property
     def statistics(self) -> Statistics:
-        """The counters: all that was seen and earned."""
+        """The counters of everything observed and earned so far."""
         return self._rounds.now.statistics
 
     @property
     def cases(self) -> dict[int, Case]:
-        """The cases whose reward is still to come, or came by default, by their number."""
+        """The cases that wait for their reward or have a default reward, by number."""
         return self._rounds.cases
 
     def open(
@@ -94,68 +97,75 @@ class BaseLearner:
         prices: Mapping[str, float] | None = None,
         stake: float = 1.0,
     ) -> Case:
-        """A new case, under the policy of the round.
+        """Opens a new case, which follows the policy of the round.
 
-        `known` has a value for all that is given. Whatever else it has was on file: it costs
-        nothing in this case, and counts towards the most that may be looked at. `prices` are those
-        of this case alone: it gets a plan of its own.
+        `known` has a value for every given observation. Its other values are on file: they cost
+        nothing in this case, and they count towards `max_observations`. `prices`, {name: cost},
+        apply to this case only, and the case gets its own plan.
 
-        `stake` is how many times the reward of this case counts: it gains stake · β r − Σ c, and
-        gets the plan that is best for that. Its reward is said and learned per unit of stake.
+        `stake` multiplies the reward of this case: it gains stake · β r − Σ c, and gets the best
+        plan for that. Report its reward per unit of stake.
         """
         return self._rounds.open(known, prices, stake)
 
     @property
     def policy(self) -> Policy:
-        """The policy of the current round. It is frozen; `replan()` makes the next."""
+        """The policy of the current round. It is frozen; `replan()` makes the next one."""
         with self._rounds.lock:
             return self._rounds.frozen_policy()
 
-    def recommend(self) -> Policy:
-        """What to deploy if learning were to stop now; changes nothing.
+    def recommend(self, *, stake: float = 1.0) -> Policy:
+        """Returns the policy to deploy if learning stopped now. Nothing changes.
 
-        `policy` is what the learner does, and it may be trying something out; this is what it has
-        learned: the best policy by what can be relied on (`policy/recommending.py`). Its value is
-        the gain at the root of its tree. `aw.worth`, `aw.explain` and the service show this one.
-        Where there are too many states for records to be believed one by one, its `note` says so.
+        `policy` is what the learner does in this round, including exploration. The recommendation
+        is the best policy by a cautious estimate (`policy/recommending.py`). Its value is the gain
+        at the root of its tree. `aw.worth`, `aw.explain` and the service show this policy. If there
+        are too many states to trust single counters, its `note` says so.
+
+        stake: How many times the reward of a case counts, as in `open`. With more at stake, more
+        is worth buying. With a budget, which is for all cases together, such cases are planned at
+        its current shadow price.
         """
+        stake = check_stake(stake, self.problem.reward_value)
         with self._rounds.lock:
-            return self._rounds.strategy.recommend(self._rounds.now)
+            return self._rounds.strategy.recommend(self._rounds.now, stake)
 
     def evidence(self) -> Beliefs | CountedEvidence:
-        """What is known of the population after all cases so far; changes nothing."""
+        """Returns the estimates of the population after all cases so far. Nothing changes."""
         with self._rounds.lock:
             return self._rounds.strategy.evidence(self._rounds.now)
 
     def replan(self) -> Policy:
-        """End the round and begin the next with a policy from all that is known now."""
+        """Ends the round and starts the next one, with a policy from everything known now."""
         with self._rounds.lock:
             self._rounds.begin_round()
             return self._rounds.frozen_policy()
 
     def reprice(self, prices: Mapping[str, float]) -> None:
-        """From the next case on observations have these prices: {name: cost}, others stay."""
+        """Sets new prices, {name: cost}, from the next case on. Prices that are not named stay."""
         with self._rounds.lock:
             self._rounds.reprice(prices)
 
     def merge(self, other: Statistics | BaseLearner) -> None:
-        """Learn from cases that were counted elsewhere; the next case opens under a new plan.
+        """Adds what was counted elsewhere. The next case opens under a new plan.
 
-        `other` is `Statistics`, or a learner of the same kind with the same options, which stays as
-        it is. Cases that it has open stay its own: a reward that comes later is counted there.
+        `other` is `Statistics`, or a learner of the same kind with the same options, which does not
+        change. Open cases stay with the other learner: a later reward is counted there.
         """
         from askwise.learners.merging import merge
 
         merge(self, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all there is to one file; `askwise.load` gives a learner that goes on the same."""
+        """Writes everything to one file. `askwise.load` returns a learner that continues
+        identically.
+        """
         from askwise.learners.saving import write
 
         write(self, path)
 
     def to_bytes(self) -> bytes:
-        """All there is, as what a file of it would hold; `learners.from_bytes` gives it back."""
+        """Returns the content of the file that `save` writes; `learners.from_bytes` reads it."""
         from askwise.learners.saving import to_bytes
 
         return to_bytes(self)

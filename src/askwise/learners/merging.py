@@ -1,9 +1,8 @@
-"""Learning from cases that were counted elsewhere: statistics, or another learner of the same kind.
+"""A learner merges cases that were counted elsewhere: statistics, or a learner of the same kind.
 
-What a learner has learned is a sum: its statistics, and what it tallies beside them. Sums are added
-exactly. A learner may also keep where its estimates stand, from which the next ones go on. Those
-cannot be added, so they are worked out anew from the sums: it does not matter who is merged into
-whom, nor in which order.
+A learner's statistics and tallies are sums, which are added exactly. A learner may also keep its
+current estimates, from which the next ones continue. Estimates cannot be added, so they are
+computed again from the sums. So the direction and the order of merging do not matter.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from askwise.learners.learner import BaseLearner, rounds_of
 
 
 def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
-    """Add what the other has counted; nothing changes if it does not fit.
+    """Adds what the other has counted. Nothing changes if it does not fit.
 
-    The other is copied before the learner is locked: two may be merged into each other at a time.
+    The other is copied before the learner is locked, so two may be merged into each other at once.
     """
     rounds = rounds_of(learner)
     strategy = rounds.strategy
@@ -46,7 +45,7 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
 
 
 def _knowledge(learner: BaseLearner, other: BaseLearner) -> Knowledge:
-    """A copy of what the other learner knows, if it fits."""
+    """Returns a copy of the other learner's counters, if they fit."""
     if other is learner:
         raise StatisticsError("a learner cannot be merged into itself: its cases would count twice")
     if type(other) is not type(learner):

@@ -1,6 +1,6 @@
-"""What the two strategies of the default learner share: a model, growing rounds, tags.
+"""The common part of the default learner's two strategies: a model, growing rounds, tags.
 
-A case has a tag, one random number, that decides what it tries (`policy/exploration.py`). A round
+A case has a tag, one random number, that decides its exploration (`policy/exploration.py`). A round
 is as long as a part of all cases before it. A log that the learner begins with is kept by the
 model.
 """
@@ -33,16 +33,16 @@ TAG_BITS = 62
 """A tag is a random number of so many bits."""
 
 MOST_LOST = 0.005
-"""What trying may cost a case after a log, in units of β, by what is believed."""
+"""The limit on the estimated cost of exploration a case after a log, in units of β."""
 
 
 class ModelStrategy(Strategy):
-    """A model of the population × an acquisition × tries by the tags of cases × growing rounds."""
+    """A model of the population × an acquisition × exploration by tags × growing rounds."""
 
     doubles = False
     plans_one_world = True
     model_name: str
-    """What users call the model."""
+    """The name of the model for users."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class ModelStrategy(Strategy):
         self.acquisition = acquisition
         self.explore_budget = explore_budget
         self.spending = None if budget is None else Spending(budget)
-        """What cases spent, if there is a budget to spend it within."""
+        """The spend of cases, if there is a budget."""
         self.explore = explore
-        """The share of the cases that explore; the others follow what is recommended."""
+        """The share of the cases that explore; the others follow the recommendation."""
         self.forgets = forgets
         self._log = Log()
         self._length: Integers = np.ones(1, np.int64)
@@ -71,11 +71,20 @@ class ModelStrategy(Strategy):
     def plan_round(
         self, statistics: Statistics, opened: int, rng: np.random.Generator
     ) -> tuple[Policy, int]:
-        """The policy of a round that begins when so many cases were opened, and its length."""
+        """Returns the policy and the length of a round that begins after so many cases."""
 
     @abstractmethod
     def plan_recommended(self, statistics: Statistics) -> Policy:
-        """What is recommended when a round begins, for which `plan_round` was asked already."""
+        """Returns the recommendation of a round for which `plan_round` was called."""
+
+    @abstractmethod
+    def plan_own(
+        self, now: Progress, policy: Policy, lattice: Lattice, start: int, *, explores: bool
+    ) -> Policy:
+        """The best policy for a case with its own prices, stake or file, in place of `policy`.
+
+        If the learner explores in a share of its cases, `explores` says that `policy` is theirs.
+        """
 
     @abstractmethod
     def run_cases(
@@ -90,20 +99,20 @@ class ModelStrategy(Strategy):
 
     @abstractmethod
     def model_arrays(self) -> dict[str, Floats | Integers]:
-        """What the model keeps beside the statistics: where its estimates stand."""
+        """The current estimates, which the model keeps beside the statistics."""
 
     @abstractmethod
     def model_restored(self) -> None:
-        """The arrays of the model were overwritten by saved ones: refuse what cannot be."""
+        """Checks the arrays of the model after saved ones overwrote them."""
 
     @abstractmethod
     def settle_anew(self, statistics: Statistics) -> None:
-        """Work the estimates out from nothing but what was counted."""
+        """Computes the estimates from the counters alone."""
 
     # --- what is the same for every model --------------------------------------------------------
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The best policy of a world drawn near the mean, and what to try beside it."""
+        """Returns the best policy of a world drawn near the mean, with its exploration."""
         opened = now.statistics.cases if self.forgets else now.opened
         policy, self._length[0] = self.plan_round(now.statistics, opened, now.rng)
         if self.explore < 1.0:
@@ -111,46 +120,62 @@ class ModelStrategy(Strategy):
             policy = best.mixed(policy, self.explore) if self.explore else best
         return policy
 
+    @property
+    def explores_in_a_share(self) -> bool:
+        """Whether some of the cases explore, and the others follow what is recommended."""
+        return 0.0 < self.explore < 1.0
+
+    def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
+        """The best policy of the world of the round; a share of such cases explores too."""
+        if not self.explores_in_a_share:
+            return self.plan_own(now, policy, lattice, start, explores=False)
+        (_, followed), *_, (_, explored) = policy.parts
+        best = self.plan_own(now, followed, lattice, start, explores=False)
+        other = self.plan_own(now, explored, lattice, start, explores=True)
+        return best.mixed(other, self.explore)
+
     def round_length(self, now: Progress) -> int:
-        """A part of all cases before it; less if the budget is nearly used up."""
+        """The length is a part of all cases before; it is less if the budget is nearly used up."""
         return self._length.item(0)
 
     def tag(self, now: Progress) -> int:
-        """A random number for each case: it decides what the case tries."""
+        """Draws a random number for a case, which decides its exploration."""
         return random_bits(now.rng, TAG_BITS)
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Count what a case saw that acts now, and what it spent."""
+        """Counts the observations and the spend of a case that acts now."""
         self.count_spent_in(case)
         return super().count(now, case)
 
     def count_part(self, now: Progress, case: Case) -> Pairs:
-        """Of a case that was abandoned what it spent: the model learns from cases that acted."""
+        """Counts only the spend of an abandoned case, because the model learns from cases that
+        acted.
+        """
         self.count_spent_in(case)
         return []
 
     def count_spent_in(self, case: Case) -> None:
-        """A case spent what its observations cost."""
+        """Counts the cost of a case's observations."""
         if self.spending is not None:
             self.spending.count(spent_on_looks(case))
 
     def count_spent(self, costs: Floats | float) -> None:
-        """Cases spent so much on observations."""
+        """Counts what cases spent on observations."""
         if self.spending is not None:
             self.spending.count(costs)
 
     @property
     def target(self) -> float | None:
-        """What the plan of the next round may spend on a case; None: as much as pays."""
+        """The allowed spend a case of the next round's plan; None without a budget."""
         return None if self.spending is None else self.spending.target
 
     @property
     def budget(self) -> float | None:
-        """What cases may spend on average; None: as much as pays."""
+        """The allowed average spend a case; None without a budget."""
         return None if self.spending is None else self.spending.per_case
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
+        """Decides these cases exactly as `open`, `observe` and `reward` would."""
         now, start = rounds.now, 0
         while start < len(cases):
             policy = rounds.policy_of_the_round()
@@ -168,7 +193,7 @@ class ModelStrategy(Strategy):
     def _run_policy(
         self, policy: Policy, statistics: Statistics, tags: Integers, cases: Cases
     ) -> None:
-        """Decide these cases under a policy; of two that are mixed, each those that follow it."""
+        """Decides these cases under a policy. In a mixture each policy gets its own cases."""
         parts = policy.parts
         follows = parts_followed(tags, [share for share, _ in parts])
         for k, (_, part) in enumerate(parts):
@@ -179,19 +204,19 @@ class ModelStrategy(Strategy):
 
     @property
     def log(self) -> Log:
-        """The log that it began with: how many cases, and complete records as they are."""
+        """The log that it began with: the number of cases, and complete records."""
         return self._log
 
     def follows_log(self, opened: int) -> bool:
-        """Whether it still does what the log recommends, when so many cases were opened.
+        """Whether it still follows the log's recommendation after so many cases.
 
-        It does until it has had as many cases of its own. A log that was thin, or one-sided, would
-        otherwise keep it from ever finding out.
+        It does until it has had as many cases of its own. Otherwise it could not correct a small or
+        biased log.
         """
         return opened < 2 * self._log.cases
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What the model keeps beside the statistics, the length of the round, what was spent."""
+        """The model's estimates, the length of the round, and the spend."""
         arrays = {**self.model_arrays(), **self.tallies(), "round_length": self._length}
         if self.spending is not None:
             arrays["shadow_price"] = self.spending.shadow_price
@@ -199,11 +224,11 @@ class ModelStrategy(Strategy):
         return arrays
 
     def tallies(self) -> dict[str, Integers]:
-        """What was spent, if that matters."""
+        """The spend, if there is a budget."""
         return {} if self.spending is None else {"spending": self.spending.tally}
 
     def restored(self) -> None:
-        """The arrays were overwritten by saved ones: refuse what cannot be."""
+        """Checks the arrays after saved ones overwrote them."""
         super().restored()
         if self._length[0] < 1:
             raise OptionError(f"a round of {self._length[0]} cases")
@@ -214,10 +239,10 @@ class ModelStrategy(Strategy):
 
     @property
     def is_mergeable(self) -> bool:
-        """It is: what it keeps beside its tallies follows from what was counted."""
+        """True, because its estimates follow from the counters."""
         return True
 
     def begin_anew(self, now: Progress, cases: int) -> None:
-        """So many cases were added: its rounds are a part of all cases before them."""
+        """Notes that cases were added, because a round is a part of all cases before it."""
         now.opened += cases
         self.settle_anew(now.statistics)

@@ -1,12 +1,15 @@
-"""What is told of a case, as integers of the lattice, or an error before anything changes."""
+"""Reports of a case become integers of the lattice. Bad input raises an error before any change."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from askwise._support.numbers import as_price
 from askwise.errors import CaseError, ProblemError
 from askwise.problem import Seen
+from askwise.problem.bins import is_number
 from askwise.states import Lattice
 
 if TYPE_CHECKING:
@@ -16,12 +19,14 @@ if TYPE_CHECKING:
 def observed(
     case: Case, values: Mapping[str, Seen], *, unasked: bool = False
 ) -> list[tuple[int, int]]:
-    """(observation, outcome) of each value; what was asked for comes first."""
+    """(observation, outcome) of each value; wanted ones come first."""
     lattice, looks = case.lattice, case.looks
     positions, digits = lattice.positions, lattice.digits_of
     if type(values) is not dict and not isinstance(values, Mapping):
         kind = type(values).__name__
         raise CaseError(f"observe takes {{name: value}}, a mapping, got a {kind}")
+    if unasked:
+        check_awaits_reward(case)
     if not values:
         raise CaseError(f"nothing was observed, case {case.id} wants: {wanted_names(case)}")
     seen = []
@@ -39,20 +44,30 @@ def observed(
             )
         seen.append((i, lattice.digit(i, value)))
     if unasked:
-        check_awaits_reward(case)
         if len(lattice.members(case.subset)) + len(seen) > lattice.m:
             raise CaseError(
                 f"case {case.id} knows {len(lattice.members(case.subset))} observations: with "
                 f"{len(seen)} more they are over max_observations, {lattice.m}"
             )
         seen.sort(key=lambda pair: pair[0] not in looks)
+        _check_policy_covers(case, seen)
     return seen
+
+
+def _check_policy_covers(case: Case, seen: list[tuple[int, int]]) -> None:
+    """Raises if the case follows a rule that does not lead to what people saw."""
+    if case.policy is None:
+        return
+    lattice, state = case.lattice, case.state_index
+    for i, digit in seen:
+        state = lattice.step(lattice.subset_of(state), i).child(state, digit)
+    case.policy.in_state(state).looks_in_case(state, case.tag)
 
 
 def prices_told(
     lattice: Lattice, values: Mapping[str, Seen], paid: Mapping[str, float]
 ) -> tuple[Lattice, dict[str, float]]:
-    """The lattice at the prices that were paid for these values, and what they say of prices."""
+    """The lattice at the prices that were paid for these values, and these prices."""
     try:
         priced = lattice.priced(paid)
     except ProblemError as error:
@@ -62,7 +77,7 @@ def prices_told(
             raise CaseError(f"paid: observation {name!r} is not among what was observed")
         if any(panel.prices and name in panel.prices for panel in lattice.problem.panels):
             raise CaseError(f"paid: what {name!r} costs depends on its panel: it cannot be told")
-    # a failure that is refunded says nothing of the price
+    # a refunded failure is no evidence for the price
     told = {
         name: amount
         for name, amount in paid.items()
@@ -71,15 +86,39 @@ def prices_told(
     return priced, told
 
 
+def share_of_reward(case: Case, reward: object) -> float:
+    """The reported reward from 0 to 1. An error says what else may be meant."""
+    problem = case.lattice.problem
+    try:
+        return problem.as_share(reward)
+    except CaseError as error:
+        if reward is None or (isinstance(reward, float) and math.isnan(reward)):
+            raise CaseError(
+                f"{error}; cancel() a case whose reward will never be known, and "
+                "reward_by_default(…) sets a provisional one"
+            ) from None
+        if case.stake == 1.0 or not is_number(reward):
+            raise
+        each = float(reward) / case.stake  # type: ignore[arg-type]
+        try:
+            problem.as_share(each)
+        except CaseError:
+            raise error from None
+        raise CaseError(
+            f"{str(error).partition(';')[0]}; rewards are per unit of stake, and case {case.id} "
+            f"has a stake of {as_price(case.stake)}: report {as_price(each)}"
+        ) from None
+
+
 def check_awaits_reward(case: Case) -> None:
-    """Raise if nothing can happen to the case any more but its reward."""
+    """Raises if the case has acted and can only get its reward."""
     if case.is_cancelled or case.share is not None:
         what = "is cancelled" if case.is_cancelled else "has its reward"
         raise CaseError(f"case {case.id} {what} already")
 
 
 def check_allowed(case: Case, action: int) -> None:
-    """Raise if the action requires what is not known."""
+    """Raises if the action requires an unknown observation."""
     if not case.lattice.allows(case.state_index, action):
         name = case.lattice.problem.action_names[action]
         wants = ", ".join(case.lattice.problem.actions[action].requires)
@@ -87,7 +126,7 @@ def check_allowed(case: Case, action: int) -> None:
 
 
 def wanted_names(case: Case) -> str:
-    """What a case wants, for a message."""
+    """The wanted names, for a message."""
     return ", ".join(case.wanted) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""What Sim-OOS and Seq-OOS share: optimism, its options, and plans that cost what changed."""
+"""The common part of Sim-OOS and Seq-OOS: optimism, its options, and incremental plans."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ from askwise.states import Lattice
 class Optimistic(Strategy):
     """Optimistic estimates × an acquisition × no exploration × doubling.
 
-    It plans with the most favourable rewards and probabilities within the radii. A planner keeps
-    the plan up to date in tables of its own, and cases follow those tables: the policy of a round
-    is live.
+    It plans with the most favourable rewards and probabilities within the radii. A planner updates
+    the plan in its own tables, and cases follow those tables. So the policy of a round is live.
     """
 
     storages: ClassVar[tuple[str, ...]] = ("auto", "dense", "sparse")
@@ -66,17 +65,17 @@ class Optimistic(Strategy):
         return self.acquisition.live_policy(planner)
 
     def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The same policy, worked out from nothing but the counters."""
+        """Returns the same policy, computed from the counters alone."""
         statistics = now.statistics.dense()
         weight = self.acquisition.weight(statistics)
         return self.acquisition.best(lattice, self.estimates(now, statistics, weight, lattice))
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
-        """The best policy at these prices; with something on file, the best set beside it."""
+        """Returns the best policy at these prices, or the best set beside values on file."""
         if not start:
             return self.full_plan(now, lattice)
         statistics = now.statistics.dense()
-        # both are fair samples of one more look: blind cases, and cases with the like on file
+        # cases without values on file and with the same ones are fair samples of one more step
         weight = statistics.visits[:, None] + statistics.transitions
         return set_policy_from(lattice, self.estimates(now, statistics, weight, lattice), start)
 
@@ -88,29 +87,31 @@ class Optimistic(Strategy):
         return optimistic_estimates(statistics, weight, radii, lattice)
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Count what a case saw, and tell the planner which set was bought."""
+        """Counts the observations of a case, and notifies the planner of the set."""
         pairs = self.acquisition.count(now.statistics, case)
         if self._planner is not None and case.start < now.lattice.contexts:
             self._planner.bought(case.subset, case.start)
         return pairs
 
     def changed(self, state: int, choice: int) -> None:
-        """A pair was counted for the first time in this round: its part of the plan changes."""
+        """Notes that a pair was counted for the first time in this round, so its part of the plan
+        changes.
+        """
         if self._planner is not None:
             self._planner.changed(state, choice)
 
     def adopt(self, now: Progress, policy: Policy) -> Policy:
-        """The planner takes the policy over; its own tables are made again for the next."""
+        """Lets the planner take over the policy. Its own tables are computed for the next plan."""
         planner = self._planner_for(now)
         self.acquisition.adopt(planner, policy)
         return self.acquisition.live_policy(planner)
 
     def forget_plan(self) -> None:
-        """The next plan is made from nothing but the counters."""
+        """Drops the plan, so that the next one is computed from the counters alone."""
         self._planner = None
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """Decide these cases, rounds and plans included, in one compiled loop."""
+        """Decides these cases, including rounds and plans, in one compiled loop."""
         if not len(cases):
             return
         now = rounds.now
@@ -143,7 +144,7 @@ class Optimistic(Strategy):
 
 
 class OptimisticInFull(Optimistic):
-    """The same, planned from nothing but the counters every round; for other plans or rounds."""
+    """The same strategy with a full plan in every round, for other plans or rounds."""
 
     storages: ClassVar[tuple[str, ...]] = ("auto", "dense")
 
@@ -152,16 +153,16 @@ class OptimisticInFull(Optimistic):
         return self.full_plan(now, lattice)
 
     def adopt(self, now: Progress, policy: Policy) -> Policy:
-        """The policy as it is: no planner keeps it up to date."""
+        """Returns the policy unchanged, because no planner updates it."""
         return policy
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """Decide these cases, a compiled loop for each round."""
+        """Decides these cases, with a compiled loop for each round."""
         rounds.run_round_by_round(cases)
 
 
 class OptimisticLearner(BaseLearner):
-    """A learner that is optimistic; which acquisition it has is all that its subclasses say."""
+    """An optimistic learner. Its subclasses only choose the acquisition."""
 
     _acquisition: ClassVar[Acquisition]
     _kind: ClassVar[type[Optimistic]] = Optimistic
@@ -194,7 +195,7 @@ class OptimisticLearner(BaseLearner):
         }
         kind = self._kind
         if cheapest_action(lattice) is None and not issubclass(kind, OptimisticInFull):
-            kind = OptimisticInFull  # a look may pay by what it allows
+            kind = OptimisticInFull  # an observation may pay because an action requires it
             if storage == "sparse":
                 raise OptionError(
                     "storage 'sparse' cannot reckon with what actions cost where the cheapest of "

@@ -1,10 +1,10 @@
-"""What people did in a case beside what it advised, and what may be counted of it.
+"""What people did in a case instead of the advice, and what may be counted of it.
 
-A reward is a fair sample of what an action earns in a state ψ only if whoever took it knew no more
-than ψ: who looks a customer in the face and declines knows more, and such cases end worse than ψ
-alone would tell. The same holds of a look: who asks for a scan because the patient limps sees more
-bad scans than ψ leads to. So what people did is counted apart, unless it is said that they knew no
-more than the case did (`knew_more=False`).
+A reward is a fair sample of what an action earns in a state ψ only if the action was chosen from ψ
+alone. An officer who sees the customer and declines knows more, and such cases end worse than ψ
+alone predicts. The same holds for an observation: a doctor who orders a scan because the patient
+limps sees more bad scans than ψ predicts. So what people did is counted separately, unless
+`knew_more=False` says that they knew no more than the case did.
 """
 
 from __future__ import annotations
@@ -19,32 +19,34 @@ from askwise.states import Lattice
 
 
 class PeopleDid(NamedTuple):
-    """What people did in a case, as it stands; states and actions are integers."""
+    """What people did in a case so far. States and actions are integers."""
 
     unasked: dict[int, bool]
-    """What they looked at without being asked: whether they knew more than the case."""
+    """The observations that they made without being asked, and whether they knew more than the
+    case.
+    """
     advised: int | None = None
-    """What was advised when they did something else, −1 if nothing was yet; None: they did not."""
+    """The advice when they took another action, −1 if there was none yet; None if they did not."""
     advised_in: int = -1
-    """The state in which it was advised, once they have looked further; −1: the state it is in."""
+    """The state of the advice, if they observed more since; −1 if it is the current state."""
     overruled_in: int = -1
-    """The state in which they did something else."""
+    """The state in which they took another action."""
     knew_more: bool = True
-    """Whether they knew more than the case when they did something else."""
+    """Whether they knew more than the case when they took another action."""
 
 
 NOTHING = PeopleDid({})
 
 
 def check_flag(flag: object, what: str) -> bool:
-    """The flag, or an error if it is neither True nor False."""
+    """Returns the flag, or raises an error if it is neither True nor False."""
     if not isinstance(flag, bool):
         raise CaseError(f"{what} must be True or False, got {flag!r}")
     return flag
 
 
 def check_propensity(propensity: object) -> float | None:
-    """A probability above 0 that was told, or None if it was not."""
+    """Returns a reported probability above 0, or None if none was reported."""
     if propensity is None:
         return None
     if isinstance(propensity, numbers.Real) and not isinstance(propensity, bool):
@@ -57,9 +59,9 @@ def check_propensity(propensity: object) -> float | None:
 def with_told(
     steps: Propensities | None, told: float | None, before: int
 ) -> tuple[float, ...] | None:
-    """How likely the looks were, and then, as it was told, what people did; None if not known.
+    """The propensities of the observations, then the reported one of the action; None if unknown.
 
-    `before` is what was advised, or −1: then the steps are looks only.
+    `before` is the advice, or −1 if all steps are observations.
     """
     if told is None or steps is None:
         return None
@@ -68,7 +70,7 @@ def with_told(
 
 
 def check_people(people: PeopleDid, lattice: Lattice, states: Collection[int]) -> PeopleDid:
-    """What was saved of a case that was in these states; what cannot be is a `FileError`."""
+    """Returns the saved part of a case in these states. An invalid one raises a `FileError`."""
     places = (people.advised_in, people.overruled_in)
     if not all(place == -1 or place in states for place in places):
         raise FileError("people acted in a state that a case was never in")

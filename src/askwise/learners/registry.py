@@ -1,7 +1,7 @@
 """Learners by their names: one line here gives an algorithm its name everywhere.
 
 The command line, problem files, the service, saved learners, the conformance suite, the index of
-the documentation and the benchmarks all go by `LEARNERS`, and make learners by `make`.
+the documentation and the benchmarks all use `LEARNERS`, and make learners by `make`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LEARNERS: dict[str, type[BaseLearner]] = {
 
 
 def learner_class(name: str) -> type[BaseLearner]:
-    """The learner of that name, or an error that lists the names."""
+    """Returns the learner of that name, or raises an error that lists the names."""
     if name not in LEARNERS:
         raise OptionError(f"unknown learner {name!r}, expected one of: {', '.join(LEARNERS)}")
     return LEARNERS[name]
@@ -84,7 +84,8 @@ def make(
     *,
     rng: RandomSource = None,
 ) -> BaseLearner:
-    """A new learner by its name; an unknown name or option is an error that lists the known ones.
+    """Makes a learner by its name. An unknown name or option raises an error that lists the known
+    ones.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> make("seq-oos", breast_cancer().problem, {"delta": 0.05}, rng=0)
@@ -104,14 +105,14 @@ def make(
 
 
 def load(path: str | os.PathLike[str]) -> BaseLearner:
-    """The learner that `learner.save(path)` wrote; it goes on as the original would have."""
+    """Returns the learner that `learner.save(path)` wrote. It continues exactly as the original."""
     from askwise.learners.saving import read
 
     return read(path, LEARNERS)
 
 
 def from_bytes(content: bytes) -> BaseLearner:
-    """The learner that `learner.to_bytes()` gave; it goes on as the original would have."""
+    """Returns the learner that `learner.to_bytes()` gave. It continues exactly as the original."""
     from askwise.learners.saving import from_bytes
 
     return from_bytes(content, LEARNERS)

@@ -1,8 +1,8 @@
-"""What drives a strategy: cases in, rounds, policies out.
+"""`Rounds` runs a strategy: it opens cases, ends rounds and asks for policies.
 
-A learner keeps to one policy within a round; the statistics are all it learns. A round that is over
-is replanned when the next case opens, so a reward that comes at once is in the next plan, as in the
-paper. Cases report to `Rounds` what was seen, paid and earned in them.
+A learner keeps one policy within a round, and learns only from statistics. After a round the next
+plan is made when the next case opens. So an immediate reward is part of the next plan, as in the
+paper. Cases report their observations, prices and rewards to `Rounds`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from askwise.learners.case_policies import CasePolicies
 from askwise.learners.cases import Case
 from askwise.learners.doubling import Doubling
 from askwise.learners.strategy import Cases, Progress, Strategy
+from askwise.learners.waiting_cases import WaitingCases
 from askwise.policy import Policy
 from askwise.policy.acquisition import Batch
 from askwise.policy.counting_cases import Pairs
@@ -30,11 +31,11 @@ from askwise.states import Lattice
 from askwise.states.rows import extended
 
 PRICE_MOVED = 0.01
-"""A mean of prices paid that moved by this part makes a new plan."""
+"""If the mean of prices paid moves by this part, there is a new plan."""
 
 
 class Rounds:
-    """One strategy at work. Whoever calls it holds its `lock`, but for `open`."""
+    """Runs one strategy. A caller must hold its `lock`, except for `open`."""
 
     def __init__(
         self,
@@ -48,19 +49,19 @@ class Rounds:
         self.now = Progress(lattice, statistics, as_generator(rng))
         self.strategy = strategy
         self.forgetting = forgetting
-        """What is remembered in which blocks, if it ever forgets."""
-        self.cases: dict[int, Case] = {}
-        """The cases whose reward is still to come, or came by default, by their number."""
+        """The blocks of cases that are remembered, if the learner forgets."""
+        self.cases: dict[int, Case] = WaitingCases(self)
+        """The cases without a reward, or with a default one, by number."""
         self.looking: dict[int, Case] = {}
-        """Of those, the ones that have not acted yet."""
+        """Those of them that have not acted yet."""
         self.lock = threading.RLock()
         self.policy: Policy | None = None
-        """That of the current round; a live one changes with the next plan."""
+        """The policy of the current round. A live policy changes with the next plan."""
         self.is_over = True
         """Whether the next case begins a round."""
         self.rule = Doubling(strategy.changed)
         self.case_policies = CasePolicies()
-        """The policies of this round for cases with prices of their own."""
+        """The policies of this round for cases with their own prices."""
         self._copy: Policy | None = None
         self._round_counts: RoundCounts | None = None
 
@@ -72,7 +73,7 @@ class Rounds:
         prices: Mapping[str, float] | None,
         stake: float = 1.0,
     ) -> Case:
-        """A new case, under the policy of the round or, where it needs one, a policy of its own."""
+        """Opens a case under the policy of the round or, if it needs one, under its own policy."""
         with self.lock:
             now, lattice = self.now, self.now.lattice
             if type(stake) is not float or stake != 1.0:
@@ -104,7 +105,7 @@ class Rounds:
         subset: int,
         stake: float = 1.0,
     ) -> Policy:
-        """The policy of the round, or one for other prices, a stake, or for what is on file."""
+        """Returns the policy of the round, or one for other prices, a stake or values on file."""
         in_panel = lattice.tariff.is_in_panel
         filed = tuple(i for i in self.now.lattice.members(subset) if in_panel(i))
         is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
@@ -128,17 +129,17 @@ class Rounds:
         return exact()
 
     def acted(self, case: Case) -> None:
-        """A case knows all it wanted: count what it saw."""
+        """Counts the observations of a case that acts."""
         self.looking.pop(case.id, None)
         self._looked(self.strategy.count(self.now, case))
 
     def stopped(self, case: Case, *, is_fair: bool) -> None:
-        """People act in a case that still looks: count what it saw, as far as that is fair."""
+        """Counts the observations of a case in which people act early, as far as they are fair."""
         self.looking.pop(case.id, None)
         self._looked(self.strategy.count_stopped(self.now, case, is_fair=is_fair))
 
     def overruled(self, case: Case, before: int | None, now: int | None) -> None:
-        """People did an action in place of what was advised, or of what they said before."""
+        """Counts an action of people instead of the advice, or instead of their earlier action."""
         overrides = self.now.statistics.overrides
         if before is not None:
             overrides.count(before, -1)
@@ -146,15 +147,16 @@ class Rounds:
             overrides.count(now)
 
     def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
-        """People looked at these without being asked."""
+        """Counts observations that people made without being asked."""
         for i in observations:
             self.now.statistics.overrides.count_unasked(i)
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
-        """A case got its reward: count it at the state acted in, or apart."""
-        if case.is_overruled:
+        """Counts the reward of a case at the state acted in, or apart."""
+        is_overruled = case.is_overruled
+        if is_overruled:
             self.now.statistics.overrides.count_reward(case.action_index, reward, before)
-        if not case.is_apart:
+        if not is_overruled or not case.is_apart:
             self._count_reward(case, reward, before)
         if not case.is_by_default:
             self.cases.pop(case.id, None)
@@ -173,18 +175,18 @@ class Rounds:
         ):
             statistics.replace_reward(state, action, before, reward)
             strategy.changed(state, action)
-        if not case.is_overruled and not case.unasked:  # else it is not what the strategy did
+        if not case.is_overruled and not case.unasked:  # otherwise the strategy did not choose it
             strategy.count_reward(case, reward, before)
 
     def cancelled(self, case: Case) -> None:
-        """A case was abandoned: count the looks it took one by one, each a fair sample."""
+        """Counts the sequential steps of an abandoned case, because each is a fair sample."""
         if case.action_index < 0:
             self._looked(self.strategy.count_part(self.now, case))
         self.looking.pop(case.id, None)
         self.cases.pop(case.id, None)
 
     def paid(self, case: Case, amounts: Mapping[str, float]) -> None:
-        """A case paid so much: count it."""
+        """Counts the prices that a case paid."""
         statistics, position = self.now.statistics, self.now.lattice.position
         paid = [(position(name), amount) for name, amount in amounts.items()]
         for observation, amount in paid:  # all of it or nothing
@@ -193,7 +195,7 @@ class Rounds:
             statistics.count_paid(observation, amount)
 
     def _looked(self, pairs: Pairs) -> None:
-        """End the round if the count of a look has doubled."""
+        """Ends the round if the count of an observation has doubled."""
         if pairs and self.strategy.doubles:
             for pair in pairs:
                 if self.rule.counted(pair, self.now.statistics):
@@ -202,7 +204,7 @@ class Rounds:
     # --- rounds ----------------------------------------------------------------------------------
 
     def policy_of_the_round(self) -> Policy:
-        """What a case follows that opens now; a round that is over gives way to the next."""
+        """Returns the policy of a case that opens now, in a new round if the last is over."""
         length = self.strategy.round_length(self.now)
         full = length is not None and self.now.lengths[1] >= length
         if self.is_over or full or self.policy is None:
@@ -210,7 +212,7 @@ class Rounds:
         return self.policy
 
     def begin_round(self) -> Policy:
-        """Plan, from all that is known now."""
+        """Plans a new round from the current counters."""
         now = self.now
         self._follow_prices()
         self.part_with_policy()
@@ -228,7 +230,7 @@ class Rounds:
         return policy
 
     def frozen_policy(self) -> Policy:
-        """The policy of the round, in tables that no plan will change."""
+        """Returns the policy of the round, in tables that no plan will change."""
         policy = self.begin_round() if self.policy is None else self.policy
         if not self.strategy.is_live:
             return policy
@@ -237,7 +239,7 @@ class Rounds:
         return self._copy
 
     def part_with_policy(self) -> None:
-        """The plan is about to change: cases that still look get what they need of this one."""
+        """Gives cases that have not acted a copy of the plan, because it is about to change."""
         for case in self.looking.values():
             case.follow_exactly()
         if self.policy is not None and self.strategy.is_live:
@@ -247,7 +249,7 @@ class Rounds:
             self._copy = None
 
     def forget_plan(self) -> None:
-        """The next case opens under a plan that is made from nothing but the counters."""
+        """Drops the plan, so that the next case opens under a plan from the counters alone."""
         self.is_over = True
         if self.policy is not None:
             self.policy = self.frozen_policy()
@@ -255,35 +257,35 @@ class Rounds:
         self._copy = None
 
     def resume(self, policy: Policy) -> Policy:
-        """Go on with this policy, in a learner that was loaded."""
+        """Continues with this policy, in a learner that was loaded."""
         self.policy = self.strategy.adopt(self.now, policy)
         return self.policy
 
     def count_anew(self, statistics: Statistics, opened: int) -> None:
-        """Go on with these counters, after so many cases; the next plan is made from them alone."""
+        """Continues with these counters, after so many cases. The next plan uses them alone."""
         self.now.statistics = statistics
         self.now.opened = opened
         self.rule.begin()
         self.forget_plan()
 
     def new_counters(self) -> Statistics:
-        """Counters that are all 0, stored as its own."""
+        """Returns counters that are all 0, with the same storage."""
         return Statistics(self.now.lattice, sparse=self.now.statistics.is_sparse)
 
     # --- prices ----------------------------------------------------------------------------------
 
     def reprice(self, prices: Mapping[str, float]) -> None:
-        """From the next case on observations have these prices."""
+        """Sets the prices of observations from the next case on."""
         lattice = self.now.lattice.priced(prices)
         self.forget_plan()
         self._use(lattice)
         held = [] if self.forgetting is None else self.forgetting.held()
-        for name in prices:  # what was paid before says nothing of the new price
+        for name in prices:  # earlier payments are no evidence for the new price
             for statistics in (self.now.statistics, *held):
                 statistics.forget_paid(lattice.position(name))
 
     def _follow_prices(self) -> None:
-        """Plan with the mean of what was paid, where that is known."""
+        """Sets prices to the mean of what was paid, where that is known."""
         statistics = self.now.statistics
         if statistics.paid_counts.any():
             means = statistics.mean_paid()
@@ -305,7 +307,7 @@ class Rounds:
     # --- many cases in one go --------------------------------------------------------------------
 
     def run(self, cases: Cases) -> None:
-        """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
+        """Decides these cases exactly as `open`, `observe` and `reward` would."""
         start = 0
         while start < len(cases):
             end = len(cases)
@@ -317,7 +319,7 @@ class Rounds:
             start = end
 
     def run_round_by_round(self, cases: Cases) -> None:
-        """A compiled loop for each round; plans between them."""
+        """Runs a compiled loop for each round, with plans between them."""
         now, round_counts, run = self.now, self.round_counts(), self.strategy.acquisition.run
         batch = Batch(cases.values, cases.rewards, cases.state, cases.action, 0)
         self.rule.to_arrays(round_counts, now.round, self.frozen_policy(), now.statistics)
@@ -336,7 +338,7 @@ class Rounds:
         self.rule.from_arrays(round_counts, now.round, self.frozen_policy(), now.statistics)
 
     def round_counts(self) -> RoundCounts:
-        """The arrays in which the kernels keep the counts of a round, long enough."""
+        """Returns the arrays in which the kernels keep the counts of a round."""
         rows = self.now.statistics.capacity
         if self._round_counts is None:
             self._round_counts = RoundCounts(*(np.zeros(rows, np.int64) for _ in range(3)))
@@ -348,7 +350,7 @@ class Rounds:
         return self._round_counts
 
     def _end_blocks(self) -> None:
-        """Forget what there is to forget, if a block of cases is over."""
+        """Forgets old blocks if a block of cases is over."""
         forgetting, opened = self.forgetting, self.now.opened
         assert forgetting is not None
         if opened - forgetting.began >= forgetting.length:

@@ -1,4 +1,4 @@
-"""How counters, and what a learner that forgets remembers, are kept in its file."""
+"""The counters of a learner, and the blocks it remembers, in its file."""
 
 from __future__ import annotations
 
@@ -23,35 +23,47 @@ from askwise.learners.rounds import Rounds
 from askwise.problem.amounts import LARGEST_AMOUNT
 
 MOST_PACKED = 200
-"""How many times its packed length an array of states, all of them different, may have."""
+"""The most times its packed length that an array of different states may have."""
 
 
 class SavedForgetting(msgspec.Struct, forbid_unknown_fields=True):
-    """What is remembered of which blocks, beside their counters."""
+    """The blocks that are remembered, beside their counters."""
 
     began: int
     number: int
     first: int
     pasts: list[int]
-    """The blocks of which it is kept what was known before them."""
+    """The blocks at whose start the counters were kept."""
     parts: list[tuple[int, int]]
-    """The cases and the rows of what was known before those, and of each block."""
+    """The cases and the rows of these counters, and of each block."""
     records: list[int] = []
-    """How many of those cases were complete records."""
+    """The number of complete records among those cases."""
 
 
 def arrays_of(statistics: Statistics) -> dict[str, Array]:
-    """The counters, and which row is whose."""
+    """The counters, and the state of each row."""
     arrays: dict[str, Array] = dict(statistics.arrays())
     if statistics.is_sparse:
         arrays["states"] = statistics.states
     return arrays
 
 
+NEWER = ("graded_sums", "overruled", "unasked")
+"""Format 6 did not count these. It is read as if all rewards were 0 or 1, and people followed the
+advice.
+"""
+
+
 def restore_counters(
-    archive: zipfile.ZipFile, prefix: str, statistics: Statistics, cases: int, rows: int
+    archive: zipfile.ZipFile,
+    prefix: str,
+    statistics: Statistics,
+    cases: int,
+    rows: int,
+    *,
+    version: int,
 ) -> None:
-    """Fill the counters, and see that they can be counters."""
+    """Fills the counters, and checks them."""
     statistics.cases = cases
     if not statistics.is_sparse and rows != statistics.visited:
         raise FileError(f"the counters have {rows:,} rows, expected {statistics.visited:,}")
@@ -60,7 +72,8 @@ def restore_counters(
         states = load_array(archive, f"{prefix}states", (rows,), np.int64)
         _restore_rows(statistics, states)
     for name, array in statistics.arrays():
-        array[...] = load_array(archive, f"{prefix}{name}", array.shape, array.dtype)
+        if version > 6 or name not in NEWER:
+            array[...] = load_array(archive, f"{prefix}{name}", array.shape, array.dtype)
     for name, array in statistics.arrays():
         if array.size and array.min() < 0:
             raise FileError(f"{name} has a negative count")
@@ -78,7 +91,7 @@ def restore_counters(
 
 
 def _check_rows(archive: zipfile.ZipFile, prefix: str, statistics: Statistics, rows: int) -> None:
-    """Refuse more rows than there can be; no state is in two of them, so they do not pack well."""
+    """Refuses too many rows. No state is in two of them, so they cannot be packed much."""
     if not 1 < rows <= statistics.lattice.size + 1:
         raise FileError(f"the counters have {rows:,} rows")
     packed = archive.getinfo(f"{prefix}states.npy").compress_size
@@ -87,9 +100,9 @@ def _check_rows(archive: zipfile.ZipFile, prefix: str, statistics: Statistics, r
 
 
 def restore_records(statistics: Statistics, records: int | None, *, forgets: bool) -> None:
-    """Say how many of the cases were complete records; files of before do not say.
+    """Restores the number of complete records, which older files do not have.
 
-    Then there are as many rewards as can only come from such records, unless some were forgotten.
+    It is then derived from rewards that only such records have, unless some were forgotten.
     """
     if records is None:
         whole = statistics.action_counts.sum() > statistics.cases and not forgets
@@ -100,14 +113,16 @@ def restore_records(statistics: Statistics, records: int | None, *, forgets: boo
 
 
 def arrays_of_log(log: Log) -> dict[str, Array]:
-    """The complete records that a learner keeps as they are."""
+    """The complete records that a learner keeps."""
     if log.records is None:
         return {}
     return {f"records.{name}": array for name, array in log.records._asdict().items()}
 
 
-def restore_log(archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: int) -> None:
-    """Begin with a log again, and see that it can be one."""
+def restore_log(
+    archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: int, *, version: int
+) -> None:
+    """Restores the log, and checks it."""
     if not 0 <= records <= MOST_RECORDS or cases < 0:
         raise FileError(f"a log of {cases} cases and {records} different complete records")
     if not cases:
@@ -116,13 +131,14 @@ def restore_log(archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: i
     if records:
         lattice = rounds.now.lattice
         shape = (records, len(lattice.observations))
+        of_actions = (records, len(lattice.problem.actions))
         kept = CompleteRecords(
             load_array(archive, "records.digits", shape, np.int16),
             load_array(archive, "records.counts", (records,), np.int64),
-            load_array(archive, "records.units", (records, len(lattice.problem.actions)), np.int64),
-            load_array(
-                archive, "records.graded", (records, len(lattice.problem.actions)), np.int64
-            ),
+            load_array(archive, "records.units", of_actions, np.int64),
+            load_array(archive, "records.graded", of_actions, np.int64)
+            if version > 6
+            else np.zeros(of_actions, np.int64),
         )
         if kept.digits.min() < 0 or (kept.digits >= lattice.outcomes).any():
             raise FileError("a complete record has a value that there is not")
@@ -138,7 +154,7 @@ def restore_log(archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: i
 
 
 def _restore_rows(statistics: Statistics, states: Array) -> None:
-    """Give out the rows again, in their order."""
+    """Assigns the rows again, in their order."""
     known = states[1:]
     if len(known) == 0 or states[0] != -1 or known[0] != 0 or len(np.unique(known)) < len(known):
         raise FileError("the states are not those of a saved learner")
@@ -148,12 +164,12 @@ def _restore_rows(statistics: Statistics, states: Array) -> None:
 
 
 def parts_of(forgetting: Forgetting | None) -> list[Knowledge]:
-    """All the counters that it keeps."""
+    """All counters that the learner keeps."""
     return [] if forgetting is None else [*forgetting.pasts.values(), *forgetting.blocks]
 
 
 def describe_forgetting(forgetting: Forgetting | None) -> SavedForgetting | None:
-    """What to write beside its counters."""
+    """Describes what is written beside its counters."""
     if forgetting is None:
         return None
     parts = [(p.statistics.cases, p.statistics.visited) for p in parts_of(forgetting)]
@@ -163,9 +179,9 @@ def describe_forgetting(forgetting: Forgetting | None) -> SavedForgetting | None
 
 
 def restore_forgetting(
-    archive: zipfile.ZipFile, rounds: Rounds, saved: SavedForgetting | None
+    archive: zipfile.ZipFile, rounds: Rounds, saved: SavedForgetting | None, *, version: int
 ) -> None:
-    """Remember again what was remembered."""
+    """Restores the blocks that were remembered."""
     forgetting = rounds.forgetting
     if (forgetting is None) != (saved is None):
         raise FileError("it forgets, but there is nothing to forget, or the other way round")
@@ -180,7 +196,7 @@ def restore_forgetting(
     parts = []
     for k, (cases, rows) in enumerate(saved.parts):
         statistics = rounds.new_counters()
-        restore_counters(archive, f"block{k}.", statistics, cases, rows)
+        restore_counters(archive, f"block{k}.", statistics, cases, rows, version=version)
         counted = saved.records[k] if k < len(saved.records) else 0
         restore_records(statistics, counted, forgets=True)
         tallies = {

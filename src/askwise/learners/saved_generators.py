@@ -1,4 +1,4 @@
-"""A random generator as JSON has it, and back."""
+"""A random generator is converted to JSON and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BIT_GENERATORS = {
 
 
 def generator_to_json(rng: np.random.Generator) -> dict[str, Any]:
-    """The state of a generator for JSON; whole numbers of 128 bits go as text."""
+    """Returns the state of a generator for JSON. Whole numbers of 128 bits become text."""
     return _state_to_json(rng.bit_generator.state)
 
 
@@ -40,7 +40,7 @@ def _state_to_json(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def generator_from_json(saved: dict[str, Any]) -> np.random.Generator:
-    """The generator whose state `generator_to_json` gave."""
+    """Returns the generator whose state `generator_to_json` gave."""
     name = saved.get("bit_generator")
     if name not in BIT_GENERATORS:
         raise FileError(f"unknown random generator {name!r}")

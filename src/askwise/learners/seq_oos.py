@@ -8,16 +8,17 @@ class SeqOOS(OptimisticLearner):
     """Sequential Optimistic Observation Selection (Atan & van der Schaar, Section 4.2).
 
     In round k it buys ĝ_k(ψ) in the state ψ reached so far, until that is nothing, then takes
-    ĥ_k(ψ); both come from optimistic dynamic programming, see `askwise.planning.sequential`.
+    ĥ_k(ψ). Both come from optimistic dynamic programming, see `askwise.planning.sequential`.
 
-    confidence: "practical" radii; the "theorem"'s (Theorem 2, corrected: docs/paper.md); "tight"
-        ones, which are narrower and hold too (docs/radii.md).
-    width: widens (> 1) or narrows (< 1) the practical radii.
-    delta: the theorem's and the tight radii hold with probability 1 − delta.
-    clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
-    cap: conf₂ is at most 2 ("corrected"), or at most 1 as "printed", without a guarantee then.
-    storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
-    window, detect: forget, for a world that changes; see docs/drift.md.
+    confidence: "practical" radii, the radii of the "theorem" (Theorem 2, corrected: docs/paper.md),
+    or "tight" ones, which are narrower with the same guarantee (docs/radii.md).
+    width: Widens (> 1) or narrows (< 1) the practical radii.
+    delta: The theorem's and the tight radii hold with probability 1 − delta.
+    clock: "doubling" rounds t in the radii up to the next power of two, "exact" does not.
+    cap: conf₂ is at most 2 ("corrected"), or at most 1 as "printed", without a guarantee.
+    storage: Counters for every state ("dense") or for visited states ("sparse"); "auto" decides by
+    the size.
+    window, detect: Forget old cases, for a population that changes; see docs/drift.md.
 
     >>> from askwise import Observation, Problem, SeqOOS
     >>> learner = SeqOOS(Problem(

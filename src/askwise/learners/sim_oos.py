@@ -7,17 +7,18 @@ from askwise.policy.acquisition import Simultaneous
 class SimOOS(OptimisticLearner):
     """Simultaneous Optimistic Observation Selection (Atan & van der Schaar, Algorithm 1).
 
-    In round k it buys Î_k = argmax_I V̂_k(I) at once and takes ĥ_k(ψ), the action with the highest
-    optimistic reward in the state ψ that appears; see `askwise.planning.simultaneous`.
+    In round k it buys the set Î_k = argmax_I V̂_k(I) and takes ĥ_k(ψ), the action with the highest
+    optimistic reward in the resulting state ψ; see `askwise.planning.simultaneous`.
 
-    confidence: "practical" radii; the "theorem"'s (Theorem 1, corrected: docs/paper.md); "tight"
-        ones, which are narrower and hold too (docs/radii.md).
-    width: widens (> 1) or narrows (< 1) the practical radii.
-    delta: the theorem's and the tight radii hold with probability 1 − delta.
-    clock: "doubling" holds t in the radii at the next power of two, "exact" does not.
-    cap: conf₂ is at most 2 ("corrected"), or at most 1 as "printed", without a guarantee then.
-    storage: counters for every state ("dense") or those visited ("sparse"); "auto" goes by size.
-    window, detect: forget, for a world that changes; see docs/drift.md.
+    confidence: "practical" radii, the radii of the "theorem" (Theorem 1, corrected: docs/paper.md),
+    or "tight" ones, which are narrower with the same guarantee (docs/radii.md).
+    width: Widens (> 1) or narrows (< 1) the practical radii.
+    delta: The theorem's and the tight radii hold with probability 1 − delta.
+    clock: "doubling" rounds t in the radii up to the next power of two, "exact" does not.
+    cap: conf₂ is at most 2 ("corrected"), or at most 1 as "printed", without a guarantee.
+    storage: Counters for every state ("dense") or for visited states ("sparse"); "auto" decides by
+    the size.
+    window, detect: Forget old cases, for a population that changes; see docs/drift.md.
 
     >>> from askwise import Observation, Problem, SimOOS
     >>> learner = SimOOS(Problem(

@@ -1,14 +1,13 @@
-"""A budget while it runs: what was spent, and what the cases of the next round may spend.
+"""The control of a budget: the spend so far, and the allowed spend of the next round.
 
-A learner within a budget b plans every round at prices of 1 + λ, λ such that by what is believed
-its cases spend what they may (`policy/budgeted.py`). What is believed is not what comes: so the
-target of a round is b, and what n cases spent too little or too much so far, made good within the
-next n / `CORRECTED_WITHIN` of them:
+A learner within a budget b plans every round at prices of 1 + λ, where its cases spend the target
+by its estimates (`policy/budgeted.py`). The estimates have errors. So the target of a round
+corrects what n cases spent too little or too much, within the next n / `CORRECTED_WITHIN` cases:
 
     target = b + (n b − spent) / max(SHORTEST, n / CORRECTED_WITHIN) − what tries cost beside.
 
-A sum that is off by D is off by D (n / n')^CORRECTED_WITHIN after n' cases: what the average of n
-cases is off by is what luck adds in the last twentieth of them.
+An error D of the sum becomes D (n / n')^CORRECTED_WITHIN after n' cases. So the error of the
+average of n cases comes from the random variation of the last twentieth of them.
 """
 
 from __future__ import annotations
@@ -27,39 +26,39 @@ CORRECTED_WITHIN = 20
 SHORTEST = 20
 
 UNITS = 2**20
-"""What a case may spend, as a number of the units in which is counted what it did."""
+"""The allowed spend of a case, in the units in which spend is counted."""
 
 MOST_UNITS = 2**43
-"""Of one case, so that the sum of all cases that can be counted fits into a counter."""
+"""The most units of one case, so that the sum of all cases fits into a counter."""
 
 
 class Spending:
-    """What cases spent within a budget."""
+    """The spend of cases within a budget."""
 
     def __init__(self, budget: Budget) -> None:
         self.per_case = budget.per_case
         self.tally: Integers = np.zeros(2, np.int64)
-        """What was spent, in 1 / `UNITS` of what a case may spend, and by how many cases."""
+        """The spend, in 1 / `UNITS` of what a case may spend, and the number of cases."""
         self.shadow_price: Floats = np.zeros(1)
         """λ of the round."""
         self.trying: Floats = np.zeros(1)
-        """What the tries of the round cost a case beside its plan, by what is believed."""
+        """The estimated spend of exploration a case, beside the plan."""
 
     def count(self, costs: Floats | float) -> None:
-        """Cases spent so much."""
+        """Counts the spend of cases."""
         units = np.minimum(np.rint(np.asarray(costs) * (UNITS / self.per_case)), MOST_UNITS)
         self.tally[0] += int(units.sum())
         self.tally[1] += units.size
 
     def best(self, plan: Plan, finish: Callable[[Policy], Policy], beta: float) -> Policy:
-        """The best that spends what a case of the next round may; its λ is that of the round."""
+        """Returns the best policy that spends the target. Its λ is that of the round."""
         within = best_within(plan, self.target, beta)
         self.shadow_price[0] = within.shadow_price
         return within.mixed(finish)
 
     @property
     def target(self) -> float:
-        """What the plan of the next round may spend on a case; its tries come on top."""
+        """The target of the next round's plan, without exploration."""
         cases = self.tally.item(1)
         owed = cases - self.tally.item(0) / UNITS
         part = owed / max(SHORTEST, cases / CORRECTED_WITHIN)
@@ -67,12 +66,12 @@ class Spending:
 
     @property
     def rate(self) -> float:
-        """1 + λ: so many times as high are the prices that the round is planned with."""
+        """1 + λ, the factor on the prices with which the round is planned."""
         return 1.0 + self.shadow_price.item(0)
 
 
 def spent_on_looks(case: Case) -> float:
-    """What a case spent on observations so far, without what its action costs."""
+    """The spend of a case on observations so far, without the cost of its action."""
     action = case.action_index
     acting = 0.0 if action < 0 else case.lattice.problem.actions[action].cost
     return case.cost - acting

@@ -1,11 +1,10 @@
-"""How a learner estimates, plans and explores: an estimation × an acquisition × an exploration × a
-rule for when a round ends.
+"""A strategy is an estimation × an acquisition × an exploration × a rule for when a round ends.
 
-A strategy is asked for a policy when a round begins, and told what was counted. It keeps nothing
-but what its estimates go on from (`arrays`): the counters, the numbers of cases and rounds and the
-random generator are in `Progress`, which `rounds.py` owns. Six methods make an algorithm: `plan`,
-and where the usual does not do, `plan_for_case`, `round_length`, `count`, `run` and `evidence`. The
-others are for strategies that keep more than counters.
+A strategy plans a policy when a round begins, and is notified of what was counted. It keeps only
+its current estimates (`arrays`). The counters, the numbers of cases and rounds, and the random
+generator are in `Progress`, which `rounds.py` owns. Six methods make an algorithm: `plan` and, if
+the defaults do not fit, `plan_for_case`, `round_length`, `count`, `run` and `evidence`. The others
+are for strategies that keep more than counters.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a learner is: what it has counted, and where its rounds and its generator stand."""
+    """The progress of a learner: its counters, its rounds and its generator."""
 
     lattice: Lattice
-    """The states at today's prices."""
+    """The states at the current prices."""
     statistics: Statistics
     rng: np.random.Generator
     round: int = 0
     """k, the number of the current round; 0 before the first plan."""
     opened: int = 0
-    """How many cases were opened."""
+    """The number of cases that were opened."""
     lengths: tuple[int, int] = (0, 0)
-    """How many cases were opened in the previous round, and in this one."""
+    """The number of cases that were opened in the previous round, and in this one."""
 
     @property
     def t(self) -> int:
@@ -55,17 +54,17 @@ class Progress:
         return self.statistics.cases + 1
 
     def count_opened(self, cases: int) -> None:
-        """So many more cases were opened in this round."""
+        """Counts more cases that were opened in this round."""
         self.opened += cases
         self.lengths = (self.lengths[0], self.lengths[1] + cases)
 
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """Cases to decide in one go, and where to write what was done in them."""
+    """Cases to decide in one loop, with arrays for the results."""
 
     values: Choices
-    """values[t]: the full state of a case, what is given last."""
+    """values[t]: the full state of a case, given observations last."""
     rewards: Floats
     """rewards[t, a]: what each action would earn."""
     state: Integers
@@ -73,7 +72,7 @@ class Cases:
     round: Integers
 
     def part(self, start: int, end: int) -> Cases:
-        """Those from the first place up to the second."""
+        """Returns the cases from `first` up to `last`."""
         s = slice(start, end)
         return Cases(self.values[s], self.rewards[s], self.state[s], self.action[s], self.round[s])
 
@@ -82,90 +81,94 @@ class Cases:
 
 
 class Strategy(ABC):
-    """What an algorithm fills in."""
+    """The interface that an algorithm implements."""
 
     acquisition: Acquisition
     doubles: bool = True
     """Whether a round also ends when a count has doubled, not only at its `round_length`."""
     plans_one_world: bool = False
-    """Whether all plans for single cases of a round are for the same rewards and probabilities, so
-    that what a policy gains is linear in prices and stakes."""
+    """Whether all plans for single cases of a round use the same rewards and probabilities. The
+    gain of a policy is then linear in prices and stakes.
+    """
     is_sparse: bool = False
     """Whether the counters have rows for visited states only."""
     honours_rules: bool = False
-    """Whether it reckons with what actions cost, and with what actions and looks require."""
+    """Whether it supports costs of actions, and requirements of actions and observations."""
 
     # --- the six that make an algorithm ----------------------------------------------------------
 
     @abstractmethod
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The policy of a round that begins now, at the prices of this lattice."""
+        """Returns the policy of a round that begins now, at the prices of this lattice."""
 
     def plan_for_case(self, now: Progress, policy: Policy, lattice: Lattice, start: int) -> Policy:
-        """The policy of one case of this round that has prices or a stake of its own, or a file.
+        """Returns the policy of one case with its own prices or stake, or with values on file.
 
-        `policy` is that of the round, `start` what is known. Of a set that is bought, what is on
-        file is not bought again.
+        `policy` is that of the round, and `start` is the known state. Values on file are not bought
+        again.
         """
         return policy if lattice is now.lattice else self.plan(now, lattice)
 
     def round_length(self, now: Progress) -> int | None:
-        """The most cases in the current round; None: as many as it takes until a count doubles."""
+        """The most cases in the current round; None if only the doubling rule ends it."""
         return None
 
     def count(self, now: Progress, case: Case) -> Pairs:
-        """Count what a case saw that acts now; returns the (state, choice) pairs of its looks."""
+        """Counts the observations of a case that acts now. Returns their (state, choice) pairs."""
         return self.acquisition.count(now.statistics, case)
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """Decide these cases just as `open`, `observe` and `reward` would, one by one."""
+        """Decides these cases exactly as `open`, `observe` and `reward` would."""
         rounds.run_round_by_round(cases)
 
     def evidence(self, now: Progress) -> Beliefs | CountedEvidence:
-        """What is known of the population after all cases so far; changes nothing."""
+        """Returns the evidence about the population after all cases so far. Nothing changes."""
         return evidence_of(now.statistics, self.acquisition.name)
 
     # --- what it recommends ----------------------------------------------------------------------
 
-    def recommend(self, now: Progress) -> Policy:
-        """The best policy by what can be relied on; changes nothing."""
-        policy = recommended(self.acquisition, self.evidence(now))
+    def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
+        """Returns the best policy by cautious estimates, for a stake. Nothing changes."""
+        policy = recommended(self.acquisition, self.evidence(now).at_stake(stake))
         policy.note = limits_of(now.statistics)
         return policy
 
     # --- for strategies that keep more than counters ---------------------------------------------
 
     def tag(self, now: Progress) -> int:
-        """What to remember of a case that opens now. It may be drawn: each call, another one."""
+        """Returns the tag of a case that opens now. It may be random, and differ in each call."""
         return 0
 
     def count_part(self, now: Progress, case: Case) -> Pairs:
-        """Count what a case saw that was abandoned before it acted, as far as that is fair."""
+        """Counts the observations of a case that was abandoned before it acted, as far as they are
+        fair.
+        """
         return self.acquisition.count_part(now.statistics, case)
 
     def count_stopped(self, now: Progress, case: Case, *, is_fair: bool) -> Pairs:
-        """Count what a case saw in which people act; fair if they knew no more than it does.
+        """Counts the observations of a case in which people act, which is fair if they knew no
+        more.
 
-        Of a set, whether the rest of it was seen may depend on what the part showed.
+        The rest of a set may be missing because of the values of the first part.
         """
         is_whole = is_fair and self.acquisition.name == "sequential"
         return self.count(now, case) if is_whole else self.count_part(now, case)
 
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
-        """A case got its reward, which is counted already; it replaces the one before, if any."""
+        """Notes the reward of a case, which is counted already. It replaces an earlier reward."""
 
     def changed(self, state: int, choice: int) -> None:
-        """A pair was counted for the first time in this round."""
+        """Notes that a pair was counted for the first time in this round."""
 
     def adopt(self, now: Progress, policy: Policy) -> Policy:
-        """The policy of the round in a learner that was loaded, as the strategy keeps it."""
+        """Returns the policy of the round in a loaded learner, as the strategy keeps it."""
         return policy
 
     def forget_plan(self) -> None:
-        """The next plan is made from nothing but the counters."""
+        """Drops the plan, so that the next one is made from the counters alone."""
 
     def use(self, lattice: Lattice) -> None:
-        """Have the same states at other prices."""
+        """Uses the same states at other prices."""
 
     @property
     def is_live(self) -> bool:
@@ -178,29 +181,29 @@ class Strategy(ABC):
         return Log()
 
     def begin_with(self, log: Log) -> None:
-        """Begin with a log whose complete records are not in the statistics."""
+        """Begins with a log whose complete records are not in the statistics."""
         raise StatisticsError("this learner does not begin with a log")
 
     def settle(self, now: Progress) -> None:
-        """Let the estimates settle on what a log says, which is counted already."""
+        """Fits the estimates to a log, which is counted already."""
 
     # --- what is saved, added and taken back -----------------------------------------------------
 
     def tallies(self) -> dict[str, Integers]:
-        """What it counts beside the statistics, as arrays that can be added and taken back."""
+        """The counts beside the statistics, as arrays that can be added and subtracted."""
         return {}
 
     @property
     def learns_from_tallies(self) -> bool:
-        """Whether what it tallies says something of the population: statistics alone do not do."""
+        """Whether its tallies are evidence for the population, beside the statistics."""
         return bool(self.tallies())
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All it keeps beside the statistics: to be saved, and overwritten when loaded."""
+        """All arrays that it keeps beside the statistics, to be saved and restored."""
         return {}
 
     def restored(self) -> None:
-        """The arrays were overwritten by saved ones: refuse what cannot be."""
+        """Checks the arrays after saved ones overwrote them."""
         for name, array in self.arrays().items():
             if not np.isfinite(array).all():
                 raise StatisticsError(f"{name} holds what is not a number")
@@ -211,4 +214,4 @@ class Strategy(ABC):
         return not self.arrays()
 
     def begin_anew(self, now: Progress, cases: int) -> None:
-        """So many cases were added to the counters: work out anew what does not add up."""
+        """Computes its estimates again, because cases were added to the counters."""

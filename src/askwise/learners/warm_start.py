@@ -1,4 +1,4 @@
-"""Beginning with a log: the first cases do what the log recommends, and explore from there."""
+"""A learner can begin with a log: its first cases follow the log's recommendation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def begin_with_log(
     statistics: Statistics | None = None,
     records: CompleteRecords | None = None,
 ) -> None:
-    """Learn from a log of so many cases, before the first one: its decisions, or its records.
+    """Learns from a log of so many cases before the first case: its decisions, or its records.
 
-    `fit.learner()` calls it. From its first case on the learner does what the log recommends, and
-    explores from there.
+    `fit.learner()` calls it. The first cases follow the log's recommendation, and exploration
+    starts from there.
     """
     rounds = rounds_of(learner)
     with rounds.lock:
@@ -27,7 +27,7 @@ def begin_with_log(
             raise StatisticsError("a learner that has opened cases cannot begin with a log")
         if statistics is not None:
             now.statistics += statistics
-        now.count_opened(cases)  # so that its rounds are a part of all cases before them
+        now.count_opened(cases)  # so that a round is a part of all cases before it
         strategy.begin_with(Log(cases, records))
         strategy.settle(now)
         rounds.forget_plan()

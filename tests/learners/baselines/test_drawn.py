@@ -1,7 +1,6 @@
-"""Those that draw: PSRL, RLSVI, Epoch-Greedy, probing, budgeted regression, UCB over policies."""
+"""Those that draw: PSRL, RLSVI, budgeted regression; UCB over all policies; random choice."""
 
 import copy
-import itertools
 import math
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import askwise as aw
 import reference
 from askwise.testing.playing import begin, see
-from histories import Done, agrees, rounds_in, small_model, states_of
+from histories import Done, agrees, every_policy, rounds_in, small_model, states_of, tiny_model
 from inside import now_of, strategy_of
 
 B = aw.baselines
@@ -145,136 +144,6 @@ def test_psrl_draws_a_world_from_the_posterior():
     assert rounds > 20
 
 
-# --- exploring apart ------------------------------------------------------------------------------
-
-
-def every_policy(problem):
-    """(set of names, {state as sorted pairs: action}) of all there are."""
-    names = [o.name for o in problem.observations]
-    for k in range(problem.m + 1):
-        for bought in itertools.combinations(names, k):
-            states = [tuple(sorted(s.items())) for s in states_of(problem, bought)]
-            for actions in itertools.product(problem.action_names, repeat=len(states)):
-                yield bought, dict(zip(states, actions, strict=True))
-
-
-def weighted_gain(problem, explored, bought, acts):
-    """(n(I), Σ_s (β A r_s [a_s = h(ψ_s)] − c(I))) of exploring cases that bought all of I."""
-    cost = sum(o.cost for o in problem.observations if o.name in bought)
-    gains = []
-    for done in explored:
-        if set(bought) <= set(done.state):
-            part = tuple(sorted((n, done.state[n]) for n in bought))
-            stands_for = len(problem.actions) * (done.action == acts[part])
-            gains.append(problem.reward_value * stands_for * done.reward - cost)
-    return len(gains), sum(gains)
-
-
-def tiny_model(seed):
-    return small_model(seed, radices=(2, 2), max_observations=1, actions=2, highest_cost=0.2)
-
-
-def test_epoch_greedy_is_fitted_on_exploring_cases_only():
-    """Against every policy there is, valued on the exploring cases one by one."""
-    model = tiny_model(8)
-    problem, fitted = model.problem, 0
-    for now in rounds_in(B.EpochGreedy(problem, rng=3), model, 300, seed=2):
-        if now.number % 2:
-            continue
-        explored = [done for done in now.history if done.round % 2]
-        assert len(explored) == now.number // 2
-        valued = {}
-        for bought, acts in every_policy(problem):
-            n, total = weighted_gain(problem, explored, bought, acts)
-            if n:
-                valued[bought, tuple(sorted(acts.items()))] = total / n
-        bought = now.policy.wanted({})
-        acts = {tuple(sorted(s.items())): now.policy.action(s) for s in states_of(problem, bought)}
-        assert valued[bought, tuple(sorted(acts.items()))] == pytest.approx(max(valued.values()))
-        assert now.policy.value == pytest.approx(max(valued.values()))
-        fitted += 1
-    assert fitted > 20
-
-
-def test_epoch_greedy_learns_nothing_from_cases_that_exploit():
-    model = tiny_model(8)
-    learner = B.EpochGreedy(model.problem, rng=3)
-    for _ in rounds_in(learner, model, 300):
-        pass
-    explored = strategy_of(learner).explored
-    assert explored.visits[0] == (now_of(learner).round + 1) // 2
-    assert learner.statistics.action_counts.sum() == 300
-
-
-def test_online_probing_weighs_every_policy():
-    """P(I) and P(h(ψ) = a | I) of all policies, one by one, as the docstring's formula has them."""
-    model = tiny_model(9)
-    problem = model.problem
-    learner = B.OnlineProbing(problem, rng=5)
-    checked = 0
-    for now in rounds_in(learner, model, 250, seed=3):
-        strategy = strategy_of(learner)
-        if strategy.is_exploring(now_of(learner)):
-            assert len(now.policy.wanted({})) == problem.m
-            continue
-        explored = [done for done in now.history if done.round in probed]
-        rate = math.sqrt(2 * math.log(3 * 2**2) / len(explored))
-        weights, states = {}, {}
-        for bought, acts in every_policy(problem):
-            n, total = weighted_gain(problem, explored, bought, acts)
-            part = 0.0 if n == 0 else len(explored) / n * total
-            prior = 2.0 ** -len(acts)
-            weight = prior * math.exp(rate * part / (2 * problem.reward_value))
-            weights[bought] = weights.get(bought, 0.0) + weight
-            for state, action in acts.items():
-                key = state, action
-                states[key] = states.get(key, 0.0) + weight
-        lattice = learner.statistics.lattice
-        by_set, by_action = strategy.log_weights(lattice)
-        for subset in range(lattice.subsets):
-            bought = lattice.names_of(lattice.members(subset))
-            ratio = math.exp(by_set[subset, 0] - by_set[0, 0])
-            assert ratio == pytest.approx(weights[bought] / weights[()])
-            for state in lattice.states(subset):
-                named = tuple(sorted(lattice.state(state).items()))
-                ratio = math.exp(by_action[state, 1] - by_action[state, 0])
-                expected = [states[named, action] for action in problem.action_names]
-                assert ratio == pytest.approx(expected[1] / expected[0])
-        checked += 1
-    assert checked > 10
-
-
-@pytest.fixture(autouse=True)
-def _note_probes(monkeypatch):
-    """Which rounds probed, noted as they are drawn."""
-    from askwise.learners.baselines.online_probing import Probing
-
-    probed.clear()
-    draw = Probing._draw_round
-
-    def noted(self, now):
-        draw(self, now)
-        if self._round[0]:
-            probed.add(now.round)
-
-    monkeypatch.setattr(Probing, "_draw_round", noted)
-
-
-probed = set()
-
-
-def test_online_probing_probes_as_often_as_it_should():
-    """Σ t^(−1/3) of 3,000 cases is 311 in the mean."""
-    model = tiny_model(9)
-    rounds = []
-    for seed in range(4):
-        learner = B.OnlineProbing(model.problem, rng=seed)
-        aw.simulate(learner, aw.environments.Population(model), steps=3_000, rng=seed)
-        rounds.append(int(strategy_of(learner).explored.visits[0]))
-    expected = sum(t ** (-1 / 3) for t in range(1, 3_001))
-    assert np.mean(rounds) == pytest.approx(expected, rel=0.15)
-
-
 # --- budgeted regression --------------------------------------------------------------------------
 
 
@@ -332,8 +201,8 @@ def test_budgeted_regression_is_attribute_efficient(m):
         reward = float(rng.random() < model.reward[tuple(full)][case.action_index])
         case.reward(reward)
         each = examples / len(problem.actions)
-        rate = 0.5 * math.sqrt(max(1, len(even)) / (len(names) * each))
-        w = w - 2 * rate * (prediction - reward) * estimate
+        rate = math.sqrt(max(1, len(even)) / (2 * len(names) * each))
+        w = w - rate * (prediction - reward) * estimate
         if np.linalg.norm(w) > length:
             w = w * length / np.linalg.norm(w)
         weights[case.action] = w

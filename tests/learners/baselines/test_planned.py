@@ -11,7 +11,7 @@ import reference
 from askwise._kernels.radii import Radii
 from askwise.testing.playing import begin
 from histories import agrees, rounds_in, small_model, states_of
-from inside import now_of
+from inside import now_of, strategy_of
 
 B = aw.baselines
 
@@ -95,78 +95,69 @@ def check_greedy(problem, history, policy, chooses_by):
     return found
 
 
-WINDOW = 80
+WINDOW, HORIZON, DELTA = 80, 1000, 0.2
 
 
-@pytest.mark.parametrize("confidence", ["practical", "theorem"])
-def test_ncc_ucrl2_is_optimistic_of_prices_too(confidence):
-    """V̂(I) at prices ĉ − conf₃ by linear programming: rewards and bills of the window, p̂ of all."""
+@pytest.mark.parametrize("scale", [1.0, 0.1, 0.03])
+def test_ncc_ucrl2_follows_its_authors(scale):
+    """V̂(I) by linear programming: rewards and bills of the window, p̂ of all cases, their radii."""
     model = small_model(seed=14, radices=(2, 3), highest_cost=0.3)
     problem, rng = model.problem, np.random.default_rng(2)
-    learner = B.NCCUCRL2(problem, window=WINDOW, confidence=confidence, delta=0.2)
-    history, number, sets = [], 0, set()
-    for k, full in enumerate(model.sample(rng, 500).tolist()):
+    options = {"window": WINDOW, "horizon": HORIZON, "delta": DELTA, "exploration": scale}
+    learner = B.NCCUCRL2(problem, **options, rng=1)
+    names = [o.name for o in problem.observations]
+    subsets = [s for k in range(3) for s in itertools.combinations(names, k)]
+    history, sets, first_actions = [], set(), []
+    for k, full in enumerate(model.sample(rng, 400).tolist()):
         case = begin(learner, full)
-        if now_of(learner).round != number:
-            number = now_of(learner).round
+        bought = learner.policy.wanted({})
+        if k < len(subsets):
+            assert bought == subsets[k]  # each set once
+        elif k % 5 == 0:
             first = max(0, 10 * (k // 10 - 7))  # the window slides by eighths
-            check_ncc(problem, history, first, learner.policy, confidence)
-            sets.add(learner.policy.wanted({}))
+            check_ncc(problem, history, first, learner.policy, subsets, scale)
+            sets.add(bought)
         bills = {}
         for name in case.wanted:
-            bills[name] = 1 / 64 if k > 250 else float(rng.integers(33)) / 64
+            bills[name] = 1 / 64 if k > 200 else float(rng.integers(33)) / 64
         if case.wanted:
             case.observe({name: full[int(name[1])] for name in case.wanted}, paid=bills)
         reward = float(rng.random() < model.reward[tuple(full)][case.action_index])
         case.reward(reward)
         history.append((dict(case.state), case.action, reward, bills))
-    assert len(sets) > 1 or confidence == "theorem"  # far too wide for so few cases
+        first_actions.append(case.action)
+    assert len(sets) > 1 or scale == 1.0  # far too wide for so few cases
+    assert len(set(first_actions[: len(subsets)])) > 1
 
 
-def check_ncc(problem, history, first, policy, confidence):
-    t, delta, states = len(history) + 1, 0.2, 12
-    dearest = max(o.cost for o in policy.problem.observations)
+def check_ncc(problem, history, first, policy, subsets, scale):
     names = [o.name for o in problem.observations]
-    told = {n for *_, bills in history for n in bills}
+    dearest = max(o.cost for o in policy.problem.observations)
     prices = {}
     for name in names:
         bills = [paid[name] for *_, paid in history[first:] if name in paid]
-        if name not in told:
-            prices[name] = problem.observations[names.index(name)].cost
-        elif not bills:
-            prices[name] = 0.0
-        else:
-            width = math.log(max(2, t)) / 16
-            if confidence == "theorem":
-                width = math.log(20 * len(names) * t**5 / delta) / 2
-            radius = dearest * math.sqrt(width / len(bills))
-            prices[name] = max(0.0, np.mean(bills) - radius)
-    late = held(t)
+        width = 2 * math.log(len(names) * WINDOW * HORIZON / DELTA) / max(1, len(bills))
+        mean = np.mean(bills) if bills else 0.0
+        prices[name] = mean - dearest * min(1.0, scale * math.sqrt(width))
     reward, weight = {}, {}
     for state in reference.all_states([2, 3], 2):
         named = {names[i]: x for i, x in state}
         weight[state] = sum(agrees(s, named) for s, *_ in history)
-        here = [(a, r) for s, a, r, _ in history[first:] if s == named]
-        if confidence == "practical":
-            reward[state] = optimistic(problem, here, t) / problem.reward_value
-            continue
         best = 0.0
         for a in problem.action_names:
-            mine = [r for action, r in here if action == a]
-            conf = math.log(20 * states * len(problem.actions) * late**5 / delta) / 2
-            radius = math.sqrt(conf / max(1, len(mine)))
+            mine = [r for s, done, r, _ in history[first:] if s == named and done == a]
+            width = math.log(len(problem.actions) * 12 * WINDOW * HORIZON / DELTA)
+            radius = scale * math.sqrt(width / max(1, len(mine)))
             best = max(best, min(1.0, np.mean(mine) + radius) if mine else 1.0)
         reward[state] = best
-    if confidence == "practical":
-        radii = Radii(per_outcome=math.log(late) / 16)
-    else:
-        radii = Radii(outcomes=10 * states * math.log(4 * late / delta))
-    values = reference.plan_simultaneous(problem.priced(prices), [2, 3], reward, weight, radii)
-    subsets = [s for k in range(3) for s in itertools.combinations(names, k)]
-    got = dict(zip(subsets, policy.values.tolist(), strict=True))
-    for subset, value in zip(subsets, values, strict=True):
-        assert got[subset] == pytest.approx(value, abs=1e-8)
-    assert got[policy.wanted({})] == max(got.values())
+    width = scale**2 * 2 * 12 * math.log(2 * HORIZON * len(subsets) / DELTA)
+    free = problem.priced(dict.fromkeys(names, 0.0))
+    values = reference.plan_simultaneous(
+        free, [2, 3], reward, weight, Radii(outcomes=width, cap=1.0)
+    )
+    expected = [v - sum(prices[n] for n in s) for s, v in zip(subsets, values, strict=True)]
+    assert policy.values.tolist() == pytest.approx(expected, abs=1e-8)
+    assert policy.wanted({}) == subsets[int(np.argmax(policy.values))]
 
 
 def test_ncc_ucrl2_finds_a_price_that_fell():
@@ -176,7 +167,8 @@ def test_ncc_ucrl2_finds_a_price_that_fell():
         actions=["wait", "treat"],
         reward_value=100,
     )
-    learner, rng, bought = B.NCCUCRL2(problem, window=800, width=0.5), np.random.default_rng(0), []
+    learner = B.NCCUCRL2(problem, window=800, exploration=0.1, rng=1)
+    rng, bought = np.random.default_rng(0), []
     for k in range(6_000):
         price = 90.0 if k < 2_000 else 2.0
         ill = bool(rng.random() < 0.5)
@@ -252,3 +244,23 @@ def test_ucrl2_plans_by_extended_value_iteration():
         checked += 1
     assert checked > 5
     assert len(found) > 1
+
+
+@pytest.mark.parametrize("horizon", [0, -1, 2.5, True, "all"])
+def test_ncc_ucrl2_refuses_a_horizon_that_is_none(horizon):
+    problem = small_model().problem
+    with pytest.raises(aw.errors.OptionError, match="horizon must be a whole number above 0 or N"):
+        B.NCCUCRL2(problem, horizon=horizon)
+
+
+def test_ncc_ucrl2_knows_its_horizon():
+    """A longer one has wider radii; without one it is the next power of two."""
+    problem = small_model().problem
+    widths = []
+    for horizon in (None, 1_024, 100_000):
+        learner = B.NCCUCRL2(problem, horizon=horizon)
+        confidence = strategy_of(learner).confidence
+        widths.append(confidence.radii(learner.statistics.lattice, "simultaneous", 1_000))
+    assert widths[0] == widths[1]
+    assert widths[2].reward > widths[1].reward
+    assert widths[2].outcomes > widths[1].outcomes

@@ -18,12 +18,14 @@ CHOOSES_BY = ("benefit", "benefit per cost")
 
 
 class Myopic(OptimisticInFull):
-    """Buys what would help most if it were the last thing bought."""
+    """Buys the observation that would be best if it were the last one."""
 
     chooses_by = CHOOSES_BY[0]
 
     def full_plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """In every state the look of the largest marginal benefit, among those that pay."""
+        """Returns in every state the observation of the largest marginal benefit, among those that
+        pay.
+        """
         weight = self.acquisition.weight(now.statistics)
         estimates = self.estimates(now, now.statistics, weight, lattice)
         stop = lattice.problem.reward_value * estimates.reward
@@ -33,7 +35,7 @@ class Myopic(OptimisticInFull):
         return Policy(PathTable(lattice, look, estimates.action, values))
 
     def _prices(self, lattice: Lattice) -> Floats:
-        """What each look costs in each state."""
+        """The price of each observation in each state."""
         if not lattice.tariff.has_panels:
             return np.broadcast_to(lattice.costs, (lattice.size, lattice.buyable))
         every = range(lattice.buyable)
@@ -41,7 +43,7 @@ class Myopic(OptimisticInFull):
 
 
 def greedy_looks(net: Floats, stop: Floats, prices: Floats, chooses_by: str) -> Choices:
-    """Argmax Δ(i | ψ) or Δ(i | ψ) / c_i over the looks with Δ(i | ψ) > c_i; −1 if there is none."""
+    """Argmax Δ(i | ψ) or Δ(i | ψ) / c_i over all i with Δ(i | ψ) > c_i; −1 if there is none."""
     benefit = net + prices - stop[:, None]
     if chooses_by == "benefit per cost":
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -53,18 +55,19 @@ def greedy_looks(net: Floats, stop: Floats, prices: Floats, chooses_by: str) -> 
 
 
 class AdaptiveGreedy(OptimisticLearner):
-    """Buys the look of the largest marginal benefit, as long as one is worth its price by itself.
+    """Buys the observation of the largest marginal benefit, as long as one alone is worth its
+    price.
 
     D. Golovin, A. Krause: Adaptive submodularity (2010): greedily take the item with the largest
-    expected marginal benefit given what was seen, or the largest per unit of cost,
+    expected marginal benefit given the observed values, or the largest per unit of cost,
 
         Δ(i | ψ) = β Σ p̂(ψ' | ψ, i) max_a r̂(a, ψ') − β max_a r̂(a, ψ),
 
     here on the optimistic estimates of Seq-OOS. They take items until m are taken or the budget is
     used up. Here a price is paid, so it stops where no Δ(i | ψ) exceeds c_i. With true numbers, two
-    looks that only tell something together (parity) are never bought: that is the price of looking
-    one step ahead. Optimism makes up for some of it, since a state not yet known to be poor is
-    worth a look.
+    observations that are informative only together (parity) are never bought, because the rule is
+    myopic. Optimism corrects this in part, because a state with few counts has a high optimistic
+    value.
 
     chooses_by: "benefit", Δ(i | ψ), or "benefit per cost", Δ(i | ψ) / c_i.
     confidence, width, delta, clock, cap, window, detect: as in Seq-OOS.

@@ -22,12 +22,13 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 UNIFORM, WEIGHTED, ACTION, STATE, UNITS = range(5)
-"""Columns of an example: the uniform set, the attribute drawn by weights, what was done, seen and
-earned; the last two are −1 until they are known."""
+"""Columns of an example: the uniform set, the attribute drawn by weights, the action, the state and
+the reward. The last two are −1 until they are known.
+"""
 
 
 class AttributeEfficient(Strategy):
-    """Examples first, one a round; then one round with what they taught."""
+    """The first rounds have one example each. Then one round uses the trained weights."""
 
     acquisition = Simultaneous()
     doubles = False
@@ -36,22 +37,22 @@ class AttributeEfficient(Strategy):
         self.lattice = lattice
         self.examples: Integers = np.full((examples, 5), -1)
         self.likely: Floats = np.ones(examples)
-        """How likely the weighted attribute of each example was."""
+        """The probability of the weighted attribute of each example."""
         outcomes = [len(o.outcomes) for o in lattice.observations]
         starts = np.cumsum([1, *outcomes])
         blocks = [slice(a, b) for a, b in pairwise(starts.tolist())]
         self.blocks = blocks[: lattice.buyable]
-        """Where in x the values of each attribute are; the constant and what is given are free."""
+        """The position of each attribute's values in x. The constant and given values are free."""
         self.is_free = np.ones(starts[-1], bool)
         for block in self.blocks:
             self.is_free[block] = False
         self.norm = math.sqrt(1 + len(outcomes))
-        """Of x before it is scaled to 1, and the largest of w."""
+        """The norm of x before it is scaled to 1, and the largest norm of w."""
         self.uniform = max(1, lattice.m - 1)
         self._forget_weights()
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The examples: weights follow from them."""
+        """The examples. The weights follow from them."""
         return {"examples": self.examples, "likely": self.likely}
 
     def restored(self) -> None:
@@ -68,7 +69,7 @@ class AttributeEfficient(Strategy):
         return 1 if self.tag(now) else None
 
     def tag(self, now: Progress) -> int:
-        """The number of the example that the case is, from 1; 0 if it is none."""
+        """The number of the case's example, from 1; 0 if it is no example."""
         return now.round if now.round <= len(self.examples) else 0
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
@@ -90,12 +91,14 @@ class AttributeEfficient(Strategy):
         return Policy(SetTable(lattice, subset, actions, unknown))
 
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
-        """An example has its reward; what is on file was chosen by others."""
+        """Notes the reward of an example. A case with values on file is none, because others chose
+        them.
+        """
         if case.tag and case.start < case.lattice.contexts:
             self._count(case.tag, case.state_index, case.action_index, reward)
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """One example at a time, and the rest at once."""
+        """Runs one example at a time, and the rest at once."""
         start = 0
         while start < len(cases):
             rounds.policy_of_the_round()
@@ -110,7 +113,7 @@ class AttributeEfficient(Strategy):
     # --- training --------------------------------------------------------------------------------
 
     def train(self) -> None:
-        """Take in the examples that have come, in order."""
+        """Trains on the examples that have their reward, in order."""
         examples = len(self.examples)
         while self._taken < examples and self.examples[self._taken, UNIFORM] >= 0:
             if self.examples[self._taken, UNITS] >= 0:
@@ -118,7 +121,7 @@ class AttributeEfficient(Strategy):
             self._taken += 1
 
     def _step(self, number: int) -> None:
-        """W ← w − η g, within the ball; g is an unbiased gradient of the squared loss."""
+        """Steps w ← w − η g, within the ball. g is an unbiased gradient of the squared loss."""
         uniform, weighted, action, state, units = self.examples[number].tolist()
         x = self.features(state)
         seen = self.lattice.members(uniform)
@@ -132,14 +135,14 @@ class AttributeEfficient(Strategy):
             prediction += float(w[self.blocks[i]] @ x[self.blocks[i]]) / self.likely[number]
         attributes = max(1, len(self.blocks))
         each = len(self.examples) / len(self.weights)
-        rate = 0.5 * math.sqrt(max(1, len(seen)) / (attributes * each))
-        w -= rate * 2 * (prediction - units * UNIT) * estimate
+        rate = math.sqrt(max(1, len(seen)) / (2 * attributes * each))
+        w -= rate * (prediction - units * UNIT) * estimate
         w *= min(1.0, self.norm / max(1e-12, float(np.linalg.norm(w))))
         self.totals[action] += w
         self.steps[action] += 1
 
     def features(self, state: int) -> Floats:
-        """x: a constant and the values known in a state, one-hot, as long as 1 if all are known."""
+        """x: a constant and the known values, one-hot. Its length is 1 if all are known."""
         x = np.zeros(len(self.is_free))
         x[0] = 1.0
         offset = np.cumsum([1, *(len(o.outcomes) for o in self.lattice.observations)])
@@ -165,7 +168,7 @@ class AttributeEfficient(Strategy):
 
     def _count(self, number: int, state: int, action: int, reward: float) -> None:
         self.examples[number - 1, ACTION:] = action, state, round(reward / UNIT)
-        if number <= self._taken:  # it comes late, or was another: all after it changes
+        if number <= self._taken:  # it comes late, or it was corrected: all later steps change
             self._forget_weights()
 
     def _forget_weights(self) -> None:
@@ -184,14 +187,14 @@ class AttributeEfficient(Strategy):
         return means
 
     def attributes(self) -> list[int]:
-        """The m attributes that predictions change most with."""
+        """The m attributes with the largest effect on predictions."""
         average = self.average
         centred = [average[:, b] - average[:, b].mean(axis=1, keepdims=True) for b in self.blocks]
         sizes = [float((part**2).sum()) for part in centred]
         return sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))[: self.lattice.m]
 
     def predicted(self, state: int) -> Floats:
-        """w̄_aᵀ x of each action; what is not known is at its mean."""
+        """w̄_aᵀ x of each action. An unknown value has its mean."""
         x = self.features(state)
         known = self.lattice.domain(state)
         for i, block in enumerate(self.blocks):
@@ -205,21 +208,21 @@ class AttributeEfficient(Strategy):
 class BudgetedRegression(BaseLearner):
     """Trains a linear regression for each action on few attributes a case, then uses it.
 
-    E. Hazan, T. Koren: Linear regression with limited observation (2012), algorithm AERR, after
-    N. Cesa-Bianchi, S. Shalev-Shwartz, O. Shamir: Efficient learning with partially observed
-    attributes (2011). Of each example k = m − 1 attributes are drawn evenly, which scaled by D/k
-    estimate x, and one attribute j more with probability q_j = ‖w_j‖² / Σ‖w_i‖², which estimates
-    the prediction; then
+    E. Hazan, T. Koren: Linear regression with limited observation (2012), algorithm AERR, after N.
+    Cesa-Bianchi, S. Shalev-Shwartz, O. Shamir: Efficient learning with partially observed
+    attributes (2011). Of each example k = m − 1 attributes are drawn uniformly, which scaled by D/k
+    estimate x. One more attribute j is drawn with probability q_j = ‖w_j‖² / Σ‖w_i‖², which
+    estimates the prediction. Then
 
-        x̂ = x_free + (D/k) Σ_i x_i,    ŷ = wᵀx_free + w_jᵀx_j / q_j,    w ← Π( w − 2 η (ŷ − r) x̂ )
+        x̂ = x_free + (D/k) Σ_i x_i,    ŷ = wᵀx_free + w_jᵀx_j / q_j,    w ← Π( w − η (ŷ − r) x̂ )
 
-    with η = ½ √(k / (D n)), Π onto ‖w‖ ≤ B, and the mean of all w is what was learned.
+    with η = √(k / (2 D n)), Π onto ‖w‖ ≤ B, and the mean of all w is what was learned.
 
-    They are batch methods for regression with all labels. Here an example is a case with an action
-    at random, whose reward is the label of that action's own regression; after `examples` cases the
-    m attributes that predictions change most with are bought always, and the best prediction acts.
-    An attribute is an observation, its values one-hot; the constant and what is given are free.
-    With m = 1 every attribute is regressed by itself.
+    They are batch methods for regression with all labels. Here an example is a case with a random
+    action, whose reward is the label of that action's own regression. After `examples` cases the m
+    attributes with the largest effect on predictions are always bought, and the best prediction
+    acts. An attribute is an observation, its values one-hot. The constant and given values are
+    free. With m = 1 every attribute is regressed separately.
 
     examples: how many cases it trains on.
 
@@ -228,7 +231,7 @@ class BudgetedRegression(BaseLearner):
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = BudgetedRegression(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    63.7
+    63.1
     """
 
     name = "budgeted-regression"

@@ -10,10 +10,10 @@ from askwise.states import Lattice
 
 
 class ContextualUCB(BaseLearner):
-    """The paper's benchmark: buys everything, whatever m says, and plays UCB1 in each full state.
+    """The paper's benchmark buys everything, for any m, and plays UCB1 in each full state.
 
-    The paper names no radius. This is that of Auer et al. (2002), in each full state by itself: the
-    action with the highest
+    The paper gives no radius. This is that of Auer et al. (2002), in each full state separately:
+    the action with the highest
 
         r̂(a, φ) + exploration · √(2 log n(φ) / N(a, φ)),    n(φ) = Σ_a N(a, φ),
 

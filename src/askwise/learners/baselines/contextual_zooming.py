@@ -1,4 +1,4 @@
-"""Contextual zooming: a bandit on balls of alike states that shrink where it plays."""
+"""Contextual zooming: a bandit on balls of similar states, which shrink where it plays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 MOST_STATES = 500
-"""Of the set: distances between all of them are kept."""
+"""The most states of the set, because the distances between all of them are stored."""
 
 METRICS = ("one-hot", "ordered")
 
@@ -37,12 +37,12 @@ class Balls(NamedTuple):
     centre: Integers
     radius: Floats
     n: Integers
-    """How often the action was taken in it."""
+    """How often the action was taken in each ball."""
     mean: Floats
 
 
 class Zooming(Strategy):
-    """A fixed set × balls of alike states, for each action × doubling."""
+    """A fixed set × balls of similar states, for each action × doubling."""
 
     acquisition = Simultaneous()
 
@@ -116,20 +116,24 @@ class Zooming(Strategy):
 
 
 class ContextualZooming(BaseLearner):
-    """Buys a fixed set and plays a bandit on balls of alike states, smaller where it played more.
+    """Buys a fixed set and plays a bandit on balls of similar states, smaller where it played more.
 
-    A. Slivkins: Contextual bandits with similarity information (2011). Every action begins with one
-    ball of radius 1. A ball with conf(B) = 4 √(log T / (1 + n(B))) ≤ radius(B) is full, and a state
-    played in it gets a ball of half its radius. A state belongs to the smallest balls that hold it,
-    and the action is that of the ball with the highest
+    After A. Slivkins: Contextual bandits with similarity information (2011). Every action begins
+    with one ball of radius 1. A ball with conf(B) = 4 √(log T / (1 + n(B))) ≤ radius(B) is full,
+    and a state played in it gets a ball of half its radius. A state belongs to the smallest balls
+    that hold it, and the action is that of the ball with the highest
 
         index(B) = radius(B) + min ( r̂(B') + radius(B') + conf(B') + distance(B, B') ),
 
-    over the balls B' of the same action that are no smaller. Two states are apart by the part of
-    observations that differ ("one-hot"), or by the mean of how far their values are apart in the
-    order of declaration ("ordered"); actions are unlike. T is the next power of two. It knows no
-    prices, so the set is given. Balls are made anew from the counters when a count has doubled, in
-    the order of states, and all that happened in a ball counts for it.
+    over the balls B' of the same action that are no smaller. The distance of two states is the
+    share of observations that differ ("one-hot"), or the mean distance of their values in the order
+    of declaration ("ordered"). Actions have no similarity. T is the next power of two. The
+    algorithm has no prices, so the set is given.
+
+    The paper adds one ball at a time, and n(B) counts the cases in which B was chosen. Here all
+    balls are computed from the counters when a count has doubled, in the order of states, and every
+    case within a ball counts for it. So the learner can be saved, merged and given late rewards.
+    Decisions differ from those of the paper's rule.
 
     observations: the names to buy; by default the first m.
     metric: "one-hot" or "ordered".
@@ -169,7 +173,7 @@ class ContextualZooming(BaseLearner):
 
 
 def distances(digits: Integers, outcomes: Sequence[int], *, is_ordered: bool) -> Floats:
-    """How far apart each two states are, from 0 to 1."""
+    """The distance of every two states, from 0 to 1."""
     apart = np.zeros((len(digits), len(digits)))
     for j, count in enumerate(outcomes):
         between = np.abs(digits[:, None, j] - digits[None, :, j])

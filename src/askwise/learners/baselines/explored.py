@@ -1,4 +1,4 @@
-"""What exploring cases earned, apart from all others."""
+"""The rewards of exploring cases, counted separately."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from askwise.states import Lattice
 
 
 class ExploredRewards:
-    """N(ψ) and Σr(a, ψ) of cases that drew their set and their action blindly.
+    """N(ψ) and Σr(a, ψ) of cases that drew their set and their action at random.
 
-    Such a case is a fair sample of every part of its set: it counts in every substate of what it
-    saw. Sums are whole numbers, so any order of rewards gives the same.
+    Such a case is a fair sample of every part of its set. It counts in every substate of its
+    values, multiplied by its weight. Sums are whole numbers, so any order of rewards gives the
+    same.
     """
 
     def __init__(self, lattice: Lattice) -> None:
@@ -26,27 +27,29 @@ class ExploredRewards:
         """The counters by name."""
         return {"explored_visits": self.visits, "explored_sums": self.sums}
 
-    def count(self, state: int, action: int, reward: float, before: float | None = None) -> None:
-        """An exploring case that saw this state earned so much; it replaces what was counted."""
+    def count(
+        self, state: int, action: int, reward: float, before: float | None = None, *, weight: int
+    ) -> None:
+        """Counts the reward of an exploring case in this state. It replaces an earlier reward."""
         seen = self.lattice.substates(state)
         if before is None:
-            self.visits[seen] += 1
+            self.visits[seen] += weight
         else:
-            self.sums[seen, action] -= round(before / UNIT)
-        self.sums[seen, action] += round(reward / UNIT)
+            self.sums[seen, action] -= weight * round(before / UNIT)
+        self.sums[seen, action] += weight * round(reward / UNIT)
 
     def gains(self) -> Floats:
-        """A β Σr(a, ψ) at [ψ, a]: what always taking a would have earned, by importance weights.
+        """A β Σr(a, ψ) at [ψ, a]: what a alone would have earned, by importance weights.
 
-        Each action was drawn with a probability of 1/A, so a reward seen stands for A.
+        Each action was drawn with a probability of 1/A, so an observed reward stands for A.
         """
         actions = self.sums.shape[1]
         gains: Floats = self.sums * (UNIT * actions * self.lattice.problem.reward_value)
         return gains
 
     def spent(self) -> Floats:
-        """N(ψ) times what knowing ψ costs."""
-        spent: Floats = self.visits * self.lattice.costs_of(np.arange(self.lattice.size))
+        """N(ψ) times the cost of observing ψ."""
+        spent: Floats = self.visits * self.lattice.state_costs
         return spent
 
     def by_set(self, by_state: Floats | Integers) -> Floats:

@@ -1,4 +1,4 @@
-"""Buying the same set always, then a bandit in each of its states."""
+"""The same set is always bought, and a bandit plays in each of its states."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class UCB1(Strategy):
         self.exploration = exploration
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The set, with the actions of the highest index."""
+        """Returns the set, with the actions of the highest index."""
         actions, _ = ucb_actions(now.statistics, self.exploration, lattice)
         nothing_known = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, nothing_known))
 
 
 class FixedSet(BaseLearner):
-    """Buys the given observations in every case, then plays UCB1 in the state that appears.
+    """Buys the given observations in every case, then plays UCB1 in the resulting state.
 
     P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time analysis of the multiarmed bandit problem
     (2002): the action with the highest r̂(a, ψ) + √(2 log n(ψ) / N(a, ψ)), n(ψ) = Σ_a N(a, ψ). The
-    index is renewed when a count has doubled, as in every learner here.
+    index is computed again when a count has doubled, as in every learner here.
 
     observations: the names to buy; none by default.
     exploration: scales the radius; 1 is UCB1's.
@@ -71,7 +71,7 @@ class FixedSet(BaseLearner):
 
 
 def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int, ...]:
-    """The observations to buy as places, in ascending order, or one clear error."""
+    """The indices of the observations to buy, in ascending order. Bad input raises one error."""
     names = [observations] if isinstance(observations, str) else observations
     try:
         chosen = tuple(sorted({lattice.to_buy(name) for name in names}))
@@ -88,7 +88,7 @@ def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int
 
 
 def first_observations(problem: Problem) -> list[str]:
-    """The first m observations that can be bought: what is bought by default."""
+    """The first m observations that can be bought, which are the default."""
     return [o.name for o in problem.observations if not o.given][: problem.m]
 
 
@@ -99,7 +99,7 @@ def digits_in(lattice: Lattice, subset: int) -> Integers:
 
 
 def outcomes_in(lattice: Lattice, subset: int) -> list[int]:
-    """How many outcomes each of those observations has."""
+    """The number of outcomes of each of these observations."""
     known = lattice.digits(lattice.states(subset)[0])
     return [len(lattice.observations[i].outcomes) for i, _ in known]
 
@@ -109,7 +109,7 @@ def ucb_actions(
 ) -> tuple[Choices, Floats]:
     """The action of the highest UCB1 index in each state, and that index; untried ones first.
 
-    What an action costs comes off its index, in units of the lattice's β.
+    The cost of an action is subtracted from its index, in units of the lattice's β.
     """
     tried = statistics.action_counts > 0
     n = np.maximum(1, statistics.action_counts)

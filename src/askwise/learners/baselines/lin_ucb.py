@@ -1,4 +1,4 @@
-"""A linear bandit on what a fixed set shows."""
+"""A linear bandit on the values of a fixed set."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 GROWTH = math.log(2.0)
-"""A round ends when a determinant has grown by this factor: C = 1 in Abbasi-Yadkori et al."""
+"""A round ends when the determinant has grown by this factor: C = 1 in Abbasi-Yadkori et al."""
 
 
 class LinearUCB(Strategy):
-    """A fixed set × a linear reward for each action × rounds by determinants."""
+    """A fixed set × a linear reward for each action × rounds by the determinant."""
 
     acquisition = Simultaneous()
     doubles = False
@@ -44,16 +44,16 @@ class LinearUCB(Strategy):
         """log det A_a when the round was planned."""
 
     def arrays(self) -> dict[str, Floats]:
-        """The determinants that the current round goes by."""
+        """The determinants at the start of the current round."""
         return {"log_determinants": self._planned}
 
     @property
     def is_mergeable(self) -> bool:
-        """It is: a merge ends the round."""
+        """True, because a merge ends the round."""
         return True
 
     def round_length(self, now: Progress) -> int | None:
-        """The round is over as soon as a determinant has doubled."""
+        """The round is over as soon as the determinant has doubled."""
         is_over = self._is_over(now.statistics.action_counts[self._block])
         return now.lengths[1] if is_over else None
 
@@ -74,7 +74,7 @@ class LinearUCB(Strategy):
         return Policy(SetTable(lattice, self.subset, actions, unknown))
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """A compiled loop for each round: what comes tells when a determinant will have doubled."""
+        """Runs a compiled loop for each round. The cases show when the determinant has doubled."""
         now, start = rounds.now, 0
         while start < len(cases):
             policy = rounds.policy_of_the_round()
@@ -102,7 +102,8 @@ class LinearUCB(Strategy):
         return self._is_over(more)
 
     def _is_over(self, counts: Integers) -> bool:
-        return bool((log_determinants(self._grams(counts)) >= self._planned + GROWTH).any())
+        grown = log_determinants(self._grams(counts)) - self._planned
+        return float(grown.sum()) > GROWTH
 
     def _grams(self, counts: Integers) -> Floats:
         """A_a = I + Σ_ψ N(a, ψ) x xᵀ of every action."""
@@ -120,9 +121,10 @@ class LinUCB(BaseLearner):
         A_a = I + Σ_ψ N(a, ψ) x xᵀ,    θ_a = A_a⁻¹ Σ_ψ Σr(a, ψ) x,
         index(a, ψ) = θ_aᵀ x + exploration · √(xᵀ A_a⁻¹ x).
 
-    The sums are over states, so the counters are all it needs. Renewed when det A_a of some action
-    has doubled since: rarely switching, as in Y. Abbasi-Yadkori, D. Pál, C. Szepesvári: Improved
-    algorithms for linear stochastic bandits (2011), Section 5.1.
+    With a block of features for each action this is their one θ and one Gram matrix A, of which the
+    A_a are the blocks. The sums are over states, so the counters are all it needs. Renewed when
+    det A = Π_a det A_a has doubled since: rarely switching, as in Y. Abbasi-Yadkori, D. Pál, C.
+    Szepesvári: Improved algorithms for linear stochastic bandits (2011), Section 5.1.
 
     observations: the names to buy; by default the first m.
 
@@ -168,7 +170,7 @@ def log_determinants(matrices: Floats) -> Floats:
 
 
 def states_of_set(lattice: Lattice, subset: int, values: Choices) -> Integers:
-    """The place among the states of a set of what each case shows; values as in `Cases`."""
+    """The index of each case's state among the states of a set, with values as in `Cases`."""
     layout, contexts = lattice.layout, lattice.contexts
     start = values[:, lattice.buyable :].astype(np.int64) @ layout.given
     members = lattice.members(subset)

@@ -9,7 +9,7 @@ from askwise.problem import Problem
 
 
 class NoInformation(BaseLearner):
-    """UCB1 that buys nothing: what one has without askwise.
+    """UCB1 that buys nothing, as a bandit without askwise would.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate

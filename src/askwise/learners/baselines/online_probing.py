@@ -1,4 +1,4 @@
-"""Exponential weights over whole policies, learned from cases that see all they may."""
+"""Exponential weights over whole policies, learned from cases that buy all they may."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from askwise.states import Lattice
 
 
 class Probing(ExploresApart):
-    """A case probes with a probability that falls; the others follow a policy that is drawn."""
+    """A case probes with a falling probability. The other cases follow a policy that is drawn."""
 
     def __init__(self, lattice: Lattice) -> None:
         super().__init__(lattice)
-        self._round: Integers = np.array([1, 1])
-        """Whether the round probes, and how many cases it has."""
+        self._round: Integers = np.array([1, 1, 1])
+        """Whether the round probes, how many cases it has, and 1/p of their probability p."""
 
     def arrays(self) -> dict[str, Integers]:
         """What probing cases earned, and the current round."""
@@ -31,12 +31,16 @@ class Probing(ExploresApart):
         """As it was drawn when the round was planned."""
         return bool(self._round[0])
 
+    def weight(self, now: Progress) -> int:
+        """1/p, the number of cases that a probe stands for."""
+        return int(self._round[2])
+
     def round_length(self, now: Progress) -> int:
         """As it was drawn when the round was planned."""
         return max(1, int(self._round[1]))
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """All that may be bought and any action, or a policy drawn by exponential weights."""
+        """Returns m observations with random actions, or a policy drawn by exponential weights."""
         if lattice is now.lattice:  # else it is for one case of the round
             self._draw_round(now)
         if self._round[0]:
@@ -44,29 +48,28 @@ class Probing(ExploresApart):
             sets = np.full(lattice.contexts, now.rng.choice(largest))
             actions = now.rng.integers(len(lattice.problem.actions), size=lattice.size)
         else:
-            by_set, by_action = self.log_weights(lattice)
+            by_set, by_action = self.log_weights(lattice, now.t)
             sets = (by_set + now.rng.gumbel(size=by_set.shape)).argmax(axis=0)
             actions = (by_action + now.rng.gumbel(size=by_action.shape)).argmax(axis=1)
         unknown = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, sets, actions.astype(np.int16), unknown))
 
-    def log_weights(self, lattice: Lattice) -> tuple[Floats, Floats]:
+    def log_weights(self, lattice: Lattice, t: int) -> tuple[Floats, Floats]:
         """Log P(I) at [subset, context] and log P(h(ψ) = a) at [ψ, a], each up to a constant.
 
-        Weights of policies are products over states, so their sum over all h of a set is the
-        product of the sums over a: it takes no list of policies.
+        Weights of policies are products over states. So their sum over all h of a set is the
+        product of the sums over a, and no list of policies is needed.
         """
         explored, beta = self.explored, lattice.problem.reward_value
-        actions = explored.sums.shape[1]
-        contexts = lattice.contexts
-        seen = explored.by_set(explored.visits)
-        probes = seen[:contexts]
-        most_states = int(np.diff(lattice.layout.context_offsets).max())
-        policies = math.log(lattice.subsets) + most_states * math.log(actions)
-        rate = np.sqrt(2 * policies / np.maximum(1, probes))  # of each context
-        part = np.maximum(1, np.tile(probes, lattice.subsets)) / np.maximum(1, seen)
-        scale = np.tile(rate, lattice.subsets) * part / (beta * actions)
-        by_state = np.repeat(scale, np.diff(lattice.layout.context_offsets))
+        actions, contexts = explored.sums.shape[1], lattice.contexts
+        sizes = np.diff(lattice.layout.context_offsets)
+        log_prior = math.log(lattice.subsets) + int(sizes.max()) * math.log(actions)
+        seen = np.repeat(chances_to_see(lattice), contexts)
+        cases = explored.by_set(explored.visits)[:contexts]
+        spread = actions / seen.min() * inverse_chances(t - 1) * cases / max(1.0, cases.sum())
+        rate = np.sqrt(2 * log_prior / np.maximum(1.0, spread))  # of each context
+        scale = np.tile(rate, lattice.subsets) / (seen * beta)
+        by_state = np.repeat(scale, sizes)
         by_action = by_state[:, None] * explored.gains()
         top = by_action.max(axis=1)
         together = top + np.log(np.exp(by_action - top[:, None]).mean(axis=1))
@@ -74,36 +77,65 @@ class Probing(ExploresApart):
         return by_set.reshape(-1, contexts), by_action
 
     def _draw_round(self, now: Progress) -> None:
-        probability = now.t ** (-1 / 3)
         exploited = now.round > 1 and not self._round[0]
-        if exploited or now.rng.random() < probability:
-            self._round[:] = 1, 1
+        if exploited:
+            self._round[:2] = 1, 1  # with the probability of the cases before it
+            return
+        self._round[2] = inverse_chance(now.t)
+        if now.rng.random() < 1 / self._round[2]:
+            self._round[:2] = 1, 1
         else:
-            self._round[:] = 0, now.rng.geometric(probability)
+            self._round[:2] = 0, now.rng.geometric(1 / self._round[2])
+
+
+def inverse_chance(t: int) -> int:
+    """1/p_t = ⌈t^(1/3)⌉, a whole number, so that sums of it are exact."""
+    root = round(math.pow(t, 1 / 3))
+    return root + (root**3 < t)
+
+
+def inverse_chances(t: int) -> int:
+    """The sum of 1/p_s over the cases s = 1 … t."""
+    root = inverse_chance(t) if t else 1
+    whole = sum(j * (j**3 - (j - 1) ** 3) for j in range(1, root))
+    return whole + root * (t - (root - 1) ** 3)
+
+
+def chances_to_see(lattice: Lattice) -> Floats:
+    """For each subset I, the probability that a uniformly drawn largest set contains I."""
+    d, m = lattice.buyable, lattice.m
+    k = [len(lattice.members(subset)) for subset in range(lattice.subsets)]
+    return np.array([math.comb(d - n, m - n) / math.comb(d, m) for n in k])
 
 
 class OnlineProbing(BaseLearner):
-    """Draws a whole policy by exponential weights; now and then probes for what to weigh them by.
+    """Draws a whole policy by exponential weights, which it learns from occasional probes.
 
     N. Zolghadr, G. Bartók, R. Greiner, A. György, C. Szepesvári: Online learning with costly
-    features and labels (2013), the case of labels that are paid for: with probability t^(−1/3) a
-    case buys all that it may and the label, and learns the loss of every predictor; all others
-    follow a predictor drawn by exponential weights and learn nothing.
+    features and labels (2013), the case of labels that are paid for: with probability p_t, of order
+    t^(−1/3), a case buys all that it may and the label, and learns the loss of every predictor. All
+    others follow a predictor drawn by exponential weights and learn nothing. An observed loss
+    counts 1/p_t times.
 
-    Here a predictor is a policy (I, h) and the label is not for sale: a probing case takes any of
-    the A actions instead, and its reward counts A times for policies that take this one. Of n
-    probes n(I) saw all of I. With any set, and then any h, as likely as another before,
+    Here a predictor is a policy (I, h), and the label cannot be bought. A probing case takes one of
+    the A actions at random instead, and its reward counts A times for policies that take this
+    action. It buys m observations, drawn uniformly, and so sees all of I with a probability q(I).
+    The prior is uniform over sets, and then over h. With p_s = 1/⌈s^(1/3)⌉ and the sum over probes
+    that saw all of I,
 
-        P(I, h) ∝ exp( √(2 log N / n) · n / n(I) Σ_s (β A r_s [a_s = h(ψ_s)] − c(I)) / (β A) ),
+        P(I, h) ∝ exp( η_t Σ_s (A r_s [a_s = h(ψ_s)] − c(I)/β) / (p_s q(I)) ),
+        η_t = √( 2 log N / Σ_{s<t} A / (p_s q) ),
 
-    where N is the number of sets times that of the h of the largest one.
+    where N is the number of sets times the number of h of the largest set, and q is the least q(I).
+    Apart from prices, the mean square of a case's contribution is at most A / (p_s q). With given
+    observations, each context counts separately.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = OnlineProbing(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    44.9
+    48.8
     """
 
     name = "online-probing"

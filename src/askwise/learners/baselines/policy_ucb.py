@@ -63,7 +63,7 @@ class Arms(Strategy):
         return 1
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """The policy with the highest index; those never tried first."""
+        """Returns the policy with the highest index; untried ones come first."""
         n = np.maximum(1, self._pulls)
         total = max(1, int(self._pulls.sum()))
         index = self._gains * UNIT / n + self.exploration * np.sqrt(2 * math.log(total) / n)
@@ -76,13 +76,13 @@ class Arms(Strategy):
         return Policy(SetTable(lattice, subset, actions, np.full(lattice.context_subsets, np.nan)))
 
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
-        """The policy that the case followed gained so much."""
+        """Counts the gain of the policy that the case followed."""
         if before is not None:
             self._count(case.tag, before, case.cost, -1)
         self._count(case.tag, reward, case.cost)
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
-        """One case at a time: every case may follow another policy."""
+        """Runs one case at a time, because every case may follow another policy."""
         for t in range(len(cases)):
             rounds.run_round_by_round(cases.part(t, t + 1))
             reward = float(cases.rewards[t, cases.action[t]])
@@ -99,8 +99,8 @@ class Arms(Strategy):
 class PolicyUCB(BaseLearner):
     """UCB1 over all policies π = (I, h), the meta-actions of Section 3.1.
 
-    Their number is |Π| = Σ_I A^|Ψ⁺(I)|: it is here to show why that does not do. A policy's gain is
-    scaled to [0, 1]; nothing learned of one policy helps another.
+    Their number is |Π| = Σ_I A^|Ψ⁺(I)|. This learner shows why that is not feasible. A policy's
+    gain is scaled to [0, 1], and policies share no evidence.
 
     >>> from askwise import Observation, Problem
     >>> from askwise.simulation.environments import breast_cancer

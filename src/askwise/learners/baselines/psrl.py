@@ -32,12 +32,12 @@ class PosteriorSampling(Strategy):
 
 
 class PSRL(BaseLearner):
-    """Draws a world from the posterior, does what is best in it, and draws again.
+    """Draws a world from the posterior, follows the best policy of it, and draws again.
 
     I. Osband, D. Russo, B. Van Roy: (More) efficient reinforcement learning via posterior sampling
     (2013). A round also ends when it is one case longer than the one before, as in Y. Ouyang et
-    al.: Learning unknown Markov decision processes: a Thompson sampling approach (2017): a draw
-    that is wrong and never contradicted must not last.
+    al.: Learning unknown Markov decision processes: a Thompson sampling approach (2017): a wrong
+    draw that is never contradicted must not last.
 
     acquisition: "sequential" or "simultaneous".
 

@@ -17,7 +17,7 @@ from askwise.states import Lattice
 
 
 class Uniform(Strategy):
-    """Another policy for every case, drawn evenly."""
+    """Another policy for every case, drawn uniformly."""
 
     acquisition = Simultaneous()
     honours_rules = True
@@ -28,12 +28,12 @@ class Uniform(Strategy):
         return 1
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """Another one for every case."""
+        """Returns another policy for every case."""
         return random_policy(lattice, now.rng)
 
 
 class RandomChoice(BaseLearner):
-    """Buys a random set and takes a random action: the floor, and the fairest data there is.
+    """Buys a random set and takes a random action: a lower bound, and unbiased data.
 
     >>> from askwise.simulation import simulate
     >>> from askwise.simulation.environments import Population, breast_cancer
@@ -53,11 +53,17 @@ class RandomChoice(BaseLearner):
 def random_policy(lattice: Lattice, rng: np.random.Generator) -> Policy:
     """A uniformly random set with uniformly random actions, of those that are allowed."""
     subset = int(lattice.open_subsets[rng.integers(len(lattice.open_subsets))])
+    unknown = np.full(lattice.context_subsets, math.nan)
+    table = SetTable(lattice, subset, random_actions(lattice, subset, rng), unknown)
+    return Policy(table, UniformDraw())
+
+
+def random_actions(lattice: Lattice, subset: int, rng: np.random.Generator) -> Choices:
+    """A uniformly random action of those allowed in each state of the set, elsewhere the first."""
     may_act = lattice.may_act
     first = may_act.argmax(axis=1).astype(np.int16)
     actions: Choices = np.repeat(first, np.diff(lattice.layout.offsets))
     states, allowed = lattice.states(subset), np.flatnonzero(may_act[subset])
     chosen = allowed[rng.integers(len(allowed), size=len(states))]
     actions[states.start : states.stop] = chosen
-    table = SetTable(lattice, subset, actions, np.full(lattice.context_subsets, math.nan))
-    return Policy(table, UniformDraw())
+    return actions

@@ -1,4 +1,4 @@
-"""Relevance learning: one observation that matters for each action, found by pairs."""
+"""Relevance learning: one relevant observation for each action, found by pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from askwise.states import Lattice
 
 
 class Relevance(Strategy):
-    """A fixed set × the one observation that matters for each action × doubling."""
+    """A fixed set × one relevant observation for each action × doubling."""
 
     acquisition = Simultaneous()
 
@@ -39,7 +39,7 @@ class Relevance(Strategy):
         self._outcomes = outcomes_in(lattice, subset)
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """Under-explored actions first, then the best by what is relevant for each."""
+        """Returns under-explored actions first, then the best by the relevant observations."""
         counts = now.statistics.action_counts[self._block]
         sums = np.asarray(now.statistics.reward_sums[self._block] * UNIT, np.float64)
         actions = np.zeros(lattice.size, np.int16)
@@ -67,18 +67,18 @@ class Relevance(Strategy):
         return np.asarray(chosen, np.int16)
 
     def enough(self, t: int, actions: int) -> float:
-        """D(t) = 2 log(t A D / δ) / tolerance²: as often each pair must have been seen."""
+        """D(t) = 2 log(t A D / δ) / tolerance²: how often each pair must have been seen."""
         types = max(1, len(self._outcomes))
         return 2 * math.log(t * actions * types / self.delta) / self.tolerance**2
 
     def _others(self, i: int) -> list[int]:
-        """What i is paired with; with itself, if there is nothing else."""
+        """The observations that i is paired with; itself, if there is no other."""
         return [j for j in range(len(self._outcomes)) if j != i] or [i]
 
     def _grouped(
         self, types: tuple[int, ...], counts: Integers, sums: Floats
     ) -> tuple[Integers, Floats]:
-        """N and r̂ of each action where these observations show what they do in a state."""
+        """N and r̂ of each action over the cases with the same values of these observations."""
         key = np.zeros(len(counts), np.int64)
         for i in types:
             key = key * self._outcomes[i] + self._digits[:, i]
@@ -90,7 +90,7 @@ class Relevance(Strategy):
 
 
 class RELEAF(BaseLearner):
-    """Buys a fixed set and finds the one observation in it that matters for each action.
+    """Buys a fixed set and finds the one observation in it that is relevant for each action.
 
     C. Tekin, M. van der Schaar: Discovering, learning and exploiting relevance (2014). For every
     action and every pair of observations (i, j) it keeps r̂(a, x_i, x_j). While the pairs that a
@@ -99,14 +99,16 @@ class RELEAF(BaseLearner):
 
         i(a) = argmin_i max_{j, k ≠ i} |r̂(a, x_i, x_j) − r̂(a, x_i, x_k)|,    argmax_a r̂(a, x_i(a)).
 
-    They have contexts in intervals, here every value is one of its own: `tolerance` stands for what
-    rewards differ by within an interval (L s). It knows no prices, so the set is given. Estimates
-    are renewed when a count has doubled, and rewards of cases that exploit count too: if one
-    observation is all that matters they are fair samples.
+    r̂(a, x_i) is the mean over all cases with that value.
+
+    The paper has contexts in intervals; here every value is its own interval. `tolerance` stands
+    for the difference of rewards within an interval (L s). The algorithm has no prices, so the set
+    is given. Estimates are computed again when a count has doubled. Rewards of cases that exploit
+    count too: if only one observation matters they are fair samples.
 
     observations: the names to buy; by default the first m.
-    delta: how likely a wrong estimate may be.
-    tolerance: what rewards may be off by, from 0 (exclusive) to 1.
+    delta: the probability of a wrong estimate.
+    tolerance: the error of rewards that is allowed, from 0 (exclusive) to 1.
 
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> from askwise.simulation import simulate

@@ -1,4 +1,4 @@
-"""Randomized values: drawn regressions × sequential × no exploration × growing rounds."""
+"""Randomized values: drawn regressions × sequential × no exploration × a draw for every case."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from askwise.states import Lattice
 
 
 class RandomizedValues(Strategy):
-    """What is best by values that are drawn, from the largest states down."""
+    """The best policy by values that are drawn, from the largest states down."""
 
     acquisition = Sequential()
     honours_rules = True
+    doubles = False
 
     def __init__(self, noise: float, prior: float) -> None:
         self.noise = noise
         self.prior = prior
 
     def round_length(self, now: Progress) -> int:
-        """One case more than the round before."""
-        return now.lengths[0] + 1
+        """Every case is a round."""
+        return 1
 
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
-        """Draw what every action and every look is worth, and do what is worth most."""
+        """Draws the value of every action and observation, and returns the best choices."""
         from askwise._kernels.planning.look_values import randomized_values
 
         statistics, beta = now.statistics, lattice.problem.reward_value
@@ -49,7 +50,7 @@ class RandomizedValues(Strategy):
 
 
 class RLSVI(BaseLearner):
-    """Randomized least-squares value iteration, what the paper cites by Osband, beside PSRL.
+    """Randomized least-squares value iteration, which the paper cites beside PSRL.
 
     I. Osband, B. Van Roy, Z. Wen: Generalization and exploration via randomized value functions
     (2016), with a feature for every pair of a state and a choice. From the largest states down,
@@ -59,18 +60,18 @@ class RLSVI(BaseLearner):
         Q̃(ψ, i) ~ N( Σ_ψ' N(ψ, i, ψ') F̃(ψ') / (N(ψ, i) + λ),  σ² / (N(ψ, i) + λ) ) − c_i
 
     and F̃(ψ) is the largest of them. Prices and the costs of actions are known, so they are no part
-    of a regression. They
-    draw once a case; here a draw lasts for a round, which is one case longer than the one before.
+    of a regression. As in the paper, every case has a draw of its own; served over HTTP, a draw
+    lasts until the service plans again.
 
-    noise: how far a reward scatters, as a part of β.
-    prior: how far a value may lie from 0 before anything is known of it, as a part of β.
+    noise: the standard deviation of a reward, as a part of β.
+    prior: the standard deviation of a value a priori, as a part of β.
 
     >>> from askwise.simulation import simulate
     >>> from askwise.simulation.environments import Population, breast_cancer
     >>> patients = Population(breast_cancer(cost=5.0))
     >>> learner = RLSVI(patients.problem, rng=0)
     >>> round(float(simulate(learner, patients, steps=20_000, rng=0).gain.mean()), 1)
-    69.0
+    69.2
     """
 
     name = "rlsvi"

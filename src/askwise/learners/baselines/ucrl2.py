@@ -45,7 +45,7 @@ class ExtendedValueIteration(Strategy):
         full = lattice.problem.reward_value + costs.max()
         actions = np.zeros(lattice.size, np.int16)
         sets = np.zeros(lattice.contexts, np.int64)
-        for context in range(lattice.contexts):  # what is given is a process of its own
+        for context in range(lattice.contexts):  # each context is a separate process
             states, offsets = lattice.states_in(context)
             chosen = np.zeros(len(states), np.int16)
             sets[context] = extended_value_iteration(
@@ -64,7 +64,7 @@ class ExtendedValueIteration(Strategy):
 
 
 class UCRL2(BaseLearner):
-    """Regret-minimising reinforcement learning that knows nothing of observations.
+    """Regret-minimising reinforcement learning that does not use the structure of observations.
 
     T. Jaksch, R. Ortner, P. Auer: Near-optimal regret bounds for reinforcement learning (2010). The
     start state chooses a set I, a state ψ an action, which leads back to the start. With S states,
@@ -72,10 +72,10 @@ class UCRL2(BaseLearner):
 
         |r̃ − r̂| ≤ √(7 log(2 S A' t / δ) / (2 N)),     Σ|p̃ − p̂| ≤ √(14 S log(2 A' t / δ) / N)
 
-    and extended value iteration finds the best policy of the best such process. It does not know
-    that a set leads to its own states, that a state leads back, or that a case tells of every
-    subset of its set: what Sim-OOS gains by knowing. Costs are known to it; gains are scaled to
-    [0, 1].
+    and extended value iteration finds the best policy of the best such process. It does not use
+    that a set leads to its own states, that a state leads back, or that a case is evidence for
+    every subset of its set. Sim-OOS gains by using this. Costs are known; gains are scaled to [0,
+    1].
 
     delta: the bound holds with probability 1 − delta.
     exploration: scales both radii; 1 is UCRL2's, which hardly learns in 200,000 cases.
