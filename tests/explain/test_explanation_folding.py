@@ -1,9 +1,12 @@
-"""A page of a large tree: it folds, and what is spent is still that of the whole."""
+"""The page of an explanation: it folds, says what is spent, fits, and is saved as a page."""
+
+import re
 
 import pytest
 
 import askwise as aw
-from askwise.simulation.environments import breast_cancer
+from askwise.errors import OptionError
+from askwise.simulation.environments import Population, breast_cancer
 
 
 def test_a_folded_explanation_spends_what_the_whole_spends():
@@ -13,3 +16,38 @@ def test_a_folded_explanation_spends_what_the_whole_spends():
     assert len(str(folded.tree).splitlines()) < len(str(whole.tree).splitlines())
     assert " more" in folded.html()
     assert folded.gain == whole.gain
+
+
+def desk():
+    problem = aw.Problem(
+        observations=[aw.Observation("photo", values=["pass", "fail"], cost=15.0)],
+        actions=["pay", aw.Action("investigate", cost=60.0)],
+        rewards=(-1000.0, 60.0),
+    )
+    return aw.Model(problem, [0.5, 0.5], [[50, 40], [-300, 40]])
+
+
+def test_what_is_spent_on_observations_is_without_what_actions_cost():
+    explanation = aw.explain(desk())
+    assert explanation.spend == pytest.approx(15)
+    assert "<b>15</b><span>spent on observations in a case</span>" in explanation.html()
+
+
+def test_a_page_is_saved_as_a_page(tmp_path):
+    explanation = aw.explain(desk())
+    for name in ("x.pdf", "x", "x.html.txt"):
+        with pytest.raises(OptionError, match=f"saved as a page, .html or .htm, got '{name}'"):
+            explanation.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    for name in ("x.html", "x.HTM"):
+        explanation.save(tmp_path / name)
+        assert (tmp_path / name).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_table_of_worth_scrolls_in_its_card():
+    page = aw.explain(desk()).html()
+    assert '<div class="card">\n<div class="scroll">\n<table class="worth numbers">' in page
+    learner = aw.Learner(desk().problem, rng=0)
+    aw.simulate(learner, Population(desk()), steps=300, rng=0)
+    page = aw.explain(learner).html()
+    assert re.search(r'"break-even" class="pays">[\d.]+ <small>\([\d.]+ to [\d.]+\)</small>', page)

@@ -149,7 +149,7 @@ def test_counters_alone_say_it_too(kind, storage):
 
 
 def test_many_observations_of_which_few_matter():
-    rng = np.random.default_rng(5)
+    """It is worth 40: the intervals hold that, and half of it is found in the median."""
     names = [f"o{i}" for i in range(12)]
     problem = aw.Problem(
         observations=[aw.Observation(n, values=[0, 1], cost=1) for n in names],
@@ -157,24 +157,27 @@ def test_many_observations_of_which_few_matter():
         max_observations=3,
         reward_value=100,
     )
-    learner = aw.Learner(problem, model="additive", rng=1)
-    for _ in range(3000):
-        x = rng.integers(2, size=12)
-        case = learner.open()
-        while case.wanted:
-            case.observe({n: int(x[names.index(n)]) for n in case.wanted})
-        right = "a" if x[4] else "b"
-        case.reward(float(rng.random() < (0.9 if case.action == right else 0.1)))
-    worth = aw.worth(learner)
-    best = max(worth, key=lambda row: row.break_even)
-    assert best.name == "o4"
-    # what would be earned without it is hardly ever tried, and the interval says so
-    assert best.break_even_low <= 40 <= best.break_even_high
-    assert best.break_even == pytest.approx(40, abs=12)
-    tree = learner.recommend().tree()
-    assert tree.root.observation == "o4"
-    assert tree.root.reason.gain == pytest.approx(89, abs=4)
-    assert 0 < tree.root.reason.variance < 9
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng([5, seed])
+        learner = aw.Learner(problem, model="additive", rng=seed)
+        for _ in range(3000):
+            x = rng.integers(2, size=12)
+            case = learner.open()
+            while case.wanted:
+                case.observe({n: int(x[names.index(n)]) for n in case.wanted})
+            right = "a" if x[4] else "b"
+            case.reward(float(rng.random() < (0.9 if case.action == right else 0.1)))
+        best = max(aw.worth(learner), key=lambda row: row.break_even)
+        assert best.name == "o4"
+        # what would be earned without it is hardly ever tried, and the interval says so
+        assert best.break_even_low <= 40 <= best.break_even_high
+        found.append(best.break_even)
+        root = learner.recommend().tree().root
+        assert root.observation == "o4"
+        assert root.reason.gain == pytest.approx(89, abs=4)
+        assert 0 < root.reason.variance < 9
+    assert 20 <= np.median(found) <= 60
 
 
 def test_rows_frames_and_words():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,10 @@ import pytest
 import askwise as aw
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.explain.observation_worth import ObservationWorth, cases_to_settle
+from askwise.explain.world_plans import PricedStates, WorldPlans
 from askwise.explain.worth import in_cases
 from askwise.explain.worth_draws import (
     Estimate,
-    PricedStates,
-    WorldPlans,
     estimate,
     estimate_with_error,
     number_of_worlds,
@@ -47,8 +47,11 @@ def test_one_world_says_what_its_model_says(plan):
             free, if_free = world.best(at.free)
             assert (without, if_free) == pytest.approx((row.without, row.free), **near)
             assert world.line(best, at)[1] <= row.bought + 1e-9
-            found = world.break_even(free, at, without)
+            found = world.break_even([free], at, without)
             assert found == pytest.approx(row.break_even, abs=1e-6 * max(1.0, beta))
+            own = world.pays_until(world.plans(at), at, without)
+            assert own == pytest.approx(row.break_even, abs=1e-6 * max(1.0, beta))
+            assert world.pays_until(world.plans(at), at, if_free) == 0
             bought += 0 < found < math.inf
     assert bought > 20
 
@@ -142,11 +145,13 @@ def test_verdicts_and_the_cases_that_would_settle_them():
     assert cases_to_settle(row(6.0, 6.0, 2.0, 10.0), 1_000) == math.inf
     assert cases_to_settle(row(7.0, 6.0, 2.0, math.inf), 1_000) == math.inf
     assert in_cases(2_600) == "some 3,000 cases more"
+    assert {in_cases(x) for x in (0.01, 0.4, 1.0, 1.4)} == {"about one case more"}
+    assert in_cases(1.6) == "some 2 cases more"
 
 
 def test_ends_of_intervals_are_draws():
     draws = [float(x) for x in range(101)]
-    assert estimate(draws, np.median) == (50, 2, 98)
+    assert estimate(draws, np.median(draws)) == (50, 2, 98)
     assert widened(Estimate(50, 2, 98)) == pytest.approx((50, 0, 112.4))
     assert estimate_with_error(1.0, 1.0) == pytest.approx((1, 0, 2.96))
     assert estimate_with_error(1.0, 0.0) == (1, 1, 1)
@@ -164,14 +169,68 @@ def problem(observations):
     )
 
 
-def test_beliefs_about_states_alone_judge_policies_and_say_nothing_of_the_rest():
+def few_cases(**options):
     model = breast_cancer(cost=5.0)
-    learner = aw.Learner(model.problem, model="additive", rng=0)
+    learner = aw.Learner(model.problem, rng=0, **options)
     aw.simulate(learner, Population(model), steps=600, rng=0)
-    worth = aw.worth(learner)
+    return learner
+
+
+def test_beliefs_about_states_alone_judge_policies_and_say_nothing_of_the_rest():
+    believed = few_cases(model="additive").evidence().standalone()
+    means = believed.probability, believed.reward
+    worth = aw.worth(Beliefs(believed.lattice, *means, variance=believed.variance, cases=600))
     assert worth.still_to_learn is None
     assert not worth.is_known
     for row in worth:
         assert row.adds_low <= row.adds <= row.adds_high
         assert worth.demand_band(row.name) == []
     assert any(row.adds_low < row.adds_high for row in worth)
+
+
+def test_the_additive_model_says_what_is_still_to_learn():
+    """Its worlds hang together: what a state earns is the mean of what comes after a look."""
+    worth, known = aw.worth(few_cases(model="additive")), few_cases(model="additive").evidence()
+    assert 0 < worth.still_to_learn.low < worth.still_to_learn.value < worth.still_to_learn.high
+    lattice = known.lattice
+    for world in known.worlds(3).learned:
+        p, reward = world
+        for i in range(lattice.buyable):
+            after = list(lattice.children(0, i))
+            np.testing.assert_allclose(p[after] @ reward[after], p[0] * reward[0], atol=1e-12)
+    assert all(worth.demand_band(row.name) for row in worth)
+
+
+def test_a_purchase_above_the_break_even_price_is_explained():
+    worth = aw.worth(few_cases())
+    assert worth.disagreements() == []
+    row = worth.rows[0]
+    assert row.bought > 0
+    worth.rows = (replace(row, break_even=row.price / 2), *worth.rows[1:])
+    assert f"The tree buys {row.name} above the break-even price" in str(worth)
+    assert f"The tree buys {row.name} above" in worth._repr_html_()
+
+
+def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained():
+    worth = aw.worth(few_cases())
+    row = replace(worth.rows[0], bought=0.0, break_even=2 * worth.rows[0].price)
+    worth.rows = (row, *worth.rows[1:])
+    assert f"The tree does not buy {row.name} below the break-even price: it counts" in str(worth)
+    assert f"The tree does not buy {row.name} below" in worth._repr_html_()
+
+
+@pytest.mark.parametrize("kind", [aw.Learner, aw.SeqOOS, aw.SimOOS])
+def test_without_a_single_case_no_numbers_are_made_up(kind):
+    learner = kind(breast_cancer(cost=5.0).problem, rng=0)
+    worth = aw.worth(learner)
+    assert {row.verdict for row in worth} == {"no cases yet"}
+    assert all(math.isnan(row.break_even) and math.isnan(row.adds_high) for row in worth)
+    first, *lines = str(worth).splitlines()[1:]
+    assert first.split()[-7:] == ["never", "?", "?", "?", "no", "cases", "yet"]
+    assert "There are no cases yet" in lines[-1]
+    assert "to learn" not in str(worth)
+    assert aw.still_to_learn(learner) is None
+    page = aw.explain(learner).html()
+    assert "no cases yet" in page
+    assert "nan" not in page
+    assert worth.demand(worth.rows[0].name) == worth.demand_band(worth.rows[0].name) == []

@@ -55,7 +55,7 @@ def test_what_cannot_be_is_named(rows, column, cell, options, words, kind, tmp_p
 def test_more_looks_than_the_problem_allows_are_refused():
     rows = {name: [cells[0]] for name, cells in ROWS.items()} | {"action": ["wait"]}
     with pytest.raises(
-        TableError, match=r"looked at 4 observations \(mri, age.* max_observations=3"
+        TableError, match=r"a row has 4 observations \(mri, age.* max_observations=3"
     ):
         aw.fit(rows, CLINIC, action="action", reward="wait")
 
@@ -76,7 +76,7 @@ def test_a_log_that_says_too_little_is_refused(tmp_path):
         aw.fit(ROWS, CLINIC, rewards={"cut": "treat"})
     with pytest.raises(OptionError, match="label and action or reward exclude each other"):
         aw.fit(ROWS, CLINIC, label="treat", action="wait")
-    with pytest.raises(OptionError, match="order='x' is of logged decisions"):
+    with pytest.raises(OptionError, match="order='x' is for logged decisions"):
         aw.fit(ROWS, CLINIC, order="x")
     with pytest.raises(OptionError, match="acquisition must be"):
         aw.fit(DECIDED, CLINIC, acquisition="blindly")
@@ -106,7 +106,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     header = ",".join(ROWS).encode()
     fails("a.csv", b"", "is empty")
     fails("b.csv", header + b"\n", "no rows")
-    fails("c.csv", header + b"\nneg,31\n", "Line: 2")
+    fails(
+        "c.csv",
+        header + b"\nneg,31\n",
+        r"c\.csv: row 0 \(line 2 of the file\) has 2 cells, too few for 6 columns",
+    )
     fails("d.csv", header + b"\n\xff\xfe,31,1,north,1,1\n", "UTF-8")
     fails("e.parquet", b"PAR1 or not", r"e\.parquet")
     fails("f.xlsx", b"", r"expected a name ending in \.csv")

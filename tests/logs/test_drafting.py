@@ -65,7 +65,7 @@ def test_a_draft_of_decisions_takes_empty_cells_for_what_was_not_looked_at(tmp_p
         draft(PATIENTS, label="best", action="best")
     with pytest.raises(TableError, match="200 different actions"):
         draft(PATIENTS, label="name")
-    with pytest.raises(TableError, match="could be looked at"):
+    with pytest.raises(TableError, match="could be an observation"):
         draft({"unit": [1, 1], "a": [0, 1]}, rewards={"go": "a"})
 
 
@@ -83,14 +83,14 @@ def test_the_command_line_drafts_fits_and_saves(tmp_path, monkeypatch):
     guess = ("fit", "log.csv", "--guess-problem", "--label", "best")
     assert "edges: [50]" in askwise(*guess)
     assert "drafted p.yaml" in askwise(*guess, "--output", "p.yaml")
-    with pytest.raises(OptionError, match=r"p\.yaml: there is such a file"):
+    with pytest.raises(OptionError, match=r"p\.yaml: this file exists: remove it"):
         askwise(*guess, "--output", "p.yaml")
     with pytest.raises(OptionError, match=r"\.yaml or \.yml"):
         askwise(*guess, "--output", "p.json")
     fitted = ("fit", "log.csv", "--problem", "p.yaml", "--label", "best")
     printed = askwise(*fitted, "--save", "log.askwise")
     assert "200 complete records" in printed
-    assert "- Everything is known in every row" in printed
+    assert "- Every row has every observation" in printed
     assert "What to buy and do:\n\n" in printed
     assert "buy age (1)" in printed
     assert "├─ <50 → wait" in printed

@@ -39,21 +39,21 @@ def test_a_notebook_shows_a_fit_with_its_notes_and_what_it_recommends():
 
 def test_notes_say_what_can_be_learned():
     complete = aw.fit(ROWS, CLINIC)
-    assert "every state of at most 3 looks is a fair sample" in complete.notes[0]
+    assert "every state of at most 3 observations is a fair sample" in complete.notes[0]
     ordered = " ".join(aw.fit(DECIDED, CLINIC).notes)
     assert "sets bought at once cannot be learned" in ordered
-    assert "off_policy can say" in ordered
+    assert "off_policy can estimate" in ordered
     assert "More than one action was tried in 0 of the 3 states" in ordered
     log = {name: cells for name, cells in DECIDED.items() if name not in ("order", "propensity")}
     log["action"] = ["wait"] * 3
     at_once = " ".join(aw.fit(log, CLINIC, acquisition="simultaneous").notes)
-    assert "Policies that look one after the other cannot be learned" in at_once
-    assert "Nothing can be learned of actions never taken: treat." in at_once
-    assert "Without propensities" in at_once
-    assert "Every row saw everything" not in at_once
+    assert "Policies that buy one observation after the other cannot be learned" in at_once
+    assert "Nothing can be learned about actions never taken: treat." in at_once
+    assert "The log has no propensities" in at_once
+    assert "Every row has every observation" not in at_once
     seen = {"mri": ["neg", "pos"], "sex": ["f", "m"], "ward": [1, 2], "biopsy": ["a", "b"]}
     all_seen = aw.fit({**seen, "action": ["wait"] * 2, "reward": [1, 0]}, GIVEN)
-    assert "confounded with how it was chosen" in " ".join(all_seen.notes)
+    assert "confounded with the choice" in " ".join(all_seen.notes)
     inside = all_seen.statistics.lattice.index({"mri": "neg", "sex": "f", "ward": 1})
     assert all_seen.statistics.visits[inside] == 1
     assert not all_seen.statistics.action_counts[inside].any()
@@ -95,7 +95,7 @@ def test_learners_start_from_what_the_log_can_tell_them():
     assert strategy_of(ordered.learner("learner")).acquisition.name == "sequential"
     assert strategy_of(at_once.learner("learner")).acquisition.name == "simultaneous"
     for options in ({"window": 100}, {"detect": True}, {"explore_budget": 5.0}):
-        with pytest.raises(OptionError, match="not with those of a log"):
+        with pytest.raises(OptionError, match="which a log does not have"):
             ordered.learner("learner", **options)
     assert strategy_of(at_once.learner("learner", model="additive")).log.cases == 3
     before = complete.statistics.copy()

@@ -63,7 +63,7 @@ def test_an_undeclared_value_says_how_to_declare_it(tmp_path):
     rows = {**RECORDS, "mri": ["neg", None]}
     pd.DataFrame(rows).to_csv(tmp_path / "log.csv", index=False)
     for log in (rows, tmp_path / "log.csv"):
-        with pytest.raises(TableError, match=r"row 1: .*None.*; declare fails= if it may be"):
+        with pytest.raises(TableError, match=r"row 1: .*(None|is empty).*; declare fails= if"):
             aw.fit(log, PROBLEM, label="best")
 
 
@@ -123,7 +123,7 @@ SAID = [
     (
         "mri,grade,best\nneg,1,wait\n",
         ["--label", "best", "--order", "x"],
-        ["--order x is of logged decisions"],
+        ["--order x is for logged decisions"],
     ),
 ]
 
@@ -154,7 +154,7 @@ def test_notes_on_the_command_line_name_its_commands(tmp_path, monkeypatch, caps
         main()
     assert not ended.value.code
     printed = capsys.readouterr().out
-    assert "(askwise evaluate)" in printed
+    assert "so askwise evaluate cannot estimate" in printed
     assert "off_policy" not in printed
 
 

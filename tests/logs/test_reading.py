@@ -166,7 +166,9 @@ def test_the_command_line_says_what_a_draft_leaves_out(tmp_path, monkeypatch):
     fitted = ["fit", "log.csv", "--problem", "p.yaml", "--label", "good", "--save", "l.askwise"]
     assert run(app, fitted).exit_code == 0
     for command in ("worth", "explain"):
-        assert "score" in run(app, [command, "l.askwise"]).stdout
+        printed = run(app, [command, "l.askwise"]).stdout
+        assert "score" in printed
+    assert "Learned from 240 complete records and 0 cases by learner." in printed
 
 
 def test_no_column_is_left_out_silently():

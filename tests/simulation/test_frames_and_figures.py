@@ -145,7 +145,9 @@ def test_frames_that_cannot_be_are_refused(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr("askwise._support.frames.import_module", without)
-    with pytest.raises(TableError, match="needs polars, which is not installed"):
+    with pytest.raises(
+        TableError, match="needs polars, which is not installed: pip install polars"
+    ):
         run.frame("polars")
 
 

@@ -1,4 +1,4 @@
-"""Why: the tree of a policy and the worth of what it buys, as text and as one page."""
+"""An explanation is the tree of a policy and the worth of observations, as text and as one page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from askwise._support.documents import replace_file
 from askwise._support.numbers import as_price, shown
 from askwise._support.pages import page, safe
+from askwise.errors import OptionError
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
@@ -21,11 +22,11 @@ from askwise.problem import Problem
 from askwise.problem.rewards import range_words
 
 WIDE, HIGH = 220.0, 44.0
-"""Of the small picture of a demand."""
+"""The size of the small picture of a demand."""
 
 
 class Explanation:
-    """What to buy and do by the best estimate of today, and what each observation is worth.
+    """The recommended policy and the worth of each observation, by the current estimates.
 
     `print` it, or `save` it as a page that needs nothing else.
     """
@@ -42,7 +43,7 @@ class Explanation:
         self.title = title
         self.worth = worth
         self.notes = tuple(notes)
-        """What it rests on."""
+        """The notes on its evidence."""
         self.tree: Tree = worth.policy.tree(max_depth=max_depth, min_share=min_share)
         self._whole = self.tree if max_depth is None and not min_share else worth.policy.tree()
         costs = [row.price for row in worth]
@@ -50,14 +51,15 @@ class Explanation:
 
     @property
     def gain(self) -> float:
-        """Of a case, as at the root of the tree."""
+        """The gain of a case, as at the root of the tree."""
         reason = self.tree.root.reason
         return self.worth.gain if reason is None or reason.gain is None else reason.gain
 
     @property
     def spend(self) -> float:
-        """Of a case, on observations."""
-        return sum(reason.share * reason.spent for reason in reasons_to_act(self._whole.root))
+        """The spend of a case on observations, without the costs of actions."""
+        leaves = acts_with_reasons(self._whole.root)
+        return sum(reason.share * (reason.spent - act.cost) for act, reason in leaves)
 
     def __str__(self) -> str:
         lines = [f"{self.title}\n", f"{self.tree}\n", str(self.worth)]
@@ -72,22 +74,26 @@ class Explanation:
         return f"{self.tree.html()}<pre>{escape(str(self.worth))}</pre>"
 
     def html(self) -> str:
-        """The explanation as one HTML page that loads nothing else."""
+        """Returns the explanation as one HTML page that loads nothing else."""
         return page(
             "explanation",
             title=self.title,
             picture=safe(self.tree.svg()),
             unfolding=safe(self.tree.html()),
             tiles=self._tiles(),
-            rows=[self._row(row) for row in sorted(self.worth, key=lambda row: -row.break_even)],
-            notes=self.notes,
+            rows=[self._row(row) for row in self.worth.by_break_even()],
+            notes=[*self.worth.remarks(), *self.notes],
             is_known=self.worth.is_known,
             rewards=_reward_words(self.worth.problem),
             acquisition=self.worth.acquisition,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page of `html` to a file, which is replaced as a whole."""
+        """Writes the page of `html` to a file, .html or .htm, which is replaced as a whole."""
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise OptionError(
+                f"an explanation is saved as a page, .html or .htm, got {str(Path(path).name)!r}"
+            )
         replace_file(Path(path), self.html().encode())
 
     def _tiles(self) -> list[tuple[str, str]]:
@@ -116,7 +122,7 @@ class Explanation:
         return {
             "cells": shown_row(row, self.figures),
             "pays": row.break_even > row.price,
-            "demand": safe(demand_picture(steps, row.price, row.fees, band)),
+            "demand": safe(demand_picture(steps, row.price, row.fees, band)) if steps else "",
         }
 
 
@@ -124,36 +130,37 @@ def explain(
     source: Model | EvidenceSource | Beliefs | CountedEvidence,
     *,
     acquisition: str | None = None,
+    stake: float | None = None,
     title: str = "Which information is worth its price?",
     notes: Sequence[str] | None = None,
     max_depth: int | None = None,
     min_share: float = 0.0,
 ) -> Explanation:
-    """The tree and the worth of observations: of a population, to a learner, by a fitted log.
+    """Returns the tree and the worth of observations for a population, a learner or a fitted log.
 
-    A fitted log brings its own notes on what it can say, unless others are given. `max_depth` and
-    `min_share` fold a large tree, as in `policy.tree`.
+    A fitted log has its own notes on its evidence, unless others are given. `stake` is as in
+    `worth`. `max_depth` and `min_share` fold a large tree, as in `policy.tree`.
     """
     said = getattr(source, "notes", ()) if notes is None else notes
-    found = worth(source, acquisition=acquisition)
+    found = worth(source, acquisition=acquisition, stake=stake)
     return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
 
 
 def _reward_words(problem: Problem) -> str:
-    """What rewards are, for the end of a sentence."""
+    """Returns the words on rewards, for the end of a sentence."""
     if problem.rewards is None:
         return f"a reward of 1 is worth {as_price(problem.reward_value)}"
     return f"an action earns {range_words(problem.rewards)}"
 
 
-def reasons_to_act(node: Node) -> Iterator[Reason]:
-    """What is known of each leaf."""
+def acts_with_reasons(node: Node) -> Iterator[tuple[Act, Reason]]:
+    """Yields each leaf with its evidence."""
     if isinstance(node, Act):
         if node.reason is not None:
-            yield node.reason
+            yield node, node.reason
         return
     for _, child in node.branches:
-        yield from reasons_to_act(child)
+        yield from acts_with_reasons(child)
 
 
 def demand_picture(
@@ -162,10 +169,10 @@ def demand_picture(
     fees: float = 0.0,
     band: Sequence[DemandBand] = (),
 ) -> str:
-    """The share of the cases that buy as the price rises: steps, and a line at today's price.
+    """Draws the share of the cases that buy as the price rises, with a line at today's price.
 
-    Behind them is the band in which the share lies, if it is not known. The prices that it shows
-    are those paid, with the fees of panels.
+    Behind the steps is the interval of the share, if the share is an estimate. The prices include
+    the fees of panels.
     """
     finite = [step.price for step in steps]
     end = max(1.15 * max(*finite, today, *(one.price for one in band)), 1e-9)
@@ -188,8 +195,8 @@ def demand_picture(
         edge += [(across(one.price), up(one.low)) for one in reversed(band)]
         area = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in edge) + " Z"
     now = across(today)
-    never = shown(finite[-1] + fees)
-    words = f"bought in {share(steps[0].bought)} of the cases if free, never from {never} on"
+    words = f"bought in {share(steps[0].bought)} of the cases if free"
+    words += f", never from {shown(finite[-1] + fees)} on" if finite[-1] > 0 else ""
     return (
         f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '
         f'aria-label="{escape(words)}"><path class="area" d="{area}"/>'

@@ -1,4 +1,4 @@
-"""What one observation is worth: the numbers, how sure they are, and what they say of its price."""
+"""The worth of one observation: the numbers, their intervals, and the verdict on its price."""
 
 from __future__ import annotations
 
@@ -6,54 +6,66 @@ import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Verdict = Literal["pays", "does not pay", "not known yet"]
+Verdict = Literal["pays", "does not pay", "not known yet", "no cases yet"]
 FORESEEN = 100.0
-"""How many times as many cases can be foreseen."""
+"""The largest multiple of the present cases that can be foreseen."""
 
 
 @dataclass(frozen=True)
 class ObservationWorth:
-    """What one observation is worth, all other prices fixed."""
+    """The worth of one observation, with all other prices fixed. The numbers are NaN before the
+    first case.
+    """
 
     name: str
     price: float
     bought: float
     """The share of the cases in which the best policy buys it."""
     gain: float
-    """A case, of the best policy at today's prices."""
+    """The gain of a case by the best policy at today's prices."""
     without: float
-    """The same if it could not be had."""
+    """The same gain if the observation were not available."""
     free: float
-    """The same if it cost nothing."""
+    """The same gain if the observation cost nothing."""
     break_even: float
-    """The highest price at which the best policy still buys it; 0 if it is not even worth having
-    for nothing."""
+    """The highest price at which the best policy still buys it; 0 if it is not bought even for
+    nothing.
+    """
     adds_low: float
     adds_high: float
-    """Of what it adds, the ends of an interval of 95 %; that number itself, if it is known."""
+    """The ends of the 95 % interval of what it adds; the number itself, if it is known."""
     break_even_low: float
     break_even_high: float
-    """Of its break-even price, likewise."""
+    """The ends of the 95 % interval of its break-even price."""
     fees: float = 0.0
-    """What is paid on top for its panels where the best policy buys it, on average: nothing after
-    another member. If it never does, what would be paid if it came first."""
+    """The mean panel fees where the best policy buys it; there is no fee after another member. If
+    the policy never buys it, the fees as the first member.
+    """
     cases_to_settle: float = 0.0
     """About how many more cases will settle whether it pays; 0 if that is settled, infinite if that
     cannot be foreseen."""
 
     @property
     def paid(self) -> float:
-        """The price that is paid for it, fees included: what is shown as its price."""
+        """The price that is paid for it, including fees, which is shown as its price."""
         return self.price + self.fees
+
+    def with_fees(self, break_even: float) -> float:
+        """Returns a break-even price, or an end of its interval, with the fees. It is 0 if the
+        observation is not bought at any price.
+        """
+        return break_even + self.fees if break_even > 0 else 0.0
 
     @property
     def adds(self) -> float:
-        """What having it adds to the gain of a case, at today's price."""
+        """The amount that it adds to the gain of a case, at today's price."""
         return self.gain - self.without
 
     @property
     def verdict(self) -> Verdict:
-        """Whether its price is below the break-even price, by all of the interval."""
+        """Whether its price is below the break-even price, over the whole interval."""
+        if math.isnan(self.break_even):
+            return "no cases yet"
         if self.break_even_low > self.price:
             return "pays"
         return "does not pay" if self.break_even_high <= self.price else "not known yet"
@@ -64,13 +76,13 @@ class DemandStep(NamedTuple):
 
     price: float
     gain: float
-    """At that price."""
+    """The gain of a case at that price."""
     bought: float
     """The share of the cases that buy it there."""
 
 
 class DemandBand(NamedTuple):
-    """At a price, the share of the cases that buy: between which two it lies (95 %)."""
+    """The 95 % interval of the share of the cases that buy, at a price."""
 
     price: float
     low: float
@@ -78,9 +90,10 @@ class DemandBand(NamedTuple):
 
 
 def cases_to_settle(row: ObservationWorth, cases: float) -> float:
-    """About how many more cases, if the interval of its break-even price c* narrows like 1/√n.
+    """Estimates how many more cases settle whether it pays, if intervals narrow like 1/√n.
 
-    n' − n = n ((h / |c* − c|)² − 1),     h from c* to the end of the interval on c's side
+    n' − n = n ((h / |c* − c|)² − 1), where c* is the break-even price and c the price. The number h
+    is the distance from c* to the end of its interval on the side of c.
     """
     if row.verdict != "not known yet":
         return 0.0

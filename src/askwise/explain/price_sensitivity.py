@@ -1,14 +1,17 @@
-r"""The gain of the best policy as a function of prices: what an observation adds, where it stops.
+r"""The gain of the best policy as a function of the price of an observation.
 
 As a function of one price c_i, all others fixed, the gain of the best policy is
 
     V(c_i) = max_π A_π − c_i s_π
 
-where s_π is the share of the cases in which π pays for i, and A_π what it gains before that: a
-maximum of lines, so convex and falling, with slope −s of the best policy. The **break-even price**
-is where V reaches V(∞), the gain without i. From c = 0 on, each best policy is a line below V;
-where it meets V(∞) the next policy is asked for, until there is none that buys. Each step skips all
-policies that are nowhere best: no search, no tolerance, some five plans for an observation.
+where s_π is the share of the cases in which π pays for i, and A_π its gain before that payment. As
+a maximum of lines, V is convex and falling, and its slope is −s of the best policy. The
+**break-even price** is where V reaches V(∞), the gain without i.
+
+The search for the break-even price starts at c = 0. The line of the best policy there lies below V.
+At the price where this line meets V(∞), the best policy is planned again. The search ends when that
+policy does not buy i. It skips all policies that are best at no price, is exact, and takes about
+five plans for an observation.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ from askwise.explain.observation_worth import (
     cases_to_settle,
 )
 from askwise.explain.worth_draws import (
+    NOTHING_KNOWN,
     ChosenPolicies,
     Estimate,
     WithAndWithout,
     WorthDraws,
+    around,
     estimate_with_error,
     number_of_worlds,
 )
@@ -46,7 +51,7 @@ from askwise.policy.recommending import best_by, recommended
 from askwise.states import Lattice
 
 BAND_PRICES = 12
-"""At which the band of a demand is worked out."""
+"""The number of prices at which the band of a demand curve is computed."""
 
 
 class PricedPolicy(NamedTuple):
@@ -55,40 +60,40 @@ class PricedPolicy(NamedTuple):
     policy: Policy
     gain: float
     bought: dict[str, float]
-    """The share of the cases that buy each observation,"""
+    """The share of the cases that buy each observation."""
     paid: dict[str, float]
-    """and that pay for it: less, where a failure is refunded."""
+    """The share of the cases that pay for it, which is smaller if failures are refunded."""
     fees: dict[str, float]
-    """What is paid on top of each for its panels, on average where it is bought."""
+    """The mean panel fees of each observation, in the cases that buy it."""
 
 
 class GainLine(NamedTuple):
-    """What one policy gains as a function of one price c: A_π − c s_π."""
+    """The gain of one policy as a function of one price c: A_π − c s_π."""
 
     intercept: float
     slope: float
     bought: float
 
     def at(self, price: float) -> float:
-        """Its value at a price."""
+        """Returns the gain at a price."""
         return self.intercept - price * self.slope
 
 
 class PriceSensitivity:
-    """The best policies at all prices, by the means of what is known.
+    """The best policies at all prices, by the means of the estimates.
 
-    What is recommended at today's prices is chosen with caution (`policy/recommending.py`). What
-    would be gained at other prices is not: without an observation much rests on what was hardly
-    tried, and caution there would make the observation seem worth more than it is. So other prices
-    are compared by the mean of the worlds that are possible, and all gains are moved by the same
-    amount: today's is that of the tree. How sure that is, and where the means mislead, is said by
-    the worlds one by one (`explain/worth_draws.py`).
+    The recommended policy at today's prices is chosen with caution (`policy/recommending.py`).
+    Policies at other prices are not. Without an observation, much depends on states that were
+    hardly tried. Caution there would make the observation seem worth more than it is. So other
+    prices are compared by the mean of the possible worlds. All gains are shifted by the same
+    amount, so that today's gain is that of the tree. The drawn worlds give the intervals, and
+    correct the means where they are biased (`explain/worth_draws.py`).
 
-    Gains are reckoned above the lowest reward, and told with it.
+    Gains are computed above the lowest reward, and returned with it.
     """
 
     def __init__(self, evidence: Beliefs | CountedEvidence, acquisition: AcquisitionName) -> None:
-        # a few of the observations of a whole are a problem of their own
+        # a shortlist of observations is a problem of its own
         self.evidence = evidence.standalone() if isinstance(evidence, Beliefs) else evidence
         self.acquisition = acquisition_of(acquisition)
         self.lattice = evidence.lattice
@@ -101,11 +106,11 @@ class PriceSensitivity:
         self._best: dict[tuple[tuple[str, float], ...], PricedPolicy] = {}
         policy = recommended(self.acquisition, self.evidence)
         self.today = self._priced(policy, policy.value_above_lowest)
-        """What is recommended."""
+        """The recommended policy at today's prices."""
         self.believed = self.evidence
-        """What is recommended rests on it."""
+        """The evidence behind the recommended policy."""
         self.worlds: Worlds | None = None
-        """That are possible, if more than one is."""
+        """The possible worlds; None if there is only one."""
         if isinstance(self.evidence, Beliefs):
             worlds = self.evidence.worlds(number_of_worlds(self.lattice))
             self.worlds = worlds if len(worlds.wide) > 1 else None
@@ -117,14 +122,14 @@ class PriceSensitivity:
             self.today.gain - best_by(self.acquisition, self.evidence, self.lattice).planned_value
         )
         self._idle_cost = 0.0
-        """Of what is left out because it is not believed to matter, but would be paid for."""
+        """The cost of observations that are not on the shortlist but would be bought with all."""
         if isinstance(evidence, Beliefs) and evidence.part_of is not None:
             whole = evidence.part_of.lattice
             if whole.m == whole.buyable:
                 self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
 
     def best(self, prices: Mapping[str, float]) -> PricedPolicy:
-        """The best policy at these prices; others are today's."""
+        """Returns the best policy at these prices. All other prices are today's."""
         key = tuple(prices.items())
         if key not in self._best:
             policy = best_by(self.acquisition, self.evidence, self.lattice.supposing(prices))
@@ -133,7 +138,7 @@ class PriceSensitivity:
 
     @cached_property
     def draws(self) -> WorthDraws:
-        """What observations are worth in every world."""
+        """The worth of observations in every world."""
         assert isinstance(self.believed, Beliefs)
         assert self.worlds is not None
         chosen = {name: self._with_and_without(name) for name in self.names}
@@ -142,9 +147,15 @@ class PriceSensitivity:
         return WorthDraws(self.acquisition, self.believed, self.worlds, policies)
 
     def _with_and_without(self, name: str) -> WithAndWithout:
-        self.break_even(name)  # plans for all prices on the way there
+        self.break_even(name)  # this plans for all prices up to the break-even price
         ours = [best.policy for key, best in self._best.items() if [n for n, _ in key] == [name]]
-        return WithAndWithout(acted_states(self._best_without[name]), [*map(acted_states, ours)])
+        without, free = self._best_without[name], self._if_free(name)
+        lines = [acted_states(policy) for policy in ours]
+        return WithAndWithout(acted_states(without), acted_states(free), lines)
+
+    def _if_free(self, name: str) -> Policy:
+        """Returns the best policy if the observation cost nothing, alone and in its panels."""
+        return best_by(self.acquisition, self.evidence, self.lattice.with_free(name))
 
     def _priced(self, policy: Policy, gain: float) -> PricedPolicy:
         parts = purchase_shares(policy, self.evidence)
@@ -152,9 +163,9 @@ class PriceSensitivity:
         return PricedPolicy(policy, gain, *by_name)
 
     def worth_of(self, name: str) -> ObservationWorth:
-        """What one observation is worth."""
+        """Returns the worth of one observation."""
         now = self.today
-        adds, if_free, price = self._estimates(name)
+        adds, if_free, price = self._estimates(name) if self.has_cases else [NOTHING_KNOWN] * 3
         lowest = self.problem.lowest_reward
         without = now.gain - adds.value
         row = ObservationWorth(
@@ -175,22 +186,26 @@ class PriceSensitivity:
         return replace(row, cases_to_settle=cases_to_settle(row, cases))
 
     def _estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
-        """What it adds, what it would add for nothing, and its break-even price."""
+        """Returns what it adds, what it would add if free, and its break-even price."""
+        without, (price, last) = self.without(name), self._last_line(name)
+        if_free = self._if_free(name).planned_value + self._shift - without
         if self.worlds is not None:
-            return self.draws.estimates(name)
-        without = self.without(name)
-        adds, free = self.today.gain - without, self.line(name, 0.0).intercept - without
-        price, last = self._last_line(name)
+            drawn = self.draws.estimates(name)
+            if not self.worlds.of_shortlist or price > self.prices[name]:
+                return drawn
+            adds = max(0.0, self.best({}).gain - without)
+            return around(adds, drawn[0]), around(if_free, drawn[1]), around(price, drawn[2])
+        adds = self.today.gain - without
         error = self._rough_error(name)
         slope = max(last.slope, TIE_TOLERANCE)
         return (
             estimate_with_error(adds, error),
-            estimate_with_error(free, error),
+            estimate_with_error(if_free, error),
             estimate_with_error(price, error / slope),
         )
 
     def _rough_error(self, name: str) -> float:
-        """Of what it adds, if only states are known and no worlds can be drawn; 0 of the truth."""
+        """Returns the standard error of what it adds, from counters; 0 for a known population."""
         if isinstance(self.evidence, Beliefs):
             return 0.0
         policies = self.today.policy, self._best_without[name]
@@ -198,7 +213,7 @@ class PriceSensitivity:
         return math.sqrt(sum(reason.variance for reason in reasons if reason is not None))
 
     def without(self, name: str) -> float:
-        """V(∞): the gain of a case if the observation could not be had."""
+        """Returns V(∞): the gain of a case if the observation were not available."""
         if name not in self._without:
             policy = best_by(self.acquisition, self.evidence, self.lattice.without(name))
             self._best_without[name] = policy
@@ -206,26 +221,36 @@ class PriceSensitivity:
         return self._without[name]
 
     @property
+    def has_cases(self) -> bool:
+        """Whether there are cases of the population, or it is known."""
+        return self.believed.has_cases
+
+    @property
     def is_estimated(self) -> bool:
-        """Whether anything is not known for certain."""
+        """Whether the numbers are estimates."""
         return self.worlds is not None or isinstance(self.believed, CountedEvidence)
 
     def still_to_learn(self) -> Estimate | None:
-        """What perfect knowledge would add a case; None if states are known one by one only."""
+        """Returns what perfect knowledge would add to the gain of a case.
+
+        The result is None before the first case, and if states are estimated one by one.
+        """
+        if not self.has_cases:
+            return None
         if isinstance(self.believed, CountedEvidence) or not self.believed.is_joint:
             return None
         return Estimate(0.0, 0.0, 0.0) if self.worlds is None else self.draws.knowing_more()
 
     def demand_band(self, row: ObservationWorth) -> list[DemandBand]:
-        """In every world the share that buys, at prices up to where it is bought in hardly any."""
-        if self.worlds is None or not self.worlds.learned:
+        """Returns the interval of the share that buys, at prices from 0 on."""
+        if self.worlds is None or not self.worlds.learned or not self.has_cases:
             return []
         high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
         prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()
         return [DemandBand(c, *self.draws.share_bought(row.name, c)) for c in prices]
 
     def blind_gain(self) -> float | None:
-        """What would be done in each context without looking."""
+        """Returns the gain of a case if nothing were bought; None if it is not known."""
         total, act, beta = 0.0, self.today.policy.act, self.problem.reward_value
         for context, part in enumerate(self.believed.contexts().probability.tolist()):
             action = act(context)
@@ -237,7 +262,7 @@ class PriceSensitivity:
         return self.problem.lowest_reward + beta * total
 
     def full_gain(self) -> float | None:
-        """The best of the largest sets in each context."""
+        """Returns the gain of a case with the best set of m observations in each context."""
         if isinstance(self.believed, CountedEvidence):
             return None
         lattice, best = self.lattice, best_set(self.lattice, self.believed.as_certain())
@@ -250,7 +275,7 @@ class PriceSensitivity:
         return self.problem.lowest_reward + (total - self._idle_cost)
 
     def _gain_of_set(self, subset: int, context: int, best: Policy) -> float:
-        """What the cases of a context gain that buy a set, in all cases."""
+        """Returns the gain of the cases of a context that buy a set, times the context's share."""
         assert isinstance(self.believed, Beliefs)
         context_subset = self.lattice.context_subset(subset, context)
         states = np.arange(
@@ -262,17 +287,17 @@ class PriceSensitivity:
         return float(self.believed.probability[states] @ gain)
 
     def line(self, name: str, price: float) -> GainLine:
-        """The line of the best policy at a price."""
+        """Returns the line of the best policy at a price."""
         best = self.best({name: price})
         slope = best.paid[name]
         return GainLine(best.gain + price * slope, slope, best.bought[name])
 
     def break_even(self, name: str) -> float:
-        """The break-even price: where V reaches V(∞)."""
+        """Returns the break-even price: where V reaches V(∞)."""
         return self._last_line(name)[0]
 
     def _last_line(self, name: str) -> tuple[float, GainLine]:
-        """The break-even price, and the last line that reaches it."""
+        """Returns the break-even price, and the last line that reaches it."""
         nothing, line = self.without(name), self.line(name, 0.0)
         if line.intercept <= nothing + self._tolerance:
             return 0.0, line
@@ -282,10 +307,12 @@ class PriceSensitivity:
             if following.at(price) <= nothing + self._tolerance or following.slope >= line.slope:
                 return price, line
             line = following
-        return math.inf, line  # bought, and never paid for
+        return math.inf, line  # bought but never paid for
 
     def demand(self, row: ObservationWorth) -> list[DemandStep]:
-        """The steps of V from 0 to the break-even price."""
+        """Returns the steps of V from 0 to the break-even price; none before the first case."""
+        if not self.has_cases:
+            return []
         first = self.line(row.name, 0.0)
         end, last = self._last_line(row.name)
         if end == 0:
@@ -301,12 +328,12 @@ class PriceSensitivity:
     def _between(
         self, name: str, low: GainLine, high: GainLine
     ) -> Iterator[tuple[float, GainLine]]:
-        """Where V passes from one line to the next, from the line `low` to the line `high`."""
+        """Yields the prices at which V changes its line, from `low` to `high`, and that line."""
         if low.slope - high.slope <= TIE_TOLERANCE:
             return
         price = max(0.0, (low.intercept - high.intercept) / (low.slope - high.slope))
         middle = self.line(name, price)
-        if middle.at(price) <= low.at(price) + self._tolerance:  # nothing above where they meet
+        if middle.at(price) <= low.at(price) + self._tolerance:  # no line in between
             yield price, high
         else:
             yield from self._between(name, low, middle)
@@ -316,9 +343,9 @@ class PriceSensitivity:
 def purchase_shares(
     policy: Policy, evidence: Evidence
 ) -> tuple[list[float], list[float], list[float]]:
-    """Of each observation the share of the cases that buy it, and that pay for it, and the fees.
+    """Returns the share of the cases that buy and that pay for each observation, and its fees.
 
-    Of several that are bought together the first declared pays the fee that they share.
+    If several observations are bought together, the first declared one pays their shared fee.
     """
     lattice = policy.lattice
     bought, paid, fees = ([0.0] * lattice.buyable for _ in range(3))

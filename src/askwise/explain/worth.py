@@ -1,7 +1,7 @@
-r"""What each observation is worth: how often it is bought, what it adds, what one may pay for it.
+r"""The worth of each observation: how often it is bought, what it adds, its break-even price.
 
-The numbers come from `explain/price_sensitivity.py`, their intervals from `explain/worth_draws.py`;
-here they are asked for, and shown.
+The numbers come from `explain/price_sensitivity.py`, and their intervals from
+`explain/worth_draws.py`. This module combines and shows them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from askwise.explain.worth_draws import Estimate
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
 from askwise.policy.trees.figures import Figures, share
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 COLUMNS = (
@@ -43,18 +44,21 @@ COLUMNS = (
     "verdict",
     "cases_to_settle",
 )
-"""Of a frame."""
+"""The columns of a frame."""
 COLUMN_OF_TITLE = ("", "price", "bought", "adds", "if free", "break-even", "verdict")
 
 
 class EvidenceSource(Protocol):
-    """Something that can say what is known of a population: a learner, or a fitted log."""
+    """A source of evidence about a population: a learner, or a fitted log."""
 
     def evidence(self) -> Evidence:
-        """What is known of the population by now."""
+        """Returns the current evidence about the population."""
 
-    def recommend(self) -> Policy:
-        """What to buy and do by that."""
+    def recommend(self, *, stake: float = ...) -> Policy:
+        """Returns the recommended policy for cases with this stake.
+
+        The default stake is 1, or the mean stake of a log with stakes.
+        """
 
 
 class Worth:
@@ -66,9 +70,9 @@ class Worth:
         self.acquisition = sensitivity.acquisition.name
         """"sequential" or "simultaneous"."""
         self.policy = sensitivity.today.policy if policy is None else policy
-        """What is recommended at today's prices."""
+        """The recommended policy at today's prices."""
         self.rows = tuple(map(sensitivity.worth_of, sensitivity.names))
-        """One for each observation, in the order of declaration."""
+        """The worth of each observation, in the order of declaration."""
 
     def __getitem__(self, name: str) -> ObservationWorth:
         for row in self.rows:
@@ -85,40 +89,50 @@ class Worth:
 
     @property
     def gain(self) -> float:
-        """Of a case, by what is recommended at today's prices."""
+        """The gain of a case by the recommended policy at today's prices."""
         return self.problem.lowest_reward + self._sensitivity.today.gain
 
     @property
     def blind_gain(self) -> float | None:
-        """Of a case, if nothing were bought; None if it is not known."""
+        """The gain of a case if nothing were bought; None if it is not known."""
         return self._sensitivity.blind_gain()
 
     @property
     def full_gain(self) -> float | None:
-        """Of a case, if everything were bought, or the best set of as many as may be; None if it is
-        not known."""
+        """The gain of a case if everything were bought, or the best set of m observations; None if
+        it is not known.
+        """
         return self._sensitivity.full_gain()
 
     @property
     def still_to_learn(self) -> Estimate | None:
-        """What perfect knowledge of the population would add a case; None if nothing can be said.
+        """What perfect knowledge of the population would add a case; None if it cannot be
+        estimated.
 
-        The expected value of perfect information: what the best policy gains more than the one that
-        is recommended, on average over the worlds that are possible. 0 of a known population.
+        This is the expected value of perfect information: the gain of the best policy less that of
+        the recommended one, on average over the possible worlds. It is 0 for a known population.
         """
         return self._sensitivity.still_to_learn()
 
     def demand_band(self, name: str) -> list[DemandBand]:
-        """At some prices, in which share of the cases it is bought, from least to most."""
+        """Returns the interval of the share of the cases that buy, at some prices."""
         return self._sensitivity.demand_band(self[name])
 
     def demand(self, name: str) -> list[DemandStep]:
-        """The steps of V as the price of one observation rises from 0 to its break-even price."""
+        """Returns the steps of V as the price of one observation rises from 0 to its break-even
+        price.
+        """
         return self._sensitivity.demand(self[name])
 
     def frame(self, kind: str = "dict") -> Any:
-        """The rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
+        """Returns the rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
         return framed({n: [getattr(row, n) for row in self.rows] for n in COLUMNS}, kind)
+
+    def by_break_even(self) -> list[ObservationWorth]:
+        """Returns the rows as they are shown, the highest break-even price first."""
+        if not self._sensitivity.has_cases:
+            return list(self.rows)
+        return sorted(self.rows, key=lambda row: -row.with_fees(row.break_even))
 
     def __repr__(self) -> str:
         return f"<Worth of {len(self)} observations, gain {shown(self.gain)}>"
@@ -127,8 +141,10 @@ class Worth:
         return "\n\n".join([self._table(), *self.words()])
 
     def words(self) -> list[str]:
-        """What a budget does to it, and what is still to learn of a population, as sentences."""
-        said, learn, price = [], self.still_to_learn, self.policy.shadow_price
+        """Returns sentences on the budget, on differences from the tree, and on what is still to
+        learn.
+        """
+        said, learn, price = self.remarks(), self.still_to_learn, self.policy.shadow_price
         if price:
             less = f"budget, within which one more to spend adds {shown(price, decimals=2)}"
             said.append(f"What observations are worth is said without the {less}.")
@@ -138,9 +154,35 @@ class Worth:
             said.append(f"Still to learn: {words}")
         return said
 
+    def remarks(self) -> list[str]:
+        """Returns the remark that there are no cases yet, or the differences between tree and
+        table.
+        """
+        if self._sensitivity.has_cases:
+            return self.disagreements()
+        return ["There are no cases yet: what observations are worth is not known."]
+
+    def disagreements(self) -> list[str]:
+        """Returns why the tree buys above a break-even price, or does not buy below one, if it does
+        so.
+        """
+        if self.is_known:
+            return []
+        bought = [row.name for row in self.rows if row.bought > 0 and row.break_even < row.price]
+        left = [row.name for row in self.rows if row.bought == 0 and row.break_even > row.price]
+        middle = "while a break-even price is the middle of what is possible."
+        said = []
+        if bought:
+            which = f"The tree buys {', '.join(bought)} above the break-even price"
+            said.append(f"{which}: it goes by what is expected on average, {middle}")
+        if left:
+            which = f"The tree does not buy {', '.join(left)} below the break-even price"
+            said.append(f"{which}: it counts on no more than is fairly sure, {middle}")
+        return said
+
     @property
     def is_known(self) -> bool:
-        """Whether these are the numbers of a known population, and not estimates."""
+        """Whether the population is known, so that the numbers are not estimates."""
         return not self._sensitivity.is_estimated
 
     def _table(self) -> str:
@@ -168,62 +210,80 @@ class Worth:
         if not self.is_known:
             titles.append("verdict")
         lines: list[tuple[str, ...]] = [tuple(titles)]
-        for row in sorted(self.rows, key=lambda row: -row.break_even):
+        for row in self.by_break_even():
             cells = shown_row(row, self._figures)
             lines.append(tuple(cells[title] for title in COLUMN_OF_TITLE if title in titles))
         return lines
 
 
 def shown_row(row: ObservationWorth, figures: Figures) -> dict[str, str]:
-    """What is shown of an observation, by the titles of the columns; prices have the fees."""
+    """Returns the row of an observation by the titles of the columns. Prices include fees."""
     prices = (row.break_even, row.break_even_low, row.break_even_high)
     verdict: str = row.verdict
     if row.cases_to_settle:
         verdict += f": {in_cases(row.cases_to_settle)}"
+    numbers = {
+        "adds": figures.estimate(row.adds, row.adds_low, row.adds_high),
+        "if free": figures.plain_gain(row.free - row.without),
+        "break-even": figures.estimate(*map(row.with_fees, prices)),
+    }
+    if row.verdict == "no cases yet":
+        numbers = dict.fromkeys(numbers, "?")
     return {
         "": row.name,
         "price": as_price(row.paid),
         "bought": share(row.bought),
-        "adds": figures.estimate(row.adds, row.adds_low, row.adds_high),
-        "if free": figures.plain_gain(row.free - row.without),
-        "break-even": figures.estimate(*(price + row.fees for price in prices)),
+        **numbers,
         "verdict": verdict,
     }
 
 
 def in_cases(number: float) -> str:
-    """About how many cases, to one digit.
+    """Returns the approximate number of cases, to one digit.
 
     >>> [in_cases(number) for number in (47.0, 23_400.0, math.inf)]
     ['some 50 cases more', 'some 20,000 cases more', 'more cases than can be foreseen']
+    >>> in_cases(0.3)
+    'about one case more'
     """
     if not math.isfinite(number):
         return "more cases than can be foreseen"
+    if number < 1.5:
+        return "about one case more"
     scale = 10 ** max(0, math.floor(math.log10(max(1.0, number))))
     return f"some {math.ceil(number / scale - 0.5) * scale:,} cases more"
 
 
-def still_to_learn(source: Model | EvidenceSource | Beliefs | CountedEvidence) -> Estimate | None:
-    """What perfect knowledge of the population would add to the gain of a case, and its interval.
+def still_to_learn(
+    source: Model | EvidenceSource | Beliefs | CountedEvidence, *, stake: float | None = None
+) -> Estimate | None:
+    """Estimates what perfect knowledge of the population would add to the gain of a case.
 
-    That is the expected value of perfect information about the parameters: what the best policy of
-    a world gains more there than what is recommended, over the worlds that are possible. If it is
-    small beside what a case gains, more learning is worth little. None if nothing can be said,
-    because states are known one by one only: more than 512 combinations of values.
+    This is the expected value of perfect information about the parameters: what the best policy of
+    a plausible world gains more there than the recommended policy, averaged over these worlds. If
+    it is small compared with the gain of a case, more learning is worth little. The result is None
+    before the first case, and with more than 512 combinations of values, where states are only
+    known one by one. `stake` is as in `worth`.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> still_to_learn(breast_cancer(cost=5.0))
     Estimate(value=0.0, low=0.0, high=0.0)
     """
-    return worth(source).still_to_learn
+    return worth(source, stake=stake).still_to_learn
 
 
 def worth(
-    source: Model | EvidenceSource | Beliefs | CountedEvidence, *, acquisition: str | None = None
+    source: Model | EvidenceSource | Beliefs | CountedEvidence,
+    *,
+    acquisition: str | None = None,
+    stake: float | None = None,
 ) -> Worth:
-    """What each observation is worth in a known population, to a learner, or by a fitted log.
+    """Computes the worth of every observation: what it adds, its break-even price, and a verdict.
 
-    acquisition: "sequential" or "simultaneous"; that of the learner, if it is not said.
+    source: A known population (`Model`), a learner, or a fitted log.
+    acquisition: "sequential" or "simultaneous". The default is that of the learner.
+    stake: The number of times that the reward of a case counts. The default is 1, or the mean stake
+    of a fitted log.
 
     >>> from askwise import Model, Observation, Problem
     >>> model = Model(
@@ -241,15 +301,17 @@ def worth(
     """
     chosen = acquisition_of("sequential" if acquisition is None else acquisition).name
     if isinstance(source, Model):
-        return Worth(PriceSensitivity(source.beliefs(Lattice(source.problem)), chosen))
+        source = source.beliefs(Lattice(source.problem))
     if isinstance(source, Beliefs | CountedEvidence):
-        return Worth(PriceSensitivity(source, chosen))
+        at = 1.0 if stake is None else check_stake(stake, source.lattice.problem.reward_value)
+        return Worth(PriceSensitivity(source.at_stake(at), chosen))
     if not hasattr(source, "recommend"):
         kind = type(source).__name__
         raise OptionError(f"expected a Model, a learner or a fitted log, got a {kind}")
-    policy = source.recommend()
+    policy = source.recommend() if stake is None else source.recommend(stake=stake)
     if acquisition not in (None, policy.acquisition):
-        return Worth(PriceSensitivity(_known(source.evidence()), chosen))
+        evidence = _known(source.evidence()).at_stake(policy.lattice.stake)
+        return Worth(PriceSensitivity(evidence, chosen))
     return Worth(PriceSensitivity(_known(policy.evidence), policy.acquisition), policy)
 
 

@@ -1,89 +1,122 @@
-r"""What observations are worth in every world that what was seen leaves possible.
+r"""The worth of observations in worlds drawn from the posterior.
 
-The best policies with an observation and without it are compared in two ways, each in as many
-worlds (`estimation/worlds.py`):
+The best policies with an observation and without it are compared in two ways, with the same number
+of worlds each (`estimation/worlds.py`):
 
     in a learned world w    V_w(π*_w) − V_w(π*_{w,−i})      the best policies of that world
     in a wide world u       V_u(π̂) − V_u(π̂_{−i})            the best ones by the mean of all worlds
 
-The first is what an observation adds if w is the true world. But what was hardly tried differs from
-world to world, and without an observation most of what would be done was hardly tried: if effects
-are rarer than the model believes, each world has good luck to offer there, and the observation
-seems to add too little. The second compares policies that were found by no luck, and judges them by
-what was counted; but who knew the true world would do better without, so it seems to add too much.
-Both are right where much was tried. Where they differ, the truth was between them on populations of
-many kinds, and an interval of all draws covers it as often as it says (docs/decisions-learning.md).
+The first is what an observation adds if w is the true world. Its bias is downwards. Without the
+observation, most actions would be taken in states where they were hardly tried, and there the
+worlds differ. If effects are rarer than the model assumes, each world has high rewards by chance
+somewhere among them. So the gain without the observation is overestimated.
 
-Worlds that are drawn state by state are not planned in, since a plan would find what does not hang
-together: the second way alone says what an observation adds, and nothing what is still to learn.
+The second compares policies that do not depend on the drawn world, and evaluates them by the
+counts. Its bias is upwards, because a policy that knew the true world would gain more without the
+observation. Both are right where states were visited often. Where they differ, the truth was
+between them on populations of many kinds. Intervals of all draws have about their nominal coverage
+(docs/decisions-learning.md).
 
-What is **still to learn** is V_w(π*_w) − V_w(π), π being what is recommended: the expected value of
-perfect information about the population.
+Worth is never negative. So if an observation is worth nothing, the mean of its draws is still
+positive. Where a few observations were chosen among many, most are worth nothing. There the mean of
+the learned worlds decides whether an observation pays. If it does not, its estimate is its worth in
+that mean. The ends of intervals are those of all draws (`explain/price_sensitivity.py`).
+
+In worlds that are drawn state by state, errors of different states are independent, and a plan
+selects the states with errors upwards. So the gain of a world's own plans is not informative, and
+what is still to learn is unknown. Let m be the means and u a world. If errors are Gaussian, the
+errors of the opposite world ū = 2 m − u are independent of those of u, like two halves of the
+records. So the second way is completed by plans that are evaluated in the opposite world,
+
+    in opposite worlds      V_ū(π*_u) − V_ū(π*_{u,−i})
+
+This estimate does not profit from chance. It is 0 or less on average for noise, and too low for
+other observations, since their plans rest on half of the records. So it decides whether an
+observation pays at all. In the share of the draws in which it does not pay, its worth is 0. In the
+others it is the worth of the second way. The ends of intervals are those of all draws.
+
+What is **still to learn** is V_w(π*_w) − V_w(π), where π is the recommended policy. This is the
+expected value of perfect information about the population.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from askwise._support.progress import Progress
-from askwise._support.typing import Floats
-from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
+from askwise.estimation.evidence import Beliefs
 from askwise.estimation.worlds import Worlds
+from askwise.explain.world_plans import PricedStates, WorldPlans
 from askwise.policy.acquisition import Acquisition
-from askwise.policy.expected_gain import ActedStates, acted_states
-from askwise.policy.recommending import best_by
-from askwise.policy.trees.figures import NORMAL
+from askwise.policy.expected_gain import ActedStates
+from askwise.policy.trees.nodes import NORMAL
 from askwise.states import Lattice
 
 WORLDS = 50
 LEAST_WORLDS = 20
 WORK = 1e8
-"""States times looks that are planned for all worlds together; then there are fewer worlds."""
+"""The limit of states times observations for all worlds together. It sets the number of worlds."""
 PLANS = 5
-"""For one observation in one world, about."""
+"""The approximate number of plans for one observation in one world."""
+PAIRED_WORK = 1e9
+LEAST_PAIRS = 5
+"""The limit for pairs of opposite worlds. For larger tables some worlds have no opposite."""
 OUTSIDE = 0.025
 """The part of the draws below an interval, and the part above it."""
 WIDER = 1.3
-"""How much farther the ends of the intervals of worth are than those draws: no model is the truth.
-How it was chosen is in docs/decisions-learning.md."""
+"""The factor by which intervals of worth are wider than the draws, since no model is exact.
+
+docs/decisions-learning.md has how it was chosen.
+"""
 
 
 def number_of_worlds(lattice: Lattice) -> int:
-    """As many as can be planned for while a reader waits."""
+    """Returns the number of worlds that can be planned for while a reader waits."""
+    return int(min(WORLDS, max(LEAST_WORLDS, WORK // _work(lattice))))
+
+
+def _work(lattice: Lattice) -> float:
+    """Returns the approximate work of one world, in states times observations."""
     looks = lattice.size * lattice.buyable
-    plans = 1 + PLANS * lattice.buyable
-    return int(min(WORLDS, max(LEAST_WORLDS, WORK // (looks * plans))))
+    return looks * (1 + PLANS * lattice.buyable)
 
 
 class Estimate(NamedTuple):
-    """A number that is not known for certain, and its interval of 95 %."""
+    """An estimated number with its 95 % interval."""
 
     value: float
     low: float
     high: float
 
 
-def estimate(draws: list[float], middle: Callable[[list[float]], Any]) -> Estimate:
-    """The middle of the draws and the ends of their interval, which are draws themselves."""
+NOTHING_KNOWN = Estimate(math.nan, math.nan, math.nan)
+
+
+def estimate(draws: list[float], value: float) -> Estimate:
+    """Returns an estimate whose interval has the quantiles of draws and contains the value."""
     in_order = sorted(draws)
     outside = int(OUTSIDE * (len(draws) - 1))
-    return Estimate(float(middle(draws)), in_order[outside], in_order[-1 - outside])
+    return Estimate(value, min(value, in_order[outside]), max(value, in_order[-1 - outside]))
+
+
+def around(value: float, ends: Estimate) -> Estimate:
+    """Returns another value with the ends of an interval, extended to contain the value."""
+    return Estimate(value, min(value, ends.low), max(value, ends.high))
 
 
 def widened(one: Estimate) -> Estimate:
-    """With ends that are farther away, but not negative."""
+    """Returns the estimate with a wider interval, whose ends are not negative."""
     below, above = max(0.0, one.value - one.low), max(0.0, one.high - one.value)
     more = WIDER - 1.0
     return Estimate(one.value, max(0.0, one.low - more * below), one.high + more * above)
 
 
 def estimate_with_error(value: float, error: float) -> Estimate:
-    """A number that cannot be negative, with its standard error."""
+    """Returns the estimate of a number that is not negative, from its standard error."""
     reach = NORMAL * error
     return (
         Estimate(value, max(0.0, value - reach), value + reach) if error else Estimate(*[value] * 3)
@@ -92,100 +125,31 @@ def estimate_with_error(value: float, error: float) -> Estimate:
 
 @dataclass
 class Draws:
-    """Of one observation, what was drawn."""
+    """The draws of one observation."""
 
     adds: list[float] = field(default_factory=list)
     adds_if_free: list[float] = field(default_factory=list)
     break_even: list[float] = field(default_factory=list)
 
 
-class PricedStates(NamedTuple):
-    """The states at the prices that one observation is reckoned with."""
-
-    name: str
-    without: Lattice
-    free: Lattice
-    spent: Floats
-    """In each state, if it is free,"""
-    paid: Floats
-    """and 1 where it was paid for."""
-
-    @classmethod
-    def of(cls, lattice: Lattice, name: str) -> PricedStates:
-        """The states of a lattice, at today's prices of all others."""
-        free = lattice.supposing({name: 0.0})
-        every = np.arange(lattice.size)
-        spent = free.costs_of(every)
-        paid = lattice.supposing({name: 1.0}).costs_of(every) - spent
-        return cls(name, lattice.without(name), free, spent, paid)
-
-
 class WithAndWithout(NamedTuple):
-    """Where the best policies by the means act, at the prices of one observation."""
+    """The states in which the best policies by the means act, at the prices of one observation."""
 
     without: ActedStates
+    given: ActedStates
+    """The states if the observation costs nothing, alone and in panels."""
     lines: list[ActedStates]
-    """At a price of 0, and at others on the way to the break-even price."""
+    """The states at a price of 0, and at other prices up to the break-even price."""
 
 
 class ChosenPolicies(NamedTuple):
-    """Policies that were chosen before worlds were looked at one by one."""
+    """Policies that do not depend on the drawn worlds."""
 
     recommended: ActedStates
     best: ActedStates
-    """By the means, at today's prices."""
+    """The best policy by the means, at today's prices."""
     of: dict[str, WithAndWithout]
-    """By the means, of every observation."""
-
-
-class WorldPlans:
-    """The best policies of one world, and what any policy gains in it."""
-
-    def __init__(self, acquisition: Acquisition, world: Beliefs) -> None:
-        self.acquisition, self.world = acquisition, world
-        self.beta = world.lattice.problem.reward_value
-        self.tolerance = 10 * TIE_TOLERANCE * self.beta
-
-    def best(self, lattice: Lattice) -> tuple[ActedStates, float]:
-        """Where the best policy at the prices of a lattice acts, and what it gains."""
-        policy = best_by(self.acquisition, self.world, lattice)
-        acted = acted_states(policy)
-        if self.world.averages_out:
-            return acted, policy.planned_value
-        return acted, self.gain(acted, lattice.costs_of(np.arange(lattice.size)))
-
-    def gain(self, acted: ActedStates, spent: Floats) -> float:
-        """Of a policy, c(ψ) being spent in each state."""
-        return acted.gain(self.world.probability, self.world.reward, self.beta, spent)
-
-    def line(self, acted: ActedStates, at: PricedStates) -> tuple[float, float]:
-        """What a policy gains at a price c of an observation is A − c s: returns A and s."""
-        share = self.world.probability[acted.states] @ at.paid[acted.states]
-        return self.gain(acted, at.spent), float(share)
-
-    def break_even(self, acted: ActedStates, at: PricedStates, nothing: float) -> float:
-        """Where the best policies meet the gain without, from the line of one that buys."""
-        price = 0.0
-        while True:
-            intercept, share = self.line(acted, at)
-            if intercept - price * share <= nothing + self.tolerance:
-                return price
-            if share <= TIE_TOLERANCE:
-                return math.inf  # bought, and never paid for
-            following = (intercept - nothing) / share
-            if following <= price:
-                return price
-            price = following
-            acted, _ = self.best(at.free.supposing({at.name: price}))
-
-    def break_even_of(self, lines: list[ActedStates], at: PricedStates, nothing: float) -> float:
-        """Where the highest of these policies' lines meets the gain without."""
-        found = 0.0
-        for acted in lines:
-            intercept, share = self.line(acted, at)
-            if intercept > nothing:
-                found = max(found, (intercept - nothing) / share if share > 0 else math.inf)
-        return found
+    """The best policies by the means, for every observation."""
 
 
 class WorthDraws:
@@ -196,58 +160,82 @@ class WorthDraws:
     ) -> None:
         self.still_to_learn: list[float] = []
         self.of = {name: Draws() for name in policies.of}
+        self._apart = {name: Draws() for name in policies.of}
         self._lattice = lattice = evidence.lattice
-        self._spent = lattice.costs_of(np.arange(lattice.size))
+        self._spent = lattice.state_costs
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
+        pairs = 0 if worlds.learned else max(LEAST_PAIRS, PAIRED_WORK // _work(lattice))
         with Progress("populations", len(worlds.learned) + len(worlds.wide)) as progress:
             for world in self._learned:
-                self._plan(world, policies.recommended)
+                self._plan(world, policies)
                 progress.advance(1)
-            for wide in worlds.wide:
-                self._judge(WorldPlans(acquisition, evidence.in_world(wide)), policies)
+            for number, wide in enumerate(worlds.wide):
+                world = WorldPlans(acquisition, evidence.in_world(wide))
+                self._judge(world, policies)
+                if number < pairs:
+                    opposite = wide._replace(reward=2 * evidence.reward - wide.reward)
+                    self._judge_apart(world, WorldPlans(acquisition, evidence.in_world(opposite)))
                 progress.advance(1)
 
     def estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
-        """What an observation adds, what it would add for nothing, and its break-even price."""
-        draws = self.of[name]
+        """Returns what an observation adds, what it would add if free, and its break-even price."""
+        draws, apart = self.of[name], self._apart[name]
+        adds, if_free, price = draws.adds, draws.adds_if_free, draws.break_even
+        pays = np.array([until > 0 for until in apart.break_even] or [True])
+        found = [np.where(np.resize(pays, len(part)), part, 0.0) for part in (adds, if_free, price)]
+        value = float(np.mean(found[0])), float(np.mean(found[1])), float(np.median(found[2]))
         return (
-            widened(estimate(draws.adds, np.mean)),
-            widened(estimate(draws.adds_if_free, np.mean)),
-            widened(estimate(draws.break_even, np.median)),
+            widened(estimate(adds + apart.adds, value[0])),
+            widened(estimate(if_free + apart.adds_if_free, value[1])),
+            widened(estimate(price + apart.break_even, value[2])),
         )
 
     def knowing_more(self) -> Estimate:
-        """What perfect knowledge of the population would add a case."""
-        return estimate(self.still_to_learn, np.mean)
+        """Returns what perfect knowledge of the population would add to the gain of a case."""
+        return estimate(self.still_to_learn, float(np.mean(self.still_to_learn)))
 
     def share_bought(self, name: str, price: float) -> tuple[float, float]:
-        """Between which two the share of the cases lies that pay for an observation at a price."""
+        """Returns the interval of the share of the cases that pay for an observation at a price."""
         at = self._at[name]
         lattice = at.free.supposing({name: price})
         shares = [world.line(world.best(lattice)[0], at)[1] for world in self._learned]
-        return estimate(shares, np.mean)[1:]
+        return estimate(shares, float(np.mean(shares)))[1:]
 
-    def _plan(self, world: WorldPlans, recommended: ActedStates) -> None:
-        """Add what the best policies of a world gain."""
+    def _plan(self, world: WorldPlans, policies: ChosenPolicies) -> None:
+        """Adds the draws by the best policies of a world."""
         best, gain = world.best(self._lattice)
-        self.still_to_learn.append(max(0.0, gain - world.gain(recommended, self._spent)))
+        lost = gain - world.gain(policies.recommended, self._spent)
+        self.still_to_learn.append(max(0.0, lost))
         for name, draws in self.of.items():
             at = self._at[name]
             _, without = world.best(at.without)
             free, gain_if_free = world.best(at.free)
+            if not np.array_equal(at.spent, at.spent_if_given):
+                _, gain_if_free = world.best(at.given)
             draws.adds.append(max(0.0, gain - without))
             draws.adds_if_free.append(max(0.0, gain_if_free - without))
-            start = best if gain > without + world.tolerance else free
-            draws.break_even.append(world.break_even(start, at, without))
+            known = [free, best, *policies.of[name].lines]
+            draws.break_even.append(world.break_even(known, at, without))
 
     def _judge(self, world: WorldPlans, policies: ChosenPolicies) -> None:
-        """Add what the policies that were chosen by the means gain in a world."""
+        """Adds the draws by the policies of the means, evaluated in a world."""
         gain = world.gain(policies.best, self._spent)
         for name, draws in self.of.items():
             at, chosen = self._at[name], policies.of[name]
             without = world.gain(chosen.without, self._spent)
             draws.adds.append(max(0.0, gain - without))
-            gain_if_free = world.gain(chosen.lines[0], at.spent)
+            gain_if_free = world.gain(chosen.given, at.spent_if_given)
             draws.adds_if_free.append(max(0.0, gain_if_free - without))
             draws.break_even.append(world.break_even_of(chosen.lines, at, without))
+
+    def _judge_apart(self, world: WorldPlans, opposite: WorldPlans) -> None:
+        """Adds the draws by the best policies of a world, evaluated in the opposite world."""
+        gain = opposite.gain(world.best(self._lattice)[0], self._spent)
+        for name, draws in self._apart.items():
+            at = self._at[name]
+            without = opposite.gain(world.best(at.without)[0], self._spent)
+            free = opposite.gain(world.best(at.given)[0], at.spent_if_given)
+            draws.adds.append(gain - without)
+            draws.adds_if_free.append(free - without)
+            draws.break_even.append(opposite.pays_until(world.plans(at), at, without))

@@ -1,9 +1,13 @@
-"""Logs in: what can be learned from what happened before, without bias."""
+"""Learns from logs of past cases, without bias: `fit`, `off_policy`, `compare`, `draft`."""
 
-from askwise.logs.comparing import Comparison, Trial, compare
+from askwise.logs.comparing import compare
+from askwise.logs.comparison import Comparison
 from askwise.logs.drafting import Draft, draft
 from askwise.logs.fitting import Fit, fit
-from askwise.logs.off_policy import Estimate, OffPolicyValue, off_policy
+from askwise.logs.off_policy import OffPolicyValue, off_policy
+from askwise.logs.scoring import Score
+from askwise.logs.trial import Trial
+from askwise.policy.scores import Estimate
 
 __all__ = [
     "Comparison",
@@ -11,6 +15,7 @@ __all__ = [
     "Estimate",
     "Fit",
     "OffPolicyValue",
+    "Score",
     "Trial",
     "compare",
     "draft",

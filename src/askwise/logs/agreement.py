@@ -1,8 +1,8 @@
-"""How far a policy goes along with what was done in a row, and through which states.
+"""Compares a policy with what was done in each row of a log.
 
-A row of logged decisions is a course of steps: each look, in its order, then acting. Where a set
-was chosen at once it is one step; where everything is known anyway, acting is all there is. The
-policy agrees with a step if it would have taken it in the state reached so far.
+A row of logged decisions is a sequence of steps: each observation in its order, then the action. A
+set that was chosen at once is one step. If every observation is known anyway, the action is the
+only step. The policy agrees with a step if it would have taken it in the state reached so far.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from askwise.states import Lattice
 
 
 class Agreement(NamedTuple):
-    """The policy beside each row; steps are columns."""
+    """The steps of each row with which the policy agrees. Steps are columns."""
 
     steps: Integers
-    """How many steps were taken,"""
+    """The number of steps that were taken."""
     agreed: Integers
     """and with how many of them, from the first on, the policy agrees."""
     states: Integers
@@ -29,10 +29,10 @@ class Agreement(NamedTuple):
     prices: Floats
     """What each step costs, as far as the policy agrees; acting costs nothing."""
     spent: Floats
-    """What the policy spends, where everything is known; else what was spent where it agrees."""
+    """The policy's spend if everything is known; else the spend of the steps that agree."""
 
     def at(self, rows: Integers) -> Agreement:
-        """Those beside some of the rows."""
+        """Returns the part for some of the rows."""
         return Agreement(
             self.steps[rows],
             self.agreed[rows],
@@ -53,7 +53,7 @@ class _RowAgreement(NamedTuple):
 def agreement_of(
     policy: Policy, decisions: Decisions, acquisition: AcquisitionName | None
 ) -> Agreement:
-    """The policy beside each row. `acquisition` is None if every row saw everything."""
+    """Compares the policy with each row; `acquisition` is None if every row is complete."""
     keyed = np.column_stack([decisions.digits, decisions.actions, decisions.orders])
     _, first, inverse = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     agreement = []
@@ -97,7 +97,7 @@ def _agree_known(policy: Policy, digits: list[int], action: int) -> _RowAgreemen
 
 
 def _agree_set(policy: Policy, digits: list[int], action: int) -> _RowAgreement:
-    """The policy must look at just what the row looked at, and act alike."""
+    """The policy must buy exactly the observations of the row, and take the same action."""
     lattice, start = policy.lattice, _begin(policy.lattice, digits)
     state, seen = start, set()
     while looks := policy.looks(state):
@@ -114,9 +114,9 @@ def _agree_set(policy: Policy, digits: list[int], action: int) -> _RowAgreement:
 def _agree_order(
     policy: Policy, digits: list[int], action: int, order: tuple[int, ...]
 ) -> _RowAgreement:
-    """The policy must take the same looks, one after the other, and act alike.
+    """The policy must buy the same observations in the same order, and take the same action.
 
-    Of a set that it buys at once, it takes them in the order of declaration.
+    A policy that buys a set buys it in the order of declaration.
     """
     lattice, state = policy.lattice, _begin(policy.lattice, digits)
     prices: list[float] = []

@@ -1,6 +1,6 @@
-"""What the cells of a data frame mean: outcomes, rewards, orders of looks, propensities.
+"""Reads the cells of a data frame: outcomes, rewards, orders of observations, propensities.
 
-`askwise.logs.sql` says the same to DuckDB, so that files of any size are read there.
+`askwise.logs.sql` has the same rules for DuckDB, which reads files of any size.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ import numpy as np
 from askwise._support.typing import Choices, Floats
 from askwise.errors import CaseError, TableError
 from askwise.logs.roles import UNAVAILABLE
-from askwise.problem import Observation
+from askwise.problem import Observation, Problem
+from askwise.problem.amounts import check_stake
 from askwise.problem.bins import is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, boolean_places
-from askwise.problem.rewards import Range, range_words, remedy, shares_of
+from askwise.problem.rewards import Range, range_words, remedy_of_cell, shares_of
 from askwise.states import Lattice
 
 ABSENT = -1
-"""The digit of what was not looked at."""
+"""The digit of an observation that was not made."""
+
+NO_PROPENSITY = (
+    "the cell is empty, expected a propensity above 0, up to 1: fill it in, or leave such rows out"
+)
 
 T = TypeVar("T")
 
@@ -32,7 +37,7 @@ def printed_values(observation: Observation) -> dict[str, int]:
         if str(value) in printed:
             raise TableError(
                 f"observation {observation.name!r} has two values that print as {str(value)!r}: "
-                "cells of a log could be either"
+                "a cell of the log could be either, so rename one of them"
             )
         printed[str(value)] = place
     return printed
@@ -44,9 +49,10 @@ def is_whole(name: str) -> bool:
 
 
 def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent: bool) -> Choices:
-    """The outcome in every cell, as its place.
+    """Returns the outcome of every cell as its index.
 
-    Where a look may be absent, an empty cell was not looked at, and one that failed is marked.
+    If observations may be absent, an empty cell means that one was not made, and a failure is
+    marked.
     """
     printed = printed_values(observation)
     whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
@@ -92,19 +98,30 @@ def rewards_of(name: str, column: Sequence[Any], within: Range | None) -> Floats
         except (TypeError, ValueError):
             found = float("nan")
         if not low <= found <= high:
-            raise CaseError(f"{expected_reward(within)}, got {cell!r}; {remedy(within)}")
+            raise CaseError(
+                f"{expected_reward(within)}, got {cell!r}; {remedy_of_cell(text, within)}"
+            )
         return found
 
     return shares_of(np.array(_each(name, column, reward), np.float64), within)
 
 
+def stakes_of(name: str, column: Sequence[Any], problem: Problem) -> Floats:
+    """How many times the reward of each row counts."""
+
+    def stake(cell: Any) -> float:
+        return check_stake(_number(cell), problem.reward_value)
+
+    return np.array(_each(name, column, stake), np.float64)
+
+
 def expected_reward(within: Range | None) -> str:
-    """What a cell should hold."""
+    """The expected content of a cell, for a message."""
     return f"expected a reward {range_words(within)}"
 
 
 def expected_action(actions: Sequence[str]) -> str:
-    """What an empty cell should hold, for the end of a message."""
+    """The expected content of an empty cell, for the end of a message."""
     return f"expected an action, one of: {', '.join(actions)}; fill it in, or leave such rows out"
 
 
@@ -131,7 +148,7 @@ def actions_of(name: str, column: Sequence[Any], actions: Sequence[str]) -> Choi
 
 
 def orders_of(name: str, column: Sequence[Any], lattice: Lattice) -> list[tuple[int, ...]]:
-    """The looks of every row in the order in which they were taken, as places in the lattice."""
+    """Returns the observations of every row in the order of purchase, as integers."""
 
     def order(parts: tuple[Any, ...]) -> tuple[int, ...]:
         looks = tuple(lattice.to_buy(part) for part in parts)
@@ -145,7 +162,7 @@ def orders_of(name: str, column: Sequence[Any], lattice: Lattice) -> list[tuple[
 def propensities_of(
     name: str, column: Sequence[Any], *, may_be_unknown: bool = False
 ) -> list[tuple[float, ...]]:
-    """The probabilities in every cell: one of the whole course, or one for each step."""
+    """Returns the probabilities in every cell: one for the whole case, or one for each step."""
 
     def propensities(parts: tuple[Any, ...]) -> tuple[float, ...]:
         numbers = tuple(_number(part) for part in parts)
@@ -153,7 +170,7 @@ def propensities_of(
             if not (isinstance(number, float) and 0 < number <= 1):
                 raise CaseError(f"expected a propensity above 0, up to 1, got {part!r}")
         if not numbers and not may_be_unknown:
-            raise CaseError("expected a propensity, the cell is empty")
+            raise CaseError(NO_PROPENSITY)
         return numbers
 
     return _each(name, [parts_of(cell) for cell in column], propensities)

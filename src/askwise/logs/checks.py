@@ -1,4 +1,4 @@
-"""What no log may hold, wherever it is: no rows, looks beyond m, an order of other looks."""
+"""Checks that hold for every log: it has rows, no row exceeds m, and orders match their row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from askwise.states import Lattice
 
 
 def check_rows(rows: int) -> None:
-    """There must be some, and not more than can be counted."""
+    """Raises an error if there are no rows, or more than can be counted."""
     if rows == 0:
         raise TableError("the log has no rows")
     if rows > MOST_CASES:
@@ -23,34 +23,35 @@ def check_rows(rows: int) -> None:
 
 
 def check_most(lattice: Lattice, decisions: Decisions) -> None:
-    """No row may have looked at more than m: that is no state of the problem."""
+    """Raises an error if a row has more than m observations, which is no state of the problem."""
     looked = decisions.digits[:, : lattice.buyable] >= 0
     many = looked.sum(axis=1)
     if many.max() > lattice.m:
         looks = lattice.names_of(tuple(np.flatnonzero(looked[many.argmax()]).tolist()))
         raise TableError(
-            f"a row looked at {len(looks)} observations ({', '.join(looks)}), but the problem "
-            f"allows max_observations={lattice.m}: what was done there is of no state of it"
+            f"a row has {len(looks)} observations ({', '.join(looks)}), but the problem allows "
+            f"max_observations={lattice.m}: raise it, or leave such rows out"
         )
 
 
 def check_propensities(
     lengths: Integers, steps: Integers, where: Callable[[int], str], *, may_be_unknown: bool = False
 ) -> None:
-    """Each row has one propensity of the whole course, or one for each of its steps."""
+    """Raises an error unless each row has one propensity for the case, or one for each step."""
     odd = (lengths != 1) & (lengths != steps) & ~((lengths == 0) & may_be_unknown)
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         wanted = "1" if steps[row] == 1 else f"1, or {steps[row]}"
         raise TableError(
             f"{where(row)}: {lengths[row]} propensities, expected {wanted}: one for each "
-            "look in the order, then one for the action (with acquisition='simultaneous', one for "
-            "the set and one for the action; where every row saw everything, one for the action)"
+            "observation in the order, then one for the action (with acquisition='simultaneous', "
+            "one for the set and one for the action; if every row has every observation, one for "
+            "the action)"
         )
 
 
 def steps_of(roles: Roles, decisions: Decisions) -> Integers:
-    """How many steps each row took: looks and acting, or a set and acting, or just acting."""
+    """Returns the number of steps of each row: observations or a set, and the action."""
     if roles.acquisition == "sequential":
         of_order = np.array([len(order) + 1 for order in decisions.distinct], np.int64)
         steps: Integers = of_order[decisions.orders]
@@ -62,9 +63,9 @@ def steps_of(roles: Roles, decisions: Decisions) -> Integers:
 def in_its_order(
     lattice: Lattice, roles: Roles, decisions: Decisions, where: Callable[[int], str]
 ) -> Decisions:
-    """The decisions, whose orders must be those of the looks that were taken.
+    """Returns the decisions, and checks that each order lists the observations of its row.
 
-    A look that an order names, and whose cell is empty, has failed, if it can.
+    If an order names an observation whose cell is empty, the observation failed, if it may fail.
     """
     if roles.order is None:
         return decisions

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import AcquisitionName, Choices, Integers
+from askwise._support.typing import AcquisitionName, Choices, Floats, Integers
 from askwise.counting import MOST_STATES, SPARSE_FROM, Statistics
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.states import Lattice
@@ -72,6 +72,8 @@ class DecisionsWithPropensities(NamedTuple):
     """The distinct ones,"""
     which: Integers
     """and which of them each row has."""
+    stakes: Floats | None = None
+    """How many times the reward of each row counts; None if the log does not say."""
 
 
 def states_of(lattice: Lattice, digits: Choices) -> tuple[Integers, Integers]:

@@ -1,8 +1,7 @@
-"""A first problem file from a log: what stands in its columns, with prices to be filled in.
+"""Drafts a problem file from a log, with prices to be filled in.
 
 Numbers and dates are cut into bins and texts are categories, by `problem/cuts.py`. What a log
-cannot say is written as plainly as can be (every price is 1, nothing is given) with a comment to
-edit it.
+cannot tell gets a simple default (every price is 1, nothing is given) with a comment to edit it.
 """
 # ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
 
@@ -18,7 +17,14 @@ import msgspec
 
 from askwise._support.frames import columns_of
 from askwise.errors import OptionError, TableError
-from askwise.logs.files import are_paths, is_relation, opened
+from askwise.logs.draft_remarks import (
+    numbers_with_gaps,
+    of_combinations,
+    of_empty_cells,
+    of_totals,
+    why_a_leak,
+)
+from askwise.logs.files import are_paths, is_relation, named, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.roles import UNAVAILABLE
 from askwise.logs.suspects import why_not_to_look
@@ -28,22 +34,26 @@ from askwise.problem.booleans import BOOLEANS, as_text
 from askwise.problem.cuts import observations
 
 MOST_ROWS = 100_000
-"""So many rows are looked at."""
+"""The number of rows that are read."""
 MOST_ACTIONS = 100
 MOST_LOOKS = 4
-"""What max_observations is drafted as, if there is so much to look at."""
+"""The drafted max_observations if there are more observations than that."""
 WORTH = 100.0
-"""What a reward of 1 is drafted to be worth, where every look costs 1."""
-SERVICE = ("action", "reward", "order", "propensity")
-"""Columns that are called what they are, and are not observations."""
+"""The drafted worth of a reward of 1, where every observation costs 1."""
+SERVICE = ("action", "reward", "order", "propensity", "stake")
+"""Columns with a known role, which are not observations."""
 
 
 class Draft(NamedTuple):
-    """A problem to look over."""
+    """A drafted problem, to be checked and edited."""
 
     problem: Problem
     left_out: Mapping[str, str]
-    """The columns that are not in it, and why."""
+    """The columns that were left out, each with the reason."""
+    remarks: tuple[str, ...] = ()
+    """What to check before fitting."""
+    stake: str | None = None
+    """The column of stakes."""
 
     def text(self) -> str:
         """The problem as YAML, with comments that say what to edit."""
@@ -56,13 +66,13 @@ class Draft(NamedTuple):
             return str(flow).strip()
 
         lines = [
-            "# Drafted from a log: look it over, and change what does not fit.",
+            "# Drafted from a log: read it, and change what does not fit.",
             "#",
-            "# cost: what a look costs, in the currency of reward_value. Here every cost is 1.",
-            "# given: true, without a cost, for what is known from the start in every case.",
-            "# fails: charged or refunded, for a look that may show nothing.",
-            "# edges: the bins of a number or a date; move them where they mean something.",
-            "# other: the value that stands for every text that is not listed.",
+            "# cost: the price of the observation, in the currency of reward_value; here 1.",
+            "# given: true, without a cost, if the value is known from the start in every case.",
+            "# fails: charged or refunded, if the observation may fail to give a value.",
+            "# edges: the bins of a number or a date; move them to thresholds that you use.",
+            "# other: the value for every text that is not listed.",
             "observations:",
         ]
         for observation in self.problem.observations:
@@ -71,22 +81,26 @@ class Draft(NamedTuple):
                 del data["values"]  # the names of the bins follow from the edges
             lines.append(f"  - {line(data)}")
         lines += [f"# left out: {name} {why}" for name, why in self.left_out.items()]
+        lines += [f"# check: {remark}" for remark in self.remarks]
         lines += [
             "# what can be decided; the order breaks ties",
             f"actions: {line(list(self.problem.action_names))}",
-            "# the most looks in one case; every one more makes many more states",
+            "# the most observations bought in one case; the number of states grows fast with it",
             f"max_observations: {self.problem.max_observations}",
             *self._rewards(line),
         ]
         return "\n".join(lines) + "\n"
 
     def _rewards(self, line: Callable[[Any], str]) -> list[str]:
+        per_unit = [] if self.stake is None else ["# rewards are per unit of stake"]
         if self.problem.rewards is None:
             return [
+                *per_unit,
                 "# what a reward of 1 is worth, in the currency of the costs",
                 f"reward_value: {self.problem.reward_value:g}",
             ]
         return [
+            *per_unit,
             "# the lowest and the highest that an action can earn, in the currency of the costs",
             f"rewards: {line(list(self.problem.rewards))}",
         ]
@@ -99,15 +113,17 @@ def draft(
     label: str | None = None,
     action: str | None = None,
     reward: str | None = None,
+    stake: str | None = None,
     bins: int = 4,
 ) -> Draft:
-    """A problem that the first rows of a log fit.
+    """Drafts a problem from the first rows of a log.
 
-    Rewards that are not all from 0 to 1 are money, from the lowest to the highest that came. The
-    actions are the labels, or what stands in the column of actions, or those with rewards.
-    Every other column is an observation, cut where a label is best separated, else by quantiles;
-    but those that look like identifiers, or like what came of a decision, are `left_out`, and so
-    is what tells nothing, each with the reason.
+    Rewards that are not all from 0 to 1 are money, from the lowest to the highest in the log. The
+    actions are the labels, the values in the column of actions, or the columns of rewards. Every
+    other column becomes an observation, cut where it separates the label best, or at quantiles
+    without one. Columns that look like identifiers, like timestamps or like results of a decision
+    are `left_out`, and so are columns without information, each with the reason. The `remarks` say
+    what to check, for example whether rewards grow with the stake.
 
     >>> log = {"age": [31, 35, 42, 47, 51, 58] * 5, "best": (["wait"] * 3 + ["treat"] * 3) * 5}
     >>> print(draft(log, label="best").problem.observations[0])
@@ -117,35 +133,86 @@ def draft(
     if label is None and not rewards:
         action, reward = action or "action", reward or "reward"
     elif action is not None or reward is not None or (label is not None and rewards):
-        raise OptionError("label, rewards, and action with reward exclude each other")
-    said = [*(rewards or {}).values(), *(name for name in (label, action, reward) if name)]
+        raise OptionError(
+            "label, rewards, and action with reward exclude each other: give one of them"
+        )
+    said = [*(rewards or {}).values(), *(n for n in (label, action, reward, stake) if n)]
+    _check_columns(log, columns, said)
+    decided = label or action
+    actions = list(rewards or {}) if decided is None else _actions(decided, columns[decided])
+    stakes = columns[stake] if stake else [1.0] * len(next(iter(columns.values())))
+    earned = {name: columns[name] for name in (*(rewards or {}).values(), reward) if name}
+    labels = columns[label] if label else None
+    leaks = (columns[action], columns[reward], stakes) if action and reward else None
+
+    def drafted(name: str) -> tuple[Observation, list[str]]:
+        return _column(name, columns[name], actions, labels, leaks, bins)
+
+    found, left_out, remarks = _each_drafted([n for n in columns if n not in said], drafted)
+    most = min(MOST_LOOKS, len(found))
+    if action is not None:
+        most = max(most, _most_in_a_row([columns[o.name] for o in found]))
+    remarks += [] if stake is None else of_totals(stake, stakes, earned)
+    remarks += of_combinations(found, len(stakes))
+    within = _rewards(list(earned.values()))
+    worth: dict[str, Any] = {"reward_value": WORTH} if within is None else {"rewards": within}
+    problem = Problem(observations=found, actions=actions, max_observations=most, **worth)
+    return Draft(problem, left_out, tuple(remarks), stake)
+
+
+def _check_columns(log: Any, columns: Mapping[str, Any], said: Sequence[str]) -> None:
+    """Raises an error unless every column that was named is there."""
     for name in said:
         if name not in columns:
             raise TableError(
-                f"the log has no column {name!r}, it has: {', '.join(columns)}. A draft needs "
+                f"{named(log)} has no column {name!r}, it has: {', '.join(columns)}. A draft needs "
                 "label=, the column of the right action; or action= and reward=; or "
                 "rewards={action: column}"
             )
-    named = label or action
-    actions = list(rewards or {}) if named is None else _actions(named, columns[named])
-    found, left_out = [], {}
-    for name, cells in columns.items():
-        if name in said:
-            continue
+
+
+def _column(
+    name: str,
+    given: Sequence[Any],
+    actions: Sequence[str],
+    labels: Sequence[Any] | None,
+    decided: tuple[Sequence[Any], Sequence[Any], Sequence[Any]] | None,
+    bins: int,
+) -> tuple[Observation, list[str]]:
+    """The observation of a column, and remarks. Decisions have actions, rewards and stakes."""
+    mended = numbers_with_gaps(given)
+    cells, remarks = (given, []) if mended is None else (mended[0], [f"{name}: {mended[1]}"])
+    _check_suspect(name, cells, actions)
+    if decided is not None:
+        leak = why_a_leak(cells, *decided)
+        if leak is not None:
+            raise TableError(leak)
+        remarks += of_empty_cells(name, given)
+    return _observation(name, cells, labels, bins, is_seen=decided is None), remarks
+
+
+def _each_drafted(
+    names: Sequence[str], drafted: Callable[[str], tuple[Observation, list[str]]]
+) -> tuple[list[Observation], dict[str, str], list[str]]:
+    """The observations, the columns that are left out with the reasons, and the remarks."""
+    found, left_out, remarks = list[Observation](), dict[str, str](), list[str]()
+    for name in names:
         try:
-            _check_suspect(name, cells, actions)
-            labels = columns[label] if label else None
-            found.append(_observation(name, cells, labels, bins, is_seen=action is None))
+            observation, said = drafted(name)
         except TableError as error:
             left_out[name] = re.sub(r"^column 'cells',? ", "", str(error))
+        else:
+            found.append(observation)
+            remarks += said
     if not found:
         why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
-        raise TableError(f"the log has no column that could be looked at{why and ': '}{why}")
-    most = min(MOST_LOOKS, len(found))
-    within = _rewards([columns[name] for name in (*(rewards or {}).values(), reward) if name])
-    worth: dict[str, Any] = {"reward_value": WORTH} if within is None else {"rewards": within}
-    problem = Problem(observations=found, actions=actions, max_observations=most, **worth)
-    return Draft(problem, left_out)
+        raise TableError(f"the log has no column that could be an observation{why and ': '}{why}")
+    return found, left_out, remarks
+
+
+def _most_in_a_row(columns: Sequence[Sequence[Any]]) -> int:
+    """The most observations of one row."""
+    return max(sum(not is_missing(cell) for cell in row) for row in zip(*columns, strict=True))
 
 
 def _rewards(columns: Sequence[Sequence[Any]]) -> tuple[float, float] | None:
@@ -168,7 +235,7 @@ def _first_rows(log: Any) -> dict[str, list[Any]]:
         columns = columns_of(frame.frame, frame.columns)
         columns = {name: cells[:MOST_ROWS] for name, cells in columns.items()}
     if not any(columns.values()):
-        raise TableError("the log has no rows")
+        raise TableError(f"{named(log)} has no rows")
     return {name: _typed(cells) for name, cells in columns.items()}
 
 
@@ -203,9 +270,9 @@ def _truth(text: str) -> str:
 
 
 def _check_suspect(name: str, cells: Sequence[Any], actions: Sequence[str]) -> None:
-    """Raise why a column is nothing to look at, if it is so."""
+    """Raises an error with the reason if a column should not be an observation."""
     if name in SERVICE:
-        raise TableError("is called like a part of a decision, not like something to look at")
+        raise TableError("has the name of a part of a decision, not of an observation")
     present = [cell for cell in cells if not is_missing(cell) and cell != UNAVAILABLE]
     why = why_not_to_look(name, present, actions)
     if why is not None:
@@ -215,7 +282,7 @@ def _check_suspect(name: str, cells: Sequence[Any], actions: Sequence[str]) -> N
 def _observation(
     name: str, cells: Sequence[Any], labels: Sequence[Any] | None, bins: int, *, is_seen: bool
 ) -> Observation:
-    """One column: where not all of it was looked at, an empty cell is no failure."""
+    """Drafts one column. If not all rows have the observation, an empty cell is no failure."""
     rows = range(len(cells)) if is_seen else [k for k, c in enumerate(cells) if not is_missing(c)]
     kept = [None if not is_seen and cells[k] == UNAVAILABLE else cells[k] for k in rows]
     frame: dict[str, list[Any]] = {"cells": kept}
@@ -229,7 +296,7 @@ def _observation(
 
 
 def _actions(name: str, cells: Sequence[Any]) -> list[str]:
-    """What stands in a column of actions."""
+    """The values in a column of actions."""
     whole = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells]
     found = sorted({str(cell) for cell in whole if not is_missing(cell)})
     if not 0 < len(found) <= MOST_ACTIONS:

@@ -1,7 +1,7 @@
-"""Logs in files, or in a DuckDB relation: counted where they are, whatever their size.
+"""Reads logs in files, or in a DuckDB relation, of any size.
 
-DuckDB reads every row once and hands out groups of equal ones. It keeps to `MEMORY`, and what does
-not fit goes to a temporary folder that is removed afterwards.
+DuckDB reads every row once and returns groups of equal rows. It uses at most `MEMORY`; the rest
+goes to a temporary folder that is removed afterwards.
 """
 
 # ruff: noqa: S608 (every name and every text in a query is quoted by `askwise.logs.sql`)
@@ -13,7 +13,6 @@ import errno
 import glob
 import gzip
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,9 @@ from typing import Any, NamedTuple
 
 from askwise._support.extras import need
 from askwise._support.frames import twice
+from askwise._support.progress import polled
 from askwise.errors import TableError
+from askwise.logs.file_errors import not_utf8, read_errors
 from askwise.logs.sql import quoted, text
 
 MEMORY = "1GiB"
@@ -38,16 +39,16 @@ class Part(NamedTuple):
     options: str
 
     def scan(self, files: Sequence[str]) -> str:
-        """What reads some of its files."""
+        """Returns the SQL that reads some of its files."""
         return f"{self.function}([{', '.join(map(text, files))}], {self.options})"
 
 
 class Query:
-    """A log that SQL can be asked about: in every query it is called `log`."""
+    """A log that can be queried with SQL. Every query calls it `log`."""
 
     def __init__(self, connection: Any, relation: Any, parts: Sequence[Part] = ()) -> None:
         self.connection = connection
-        """DuckDB, to compute with what was read."""
+        """The DuckDB connection, to compute with what was read."""
         self._relation = relation
         self._parts = parts
         self.columns: list[str] = list(relation.columns)
@@ -55,21 +56,22 @@ class Query:
         """The type of each column."""
 
     def ask(self, sql: str) -> Any:
-        """What a query about the log gives, as a table of PyArrow."""
+        """Returns the result of a query as a PyArrow table."""
         with read_errors():
             return self._relation.query("log", sql).to_arrow_table()
 
     def keep(self, name: str, sql: str) -> None:
-        """Keep what a query about the log gives, as a table of that name."""
+        """Keeps the result of a query as a table with this name."""
         with read_errors():
             if self._parts:  # on disk, if it does not fit
                 log = f"WITH log AS ({_union(self._parts)})"
-                self.connection.execute(f"CREATE TEMP TABLE {name} AS {log} {sql}")
+                with polled("reading the log", self.connection.query_progress):
+                    self.connection.execute(f"CREATE TEMP TABLE {name} AS {log} {sql}")
             else:
                 self.connection.register(name, self.ask(sql))
 
     def first(self, condition: str, column: str) -> tuple[str, str | None]:
-        """Where a condition first holds, and what stands there: for the message of an error."""
+        """Returns the first row in which a condition holds, and its cell, for an error message."""
 
         def sql(scan: str) -> str:
             numbered = f"SELECT row_number() OVER () - 1 AS askwise_row, * FROM {scan}"
@@ -87,12 +89,12 @@ class Query:
                     if found:
                         row, cell = found[0]
                         return f"{file}: column {column!r}, row {row}", cell
-        raise TableError(f"column {column!r} changed while it was read")
+        raise TableError(f"column {column!r} changed while it was read: read it again")
 
 
 @contextmanager
 def opened(log: Any) -> Iterator[Query]:
-    """The log as something to ask about."""
+    """Opens a log for queries."""
     duckdb = need("duckdb", "logs")
     need("pyarrow", "logs")
     with tempfile.TemporaryDirectory(prefix="askwise-") as folder:
@@ -104,7 +106,8 @@ def opened(log: Any) -> Iterator[Query]:
         }
         with duckdb.connect(":memory:", config=config) as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")  # it would go to the output
+            connection.execute("SET enable_progress_bar = true")  # it knows how far it is,
+            connection.execute("SET enable_progress_bar_print = false")  # and prints nothing
             if isinstance(log, duckdb.DuckDBPyRelation):
                 yield Query(connection, log)
                 return
@@ -170,7 +173,10 @@ def _parts(connection: Any, files: Sequence[str]) -> list[Part]:
         elif set(header) != first:
             odd = sorted(first ^ set(header))[0]
             has, other = (file, files[0]) if odd in header else (files[0], file)
-            raise TableError(f"{has} has a column {odd!r}, but {other} has none")
+            raise TableError(
+                f"{has} has a column {odd!r}, but {other} has none: all files of a log need the "
+                "same columns"
+            )
         if parts and parts[-1][1:] == reads:
             parts[-1] = Part((*parts[-1].files, file), *reads)
         else:
@@ -188,8 +194,10 @@ def _header(file: str) -> list[str]:
     try:
         with unpacked(file, "rt", newline="", encoding="utf-8-sig") as stream:
             header = next(csv.reader(stream), [])
-    except (UnicodeDecodeError, gzip.BadGzipFile) as error:
-        raise TableError(f"{file}: not a CSV in UTF-8: {error}") from None
+    except UnicodeDecodeError:
+        raise TableError(not_utf8(file)) from None
+    except gzip.BadGzipFile as error:
+        raise TableError(f"{file}: not a compressed CSV: {error}") from None
     if not header:
         raise TableError(f"{file} is empty")
     check_header(file, header)
@@ -197,7 +205,7 @@ def _header(file: str) -> list[str]:
 
 
 def check_header(file: str, header: Sequence[str]) -> None:
-    """Every column of a CSV has a name of its own, and commas stand between them."""
+    """Raises an error unless a CSV has commas between its columns, and distinct names."""
     for separator, words in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and separator in header[0]:
             raise TableError(
@@ -212,14 +220,10 @@ def check_header(file: str, header: Sequence[str]) -> None:
             raise TableError(f"{file}: {twice(repr(name))}")
 
 
-@contextmanager
-def read_errors() -> Iterator[None]:
-    """What DuckDB says of a file that cannot be read, in one line."""
-    duckdb = need("duckdb", "logs")
-    try:
-        yield
-    except duckdb.Error as error:
-        lines = str(error).splitlines()
-        file = next((x.strip() for x in lines if re.match(r"\s*file\s*=", x)), "")
-        said = [line for line in lines[:3] if not line.startswith("Possible")]
-        raise TableError("; ".join([*said, *([file] if file else [])])) from None
+def named(log: Any) -> str:
+    """What a message calls a log: its files, if it has any."""
+    if not are_paths(log):
+        return "the log"
+    given = [log] if isinstance(log, str | os.PathLike) else list(log)
+    more = f" and {len(given) - 1} more" if len(given) > 1 else ""
+    return f"{os.fspath(given[0])}{more}"

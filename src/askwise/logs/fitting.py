@@ -1,4 +1,4 @@
-"""From a log to what can be learned from it: the counters, and what they are good for."""
+"""`fit` turns a log into counters, and notes what can be learned from them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ from askwise.logs.counting import (
     count_records,
     records_of,
 )
-from askwise.logs.notes import REFUSED, notes_of
+from askwise.logs.draft_remarks import of_combinations
+from askwise.logs.notes import REFUSED, notes_of, of_stakes
 from askwise.logs.reading import Log, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.problem.bins import is_number
+from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
 
 MOST_SUBSETS = 20_000
-"""In so many subsets of the observations complete records are counted, one after the other."""
+"""Complete records are counted in at most this number of subsets of the observations."""
 
 
 def fit(
@@ -49,27 +51,32 @@ def fit(
     acquisition: str | None = None,
     order: str | None = None,
     propensity: str | None = None,
+    stake: str | None = None,
     rng: RandomSource = None,
 ) -> Fit:
-    """Count a log: what happened before anybody learned from it.
+    """Counts a log of past cases, and returns what can be learned from it.
 
     `log` is a path, a pattern such as "logs/*.parquet", or a list of them (CSV, Parquet), a DuckDB
-    relation, any data frame that narwhals takes, or a mapping of columns to lists. Columns named as
-    the observations hold what was seen. Then it is one of
+    relation, any data frame that narwhals supports, or a mapping of columns to lists. The columns
+    with the names of the observations hold their values. There are two kinds of logs.
 
-    complete records: every observation is known, and what every action would have earned, in
-        `rewards` = {action: column} (or columns named as the actions), or by `label`, the column
-        that names the action that earns 1, the others 0. A missing cell is a look that failed.
-    logged decisions: `action` is the column of what was done, `reward` of what that earned. An
-        empty cell was not looked at; a look that failed is written "unavailable". `acquisition`
-        says how looks were chosen: "simultaneous", before any of them was seen, or "sequential",
-        one from what the last had shown, with `order` the column of their names in that order.
+    Complete records have every observation and the reward of every action: in the columns `rewards`
+    = {action: column}, in columns with the names of the actions, or by `label`, the column with the
+    action that earns 1 while the others earn 0. A missing cell is an observation that failed.
 
-    `propensity` is a column of probabilities, which `off_policy` needs; here they are checked: one
-        of the whole course, or one for each step, as there.
+    Logged decisions have the action taken, in the column `action`, and what it earned, in the
+    column `reward`. An observation was not made if its cell is empty, and failed if it is
+    "unavailable". `acquisition` says how observations were chosen: "simultaneous", before any
+    result was known, or "sequential", each with the earlier results known. `order` is then the
+    column that lists their names in this order. `propensity` is the column that `off_policy` needs;
+    it is only checked here.
 
-    Columns called action, reward, order and propensity are taken for what they are called.
-    `rng` is the seed of the learners that start from the log.
+    `stake` is the column that says how many times the reward of a case counts, as in `open`. The
+    rewards of a log are per unit of stake, and are counted as such. What is recommended is for a
+    case of the log's mean stake, unless another is said.
+
+    Columns called action, reward, order, propensity and stake need not be named. `rng` is the seed
+    of the learners that start from the log.
 
     >>> from askwise import Observation, Problem
     >>> problem = Problem(
@@ -83,30 +90,26 @@ def fit(
     ├─ neg → wait
     └─ pos → treat
     """
+    columns: dict[str, Any] = {"rewards": rewards, "label": label, "stake": stake}
+    columns |= {"action": action, "reward": reward, "order": order, "propensity": propensity}
     with opened_log(log) as opened:
-        roles = roles_of(
-            problem,
-            opened.columns,
-            rewards=rewards,
-            label=label,
-            action=action,
-            reward=reward,
-            acquisition=acquisition,
-            order=order,
-            propensity=propensity,
-        )
-        return (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem, rng)
+        roles = roles_of(problem, opened.columns, acquisition=acquisition, **columns)
+        counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
+        stakes = opened.mean_stake(problem, roles)
+    many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
+    notes = counted.notes + of_stakes(roles, stakes) + many
+    return replace(counted, rng=rng, stake=stakes, notes=notes)
 
 
-def _fit_records(opened: Log, roles: Roles, problem: Problem, rng: RandomSource) -> Fit:
+def _fit_records(opened: Log, roles: Roles, problem: Problem) -> Fit:
     lattice = Lattice(problem)
     records, groups, rows = opened.records(lattice, roles)
     counted = count_records(lattice, groups, rows) if lattice.subsets <= MOST_SUBSETS else None
     notes = notes_of(roles, lattice, counted, None)
-    return Fit(problem, roles.kind, None, rows, notes, records, counted, rng)
+    return Fit(problem, roles.kind, None, rows, notes, records, counted)
 
 
-def _fit_decisions(opened: Log, roles: Roles, problem: Problem, rng: RandomSource) -> Fit:
+def _fit_decisions(opened: Log, roles: Roles, problem: Problem) -> Fit:
     lattice = Lattice(problem)
     decisions = opened.decisions(lattice, roles)
     check_most(lattice, decisions)
@@ -118,30 +121,34 @@ def _fit_decisions(opened: Log, roles: Roles, problem: Problem, rng: RandomSourc
     counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)
     rows = decisions.rows
-    return Fit(problem, roles.kind, chosen, rows, notes, None, counted, rng, decisions)
+    return Fit(problem, roles.kind, chosen, rows, notes, None, counted, decisions=decisions)
 
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """What a log says."""
+    """A counted log: what it shows, a policy to recommend, and learners that start from it."""
 
     problem: Problem
     kind: Kind
     acquisition: AcquisitionName | None
-    """How looks were chosen; None in complete records, in which there is nothing to choose."""
+    """How observations were chosen; None for complete records."""
     rows: int
     notes: tuple[str, ...]
-    """What can be learned from it without bias, and what cannot."""
+    """Sentences that say what the log shows without bias, and what it cannot show."""
     records: CompleteRecords | None = field(compare=False)
-    """Complete records as they are, equal ones together; None of logged decisions."""
+    """The complete records, equal ones together; None for logged decisions."""
     counted: Statistics | None
     rng: RandomSource = field(default=None, compare=False)
     decisions: Decisions | None = field(default=None, compare=False)
-    """Logged decisions as they are; None of complete records."""
+    """The logged decisions; None for complete records."""
+    stake: float = 1.0
+    """How many times the reward of a case counts, on average."""
 
     @property
     def statistics(self) -> Statistics:
-        """The counters, as if each row had been recorded by itself, a record in every state."""
+        """The counters, as if each row had been recorded live; complete records count in every
+        state.
+        """
         if self.counted is None:
             lattice = Lattice(self.problem)
             raise TooLargeError(
@@ -154,12 +161,17 @@ class Fit:
     def learner(
         self, name: str | None = None, *, weight: float = 1.0, **options: Any
     ) -> BaseLearner:
-        """A learner that starts from these cases, and goes on from there.
+        """Returns a learner that starts from the log.
 
-        By default `aw.Learner`, that buys sets at once where the log did: from its first case on it
-        does what the log recommends, and explores from there. Others go on from the counters. What
-        the log says and what comes later are one body of evidence, in which every case counts once.
-        `weight`: an old log counts less, as that part of its cases, which are drawn evenly.
+        The default is `aw.Learner`, with simultaneous acquisition if the log has it. Its first
+        cases follow the log's recommendation, and it explores from there. Other learners continue
+        from the counters. The log and later cases are combined, and every case counts once.
+
+        A learner plans each case for its own stake, and its `recommend()` is for a stake of 1. If
+        the log has stakes, `fit.recommend()` is for their mean: ask the learner for the same with
+        `recommend(stake=fit.stake)`.
+
+        weight: The share of the log's cases that count, drawn evenly, for an old log.
         """
         if weight != 1.0:
             return self.thinned(weight).learner(name, **options)
@@ -172,13 +184,14 @@ class Fit:
         if self.acquisition not in (None, needed):
             raise StatisticsError(
                 f"{name} learns from {needed} looks, but those of this log were "
-                f"{self.acquisition}: what it needs was not counted, because it would be biased"
+                f"{self.acquisition}, and its counters would be biased: use the default learner, "
+                f"or one that buys in the way of the log"
             )
         learner.merge(self.statistics)
         return learner
 
     def thinned(self, part: float) -> Fit:
-        """The same log with an even draw of about that part of its cases; always the same ones."""
+        """Returns the same log with an even draw of that share of its cases."""
         if not is_number(part) or not 0 < part <= 1:
             raise OptionError(f"weight must be a number above 0 and at most 1, got {part!r}")
         lattice, rng = Lattice(self.problem), np.random.default_rng(0)
@@ -205,7 +218,8 @@ class Fit:
         asked = learner.options
         if asked["window"] or asked["detect"] or asked["explore_budget"] is not None:
             raise OptionError(
-                "explore_budget, window and detect go by when cases came: not with those of a log"
+                "explore_budget, window and detect need the times of cases, which a log does "
+                "not have: leave them out"
             )
         if self.records is not None:
             begin_with_log(learner, self.rows, records=self.records)
@@ -213,12 +227,20 @@ class Fit:
             begin_with_log(learner, self.rows, self.statistics)
         return learner
 
-    def recommend(self) -> Policy:
-        """What the default learner recommends that starts from it; its first cases do that."""
-        return self.learner().recommend()
+    def recommend(self, *, stake: float | None = None) -> Policy:
+        """Returns the policy that the default learner recommends from this log.
+
+        stake: How many times the reward of a case counts; by default the mean of the log.
+        """
+        return self.learner().recommend(stake=self.stake if stake is None else stake)
+
+    def for_stake(self, before: str = "") -> str:
+        """Says for which stake `recommend()` is, after some words; "" if that is 1."""
+        at = for_stake(self.stake, before)
+        return at and f"{at}, the mean of the log"
 
     def evidence(self) -> Evidence:
-        """What it says of the population."""
+        """Returns the estimates of the population from this log."""
         return self.learner().evidence()
 
     def __repr__(self) -> str:
@@ -227,10 +249,10 @@ class Fit:
         if self.counted is None:
             return f"{said}>"
         visited = int((self.counted.action_counts.sum(axis=1) > 0).sum())
-        return f"{said}: rewards in {visited:,} states>"
+        return f"{said}: rewards in {visited:,} states{self.for_stake('; recommends ')}>"
 
     def _repr_html_(self) -> str:
         chosen = [] if self.acquisition is None else [f"{self.acquisition} acquisition"]
         known = title("Fit", f"{self.rows:,} {self.kind}", *chosen)
-        recommended = lines(str(self.recommend().tree()))
-        return known + "".join(map(line, self.notes)) + line("it recommends:") + recommended
+        recommended, at = lines(str(self.recommend().tree())), self.for_stake(", ")
+        return known + "".join(map(line, self.notes)) + line(f"it recommends{at}:") + recommended

@@ -1,4 +1,4 @@
-"""A log in memory: any data frame that narwhals takes, or a mapping of columns to lists."""
+"""Reads logs in memory: any data frame that narwhals supports, or a mapping of columns to lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from askwise._support.frames import columns_of, unique_columns
-from askwise._support.typing import Choices, Integers
+from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT
 from askwise.errors import TableError
 from askwise.estimation.complete_records import CompleteRecords, grouped
@@ -16,11 +16,12 @@ from askwise.logs import cells
 from askwise.logs.checks import check_propensities, check_rows, in_its_order, steps_of
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, records_of
 from askwise.logs.roles import Roles
+from askwise.problem import Problem
 from askwise.states import Lattice
 
 
 class FrameLog:
-    """A data frame in memory."""
+    """A log in a data frame."""
 
     def __init__(self, frame: Any) -> None:
         import narwhals as nw
@@ -45,6 +46,17 @@ class FrameLog:
         self, lattice: Lattice, roles: Roles
     ) -> tuple[CompleteRecords, Iterator[Records], int]:
         """The rows, grouped by numpy: by full state, and by every state that they agree with."""
+        rows = self._rows(lattice, roles)
+        found = grouped(*rows)
+        return found, records_of(lattice, found), len(rows.digits)
+
+    def records_with_stakes(self, lattice: Lattice, roles: Roles) -> tuple[CompleteRecords, Floats]:
+        """The rows as they are."""
+        rows, stakes = self._rows(lattice, roles), self._stakes(lattice.problem, roles)
+        assert stakes is not None
+        return rows, stakes
+
+    def _rows(self, lattice: Lattice, roles: Roles) -> CompleteRecords:
         columns, digits = self._read(lattice, roles)
         actions = lattice.problem.action_names
         if roles.label is not None:
@@ -56,8 +68,7 @@ class FrameLog:
             earned = np.column_stack(
                 [cells.rewards_of(name, columns[name], within) for name in named]
             )
-        found = grouped(digits, np.ones(len(digits), np.int64), *_units(earned))
-        return found, records_of(lattice, found), len(digits)
+        return CompleteRecords(digits, np.ones(len(digits), np.int64), *_units(earned))
 
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """The rows as they are."""
@@ -99,9 +110,20 @@ class FrameLog:
         column = columns_of(self.frame, [roles.propensity])[roles.propensity]
         given = cells.propensities_of(roles.propensity, column)
         places = {p: place for place, p in enumerate(dict.fromkeys(given))}
-        return DecisionsWithPropensities(
-            decisions, list(places), np.array([places[p] for p in given], np.int64)
-        )
+        which = np.array([places[p] for p in given], np.int64)
+        stakes = self._stakes(lattice.problem, roles)
+        return DecisionsWithPropensities(decisions, list(places), which, stakes)
+
+    def mean_stake(self, problem: Problem, roles: Roles) -> float:
+        """How many times the reward of a case counts on average; 1 if the log does not say."""
+        stakes = self._stakes(problem, roles)
+        return 1.0 if stakes is None else float(stakes.mean())
+
+    def _stakes(self, problem: Problem, roles: Roles) -> Floats | None:
+        if roles.stake is None:
+            return None
+        column = columns_of(self.frame, [roles.stake])[roles.stake]
+        return cells.stakes_of(roles.stake, column, problem)
 
     def _read(self, lattice: Lattice, roles: Roles) -> tuple[dict[str, list[Any]], Choices]:
         columns = columns_of(self.frame, roles.columns)

@@ -1,9 +1,10 @@
-"""What can be learned from a log without bias, and what cannot, in plain sentences."""
+"""States in plain sentences what a log shows without bias, and what it cannot show."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from askwise._support.numbers import as_price, shown
 from askwise._support.typing import AcquisitionName
 from askwise.counting import Statistics
 from askwise.logs.counting import Decisions
@@ -11,12 +12,13 @@ from askwise.logs.roles import Roles
 from askwise.states import Lattice
 
 REFUSED = (
-    "the rows looked at different things, and the log does not say how that was chosen: where what "
-    "was looked at depended on what had been seen, the rows that looked are no fair sample of the "
-    "others, and only rewards in the exact states, and steps along a known order, are without "
-    "bias. Say acquisition='simultaneous' if each set was chosen before any of it was seen, or "
-    "acquisition='sequential' with order= the column that has the names in the order in which they "
-    "were looked at"
+    "the rows have different observations, and the log does not say how these were chosen. If the "
+    "choice depended on earlier results, the rows that have an observation are no fair sample of "
+    "the others, and its results would be biased. Say acquisition='simultaneous' if each set was "
+    "chosen before any result was known, or acquisition='sequential' with order= the column that "
+    "lists the observations of a row in the order in which they were made. An empty cell means "
+    "that the observation was not made: if it was made and gave no value, write 'unavailable' in "
+    "the cell, and declare fails='charged' or 'refunded'"
 )
 
 
@@ -25,56 +27,82 @@ def notes_of(
 ) -> tuple[str, ...]:
     """The sentences about one log."""
     if decisions is None or statistics is None:
-        return _of_records(lattice)
+        return (*_of_records(lattice), *_of_label(roles, lattice))
     acquisition: AcquisitionName = roles.acquisition or "simultaneous"
     notes = [_LOOKS[acquisition], _REWARDS, *_untried(statistics)]
     if (decisions.digits >= 0).all():
         notes.append(
-            "Every row saw everything, but only the reward of the action taken is known, and that "
-            "action was chosen from all that was seen: what it earns when less is known is not "
-            "counted, because it would be confounded with how it was chosen."
+            "Every row has every observation, but only the reward of the action taken. That action "
+            "was chosen with all observations known, so its reward is counted in the full state "
+            "only: in states with fewer observations it would be confounded with the choice."
         )
     if roles.propensity is None:
         notes.append(
-            "Without propensities it cannot be said what another policy would have earned on these "
-            "rows (off_policy)."
+            "The log has no propensities, so off_policy cannot estimate what another policy would "
+            "have earned on these rows."
         )
     else:
         notes.append(
-            f"The propensities in column {roles.propensity!r} are probabilities: off_policy can "
-            "say what another policy would have earned on these rows. They do not change what is "
+            f"The log has propensities (column {roles.propensity!r}), so off_policy can estimate "
+            "what another policy would have earned on these rows. They do not change what is "
             "counted."
         )
     return tuple(notes)
 
 
+def of_stakes(roles: Roles, mean: float) -> tuple[str, ...]:
+    """The note on counts and on the recommendation, if cases have stakes."""
+    if roles.stake is None or mean == 1.0:
+        return ()
+    return (
+        f"The rewards of a case count as many times as the column {roles.stake!r} says, "
+        f"{shown(mean)} times on average. They are counted per unit of stake. What is recommended "
+        "is for a case of the mean stake; another stake has its own recommendation.",
+    )
+
+
 _LOOKS = {
     "simultaneous": (
-        "Each set was chosen before any of it was seen, so every part of it is a fair sample: what "
-        "buying a set at once shows can be learned without bias, for the sets that were bought and "
-        "their parts. Policies that look one after the other cannot be learned from these counters."
+        "Each set was chosen before any of its results was known, so the results of every part of "
+        "it are a fair sample. Policies that buy sets can be learned without bias, for the sets "
+        "that were bought and their parts. Policies that buy one observation after the other "
+        "cannot be learned from these counters."
     ),
     "sequential": (
-        "Each look counts as a step from what had been seen before it: what the next look shows "
-        "can be learned without bias along the orders in which looks were taken. Nothing is known "
-        "of other orders, and sets bought at once cannot be learned from these counters."
+        "Each observation counts as a step from the results known before it. The next result can "
+        "be learned without bias along the orders of purchase in the log. Nothing is known of "
+        "other orders, and sets bought at once cannot be learned from these counters."
     ),
 }
 
 _REWARDS = (
-    "Rewards count in the exact state acted in. They are without bias if whoever acted knew no "
-    "more than these columns; what else they knew and acted on is confounded with the action."
+    "Rewards count in the exact state acted in. They are unbiased if the decision used nothing but "
+    "these columns. Anything else that the decision used is confounded with the action."
 )
 
 
 def _of_records(lattice: Lattice) -> tuple[str, ...]:
     return (
-        "Everything is known in every row, the reward of every action too, so every state of at "
-        f"most {lattice.m} looks is a fair sample: policies that buy at once and policies that "
-        "look one after the other can both be learned without bias.",
-        "This is so for cases like these: records that are complete because only some cases were "
-        "looked at completely say nothing of the others.",
+        "Every row has every observation and the reward of every action, so every state of at most "
+        f"{lattice.m} observations is a fair sample. Policies that buy sets and policies that buy "
+        "one observation after the other can both be learned without bias.",
+        "This holds for cases like these. If only some cases were recorded completely, the log "
+        "says nothing about the others.",
     )
+
+
+def _of_label(roles: Roles, lattice: Lattice) -> list[str]:
+    """The note that, in money, a label is little evidence for the other actions."""
+    within = lattice.problem.rewards
+    if roles.label is None or within is None:
+        return []
+    low, high = map(as_price, within)
+    return [
+        f"The column {roles.label!r} names one action a row. That action counts as earning {high}, "
+        f"the most of the problem's rewards, and every other action as earning {low}, the least. "
+        "If they earn anything else, say rewards={action: column}, the columns with what each "
+        "action would have earned."
+    ]
 
 
 def _untried(statistics: Statistics) -> list[str]:
@@ -84,9 +112,9 @@ def _untried(statistics: Statistics) -> list[str]:
     tried = (counts > 0).sum(axis=1)
     acted, several = int((tried > 0).sum()), int((tried > 1).sum())
     notes = [
-        f"More than one action was tried in {several:,} of the {acted:,} states acted in: "
-        "elsewhere nothing can be said of the actions that were not taken."
+        f"More than one action was tried in {several:,} of the {acted:,} states acted in. In the "
+        "others nothing is known about the actions that were not taken."
     ]
     if never:
-        notes.append(f"Nothing can be learned of actions never taken: {', '.join(never)}.")
+        notes.append(f"Nothing can be learned about actions never taken: {', '.join(never)}.")
     return notes

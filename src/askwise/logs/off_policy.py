@@ -1,22 +1,22 @@
-"""What a policy would have gained on logged cases, from how probable each of them was.
+"""Estimates what a policy would have gained on logged cases, from their propensities.
 
-A row says what came of what was done, not of what the policy would have done. Rows on which the two
-agree stand for those on which they do not: with w = [the policy agrees] / P(what was done),
+A row has the reward of what was done, not of what the policy would have done. Rows on which the two
+agree are weighted to represent the others: with w = [the policy agrees] / P(what was done),
 
-    IPS      mean of w G                                        without bias, wide
+    IPS      mean of w G                                        unbiased, wide
     SNIPS    Σ w G / Σ w                                        slightly biased, narrower
     DR       V(s₀) + w (G − V(s₀)), or with a probability for each step, from the last one back,
              v_k = V(s_k) + [agrees]/p_k (g_k + v_{k+1} − V(s_k))
 
-G = β r − Σ c is the gain, g_k that of step k, and V what a model, or the other half of the log,
-expects (N. Jiang, L. Li: Doubly robust off-policy value evaluation for reinforcement learning, ICML
-2016). DR is without bias whatever V is, and the narrower the better V is.
+G = stake · β r − Σ c is the gain, and g_k that of step k. V is the estimate of a model, or of the
+other half of the log (N. Jiang, L. Li: Doubly robust off-policy value evaluation for reinforcement
+learning, ICML 2016). DR is unbiased whatever V is, and narrower the better V is.
 
-Where every row saw everything, the policy's own cost is known in each, and only its action must
-agree.
+If every row has every observation, the cost of the policy is known in each row, and only its action
+must agree.
 
-Intervals are normal, and there are none below `LEAST_EFFECTIVE` effective rows: four rows that
-earned the same would claim to know the gain exactly.
+Intervals are normal approximations. Below `LEAST_EFFECTIVE` effective rows there are none: four
+rows with the same reward would seem to give the gain exactly.
 """
 
 from __future__ import annotations
@@ -24,69 +24,55 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from askwise._support.frames import framed
-from askwise._support.numbers import interval, shown
+from askwise._support.numbers import shown
 from askwise._support.typing import Floats, RandomSource
 from askwise.errors import OptionError
 from askwise.estimation.models import Model
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
 from askwise.policy import Policy
+from askwise.policy.scores import Estimate
 
 LEAST_EFFECTIVE = 30
 """With fewer effective rows there is no interval."""
 
 
-class Estimate(NamedTuple):
-    """A gain for each case, and the interval that holds it with the confidence asked for."""
-
-    value: float
-    """NaN if no row agrees, and there is no other way to tell."""
-    low: float
-    """NaN if there are too few rows for an interval, and so is `high`."""
-    high: float
-
-    def raised(self, by: float) -> Estimate:
-        """The same, so much higher."""
-        return Estimate(*(by + number for number in self)) if by else self
-
-    def __str__(self) -> str:
-        if not math.isnan(self.low):
-            return interval(*self)
-        value = "unknown" if math.isnan(self.value) else shown(self.value)
-        return f"{value} (too few rows for an interval)"
-
-
 @dataclass(frozen=True)
 class OffPolicyValue:
-    """The gain that a policy would have had, by three estimators."""
+    """Estimates of the gain that a policy would have had on a log, by three estimators."""
 
     ips: Estimate
-    """Inverse propensity scores."""
+    """Inverse propensity scoring."""
     snips: Estimate
-    """The same, self-normalised."""
+    """Inverse propensity scoring, self-normalised."""
     dr: Estimate
-    """Doubly robust."""
+    """The doubly robust estimate."""
     rows: int
     agreeing: int
-    """On how many rows the policy would have done the same."""
+    """The number of rows on which the policy would have done the same."""
     effective_rows: float
-    """(Σ w)² / Σ w²: as many equally weighted rows would say as much."""
+    """(Σ w)² / Σ w²: the number of equally weighted rows with as much information."""
     mean_weight: Estimate
-    """The mean of w, which is 1 if whoever wrote the log might have done what the policy does, in
-    every case; less where that was out of the question."""
+    """The mean of w. It is 1 if the log's policy could have taken every step of this policy, and
+    less if it could not.
+    """
     confidence: float
+    stake: float = 1.0
+    """The mean stake of the rows: how many times their rewards count."""
+    has_own_stakes: bool = False
+    """Whether the stakes of the rows differ."""
 
     @property
     def has_intervals(self) -> bool:
-        """Whether there are enough effective rows for intervals: 30."""
+        """Whether there are enough effective rows for intervals: at least 30."""
         return self.effective_rows >= LEAST_EFFECTIVE
 
     def frame(self, kind: str = "dict") -> Any:
-        """A row for each estimator: its name, the gain, and the interval, empty if there is none.
+        """Returns a row for each estimator: its name, the gain and the interval, if there is one.
 
         The columns come in a "dict", or a "pandas", "polars" or "pyarrow" frame.
         """
@@ -104,17 +90,19 @@ class OffPolicyValue:
         lines.append(f"{agreeing}, worth {self.effective_rows:,.0f} rows")
         if not self.has_intervals:
             lines.append(
-                f"fewer than {LEAST_EFFECTIVE} effective rows: the figures may be far off, and "
-                "nobody can say how far; log more rows on which the policy agrees"
+                f"fewer than {LEAST_EFFECTIVE} effective rows: the estimates may be far off, and "
+                "no interval can be given; log more rows on which the policy agrees"
             )
-        weight, low, high = self.mean_weight
-        if abs(weight - 1) > high - low:  # twice as far off as luck explains
-            lines.append(
-                f"weights average {shown(weight)}, where 1 is expected: propensities that are "
-                "wrong, or cases in which nobody would have done what the policy does; ips is off "
-                "by that"
-            )
+        lines += self._of_stakes()
+        if why := why_weights_are_off(self.mean_weight):
+            lines.append(f"{why}; ips is off by this factor, snips and dr may be far off too")
         return "\n".join(lines)
+
+    def _of_stakes(self) -> list[str]:
+        """A line if the stakes are not 1."""
+        if self.has_own_stakes:
+            return [f"rows have their own stakes, {shown(self.stake)} on average"]
+        return [] if self.stake == 1.0 else [f"every row has a stake of {shown(self.stake)}"]
 
 
 def off_policy(
@@ -126,26 +114,30 @@ def off_policy(
     propensity: str | None = None,
     order: str | None = None,
     acquisition: str | None = None,
+    stake: str | None = None,
     model: Model | None = None,
     confidence: float = 0.95,
     rng: RandomSource = 0,
 ) -> OffPolicyValue:
-    """The gain that `policy` would have had for each case of a log of decisions.
+    """Estimates the gain that `policy` would have had on a log of decisions.
 
-    The log, and its columns, are those of `fit`. `propensity` is the column with the probability of
-    what was done, as it was when it was done: one number for the whole course, or one for each
-    look, in their order, and one for stopping with that action ("0.5,1,0.9", or a list). If every
-    row saw everything and no order is said, it is that of the action alone.
+    The log and its columns are those of `fit`. `propensity` is the column with the probability of
+    what was done, recorded at the time: one number for the whole case, or one for each observation
+    in its order and one for the action ("0.5,1,0.9", or a list). If every row has every observation
+    and there is no order, it is the propensity of the action alone. `stake` is the column that says
+    how many times the reward of a row counts. Without one it is the stake of the policy, for which
+    it was recommended, in every row. The printed estimates name a stake that is not 1.
 
-    `model` is what DR expects; without it each half of the rows, drawn with `rng`, is expected from
-    the other. Intervals are normal, and too narrow where few rows agree: with fewer than 30
-    effective rows there are none, and printing the estimates says so.
+    `model` is the model of the doubly robust estimate. Without it, each half of the rows, drawn
+    with `rng`, is estimated from the other. The intervals are normal approximations, which are too
+    narrow if few rows agree with the policy. With fewer than 30 effective rows there are no
+    intervals, and the printed estimates say so.
 
     >>> from askwise import Model, Observation, Problem, oracle
     >>> mri = Observation("mri", values=["neg", "pos"], cost=0.1)
     >>> problem = Problem(observations=[mri], actions=["wait", "treat"])
     >>> model = Model(problem, [0.75, 0.25], [[1, 0], [0, 1]])
-    >>> log = {  # whoever acted did the right thing three times in four
+    >>> log = {  # the right action was taken three times in four
     ...     "mri": ["neg", "neg", "neg", "neg", "pos", "pos", "pos", "pos"] * 50,
     ...     "action": ["wait", "wait", "wait", "treat", "treat", "treat", "treat", "wait"] * 50,
     ...     "reward": [1, 1, 1, 0, 1, 1, 1, 0] * 50,
@@ -158,20 +150,39 @@ def off_policy(
     300 of 400 rows agree with the policy, worth 300 rows
     """
     columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
+    columns["stake"] = stake
     check_confidence(confidence)
     (rows,) = rows_of_policies([policy], log, columns, acquisition, model, rng)
-    return _estimated(rows, policy.problem.lowest_reward, confidence)
+    return _estimated(rows, confidence)
+
+
+def why_weights_are_off(mean_weight: Estimate) -> str:
+    """Says why the estimates may be off, if the weights do not average 1; else nothing.
+
+    If the few large weights are missing from a log, both the mean and its interval are too small.
+    Below 1 the mean must therefore be twice as far off as the interval allows.
+    """
+    weight, low, high = mean_weight
+    if low > 1:
+        reason = "propensities are wrong (too small), or this is chance"
+    elif 1 - weight > high - low:
+        reason = (
+            "either propensities are wrong, or the log's policy could not have done what this "
+            "policy does in some cases"
+        )
+    else:
+        return ""
+    return f"weights average {shown(weight)}, where 1 is expected: {reason}"
 
 
 def check_confidence(confidence: object) -> None:
-    """Raise if it is not a number between 0 and 1."""
+    """Raises an error if it is not a number between 0 and 1."""
     if not (isinstance(confidence, float) and 0 < confidence < 1):
         raise OptionError(f"confidence must be a number between 0 and 1, got {confidence!r}")
 
 
-def _estimated(rows: PolicyRows, lowest: float, confidence: float) -> OffPolicyValue:
-    # G is reckoned above the lowest reward, and told with it
-    weights, weighted, surely, robust = rows
+def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
+    weights, weighted, surely, robust, _, stakes = rows
     mean = weights.mean()
     ratio = float(weighted.mean() / mean) if mean > 0 else math.nan
     effective = effective_rows(weights)
@@ -182,14 +193,16 @@ def _estimated(rows: PolicyRows, lowest: float, confidence: float) -> OffPolicyV
     ips = weighted - surely
     linear = (weighted - ratio * weights) / mean - surely if mean > 0 else ips
     return OffPolicyValue(
-        estimate(float(ips.mean()), ips).raised(lowest),
-        estimate(ratio - float(surely.mean()), linear).raised(lowest),
-        estimate(float(robust.mean()), robust).raised(lowest),
+        estimate(float(ips.mean()), ips),
+        estimate(ratio - float(surely.mean()), linear),
+        estimate(float(robust.mean()), robust),
         len(weights),
         int((weights > 0).sum()),
         effective,
         estimate(float(mean), weights, least=0),  # of all rows, whether they agree or not
         confidence,
+        float(stakes.mean()),
+        has_own_stakes=bool((stakes != stakes[0]).any()),
     )
 
 

@@ -1,7 +1,11 @@
-"""What each row of a log says of a policy: the summands of IPS, SNIPS and DR.
+"""Computes what each row of a log says about a policy: the summands of IPS, SNIPS and DR.
 
-The equations are in `off_policy.py`. Of several policies that are mixed, a row says the mean of
-what it says of each: all three are linear in the policy.
+The equations are in `off_policy.py`. For a mixture of policies, a row contributes the weighted mean
+over its parts, because all three are linear in the policy.
+
+G = stake · (low + β r) − Σ c is the gain in money. IPS of the gain above the lowest reward would
+differ by low · (1 − the mean of w), which may be more than any case can gain. The stake of a row is
+the log's; in a log without stakes it is that of the policy.
 """
 
 from __future__ import annotations
@@ -22,31 +26,35 @@ from askwise.logs.counting import Decisions, DecisionsWithPropensities, by_looks
 from askwise.logs.notes import REFUSED
 from askwise.logs.reading import opened_log
 from askwise.logs.roles import Roles, roles_of
-from askwise.logs.values import Values, values_of_log, values_of_model, values_of_rows
+from askwise.logs.values import Values, nothing_of, values_of_log, values_of_model, values_of_rows
 from askwise.policy import Policy
 
 CONFOUNDED = (
-    "the log has no propensities: whoever chose the actions may have had reasons that are not in "
-    "it, and then rows on which the policy agrees are no fair sample of the others (confounding). "
-    "Say propensity=, the column with the probability of what was done: of the whole course, or of "
-    "each step in its order, '0.5,1,0.9'"
+    "the log has no propensities. The actions may have been chosen for reasons that are not in the "
+    "log; the rows on which the policy agrees are then no fair sample of the others (confounding). "
+    "Say propensity=, the column with the probability of what was done: one number for the whole "
+    "case, or one for each step in its order, '0.5,1,0.9'"
 )
 
 
 class PolicyRows(NamedTuple):
-    """What each row of a log says of a policy."""
+    """The contribution of each row of a log to the estimates of a policy."""
 
     weights: Floats
     """w."""
     weighted: Floats
     """w G."""
     surely: Floats
-    """What the policy spends, where everything is known; else 0. It is not in `weighted`."""
+    """The policy's spend if everything is known; else 0. It is not in `weighted`."""
     robust: Floats
-    """What DR estimates from the row."""
+    """The DR estimate from the row."""
+    expected: Floats
+    """V(s₀), which DR expects of the row before anything is done."""
+    stakes: Floats
+    """How many times its reward counts."""
 
     def scaled(self, share: float) -> PolicyRows:
-        """What each row says of a share of the cases."""
+        """Returns the same estimates for a share of the cases."""
         return PolicyRows(*(share * array for array in self))
 
 
@@ -58,7 +66,7 @@ def rows_of_policies(
     model: Model | None,
     rng: RandomSource,
 ) -> list[PolicyRows]:
-    """What each row of a log says of each of these policies, which are of one problem."""
+    """Returns the estimates from each row of a log for each of these policies of one problem."""
     for policy in policies:
         if not isinstance(policy, Policy):
             raise OptionError(f"expected a policy, such as learner.recommend(), got {policy!r}")
@@ -71,12 +79,20 @@ def rows_of_policies(
         if chosen is None and sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
             raise TableError(REFUSED)
         chosen = chosen or "simultaneous"
+    if logged.stakes is None and len({policy.lattice.stake for policy in policies}) > 1:
+        raise OptionError(
+            "the policies are for different stakes, and the log has none: say stake=, the column "
+            "that says how many times the reward of a row counts"
+        )
     halves = as_generator(rng).permutation(len(decisions.units)) % 2
 
     def of_part(policy: Policy) -> PolicyRows:
         agreement = agreement_of(policy, decisions, None if is_known else chosen)
         chances = _chances(logged, agreement, str(roles.propensity))
-        return _policy_rows(policy, decisions, agreement, chances, chosen, model, halves)
+        stakes = logged.stakes
+        if stakes is None:
+            stakes = np.full(len(decisions.units), policy.lattice.stake)
+        return _policy_rows(policy, decisions, stakes, agreement, chances, chosen, model, halves)
 
     def of_policy(policy: Policy) -> PolicyRows:
         parts = [of_part(one).scaled(share) for share, one in policy.parts]
@@ -88,7 +104,7 @@ def rows_of_policies(
 def _read_decisions(
     policy: Policy, log: Any, columns: dict[str, str | None], acquisition: str | None
 ) -> tuple[DecisionsWithPropensities, Roles]:
-    """What was done in each row, and how probable that was."""
+    """Returns the action of each row, and its propensity."""
     with opened_log(log) as opened:
         if columns["action"] is None and "action" in opened.columns:
             columns["action"] = "action"  # so that these are decisions, whatever else is there
@@ -104,7 +120,8 @@ def _read_decisions(
             raise TableError("expected logged decisions: action= and reward= are missing")
         if roles.propensity is None:
             raise TableError(CONFOUNDED)
-        return opened.decisions_with_propensities(policy.lattice, roles), roles
+        # a log has the rewards of a stake of 1, whatever the stake of the policy
+        return opened.decisions_with_propensities(policy.lattice.per_unit, roles), roles
 
 
 class _Chances(NamedTuple):
@@ -133,36 +150,40 @@ def _chances(logged: DecisionsWithPropensities, agreement: Agreement, column: st
 def _policy_rows(
     policy: Policy,
     decisions: Decisions,
+    stakes: Floats,
     agreement: Agreement,
     chances: _Chances,
     acquisition: AcquisitionName | None,
     model: Model | None,
     halves: Integers,
 ) -> PolicyRows:
+    problem, cost = policy.lattice.per_unit.problem, policy.lattice.action_costs
     rewards: Floats = decisions.units * np.float64(UNIT)
-    cost = policy.lattice.action_costs
-    if cost.any():
-        rewards = rewards - cost[decisions.actions] / policy.problem.reward_value
-    weights, earned = chances.weights(agreement), policy.problem.reward_value * rewards
+    weights = chances.weights(agreement)
+    earned = stakes * (problem.lowest_reward + problem.reward_value * rewards)
+    earned -= cost[decisions.actions]
     # where everything is known, so is what the policy spends on each row
     surely = agreement.spent if acquisition is None else np.zeros(len(earned))
     gain: Floats = earned if acquisition is None else earned - agreement.spent
-    value = np.empty(agreement.states.shape)
+    expected_rewards, spends = np.empty((2, *agreement.states.shape))
     for half in (0, 1):
         mine, others = np.flatnonzero(halves == half), np.flatnonzero(halves != half)
         if model is not None:
             expected = values_of_model(policy, model)
         elif len(others) == 0:  # of a log of one row
-            expected = _nothing
+            expected = nothing_of(policy)
         elif acquisition is None:
             expected = values_of_rows(
                 policy, agreement.at(others), rewards[others], weights[others]
             )
         else:
             expected = values_of_log(policy, _rows(decisions, others), acquisition)
-        value[mine] = _looked_up(expected, agreement.states[mine])
+        found = _looked_up(expected, agreement.states[mine])
+        expected_rewards[mine], spends[mine] = np.moveaxis(found, -1, 0)
+    each = problem.lowest_reward + problem.reward_value * expected_rewards
+    value = stakes[:, None] * each - spends
     robust = _doubly_robust(agreement, chances, weights, earned, gain, value)
-    return PolicyRows(weights, weights * gain, surely, robust - surely)
+    return PolicyRows(weights, weights * gain, surely, robust - surely, value[:, 0], stakes)
 
 
 def _doubly_robust(
@@ -173,7 +194,7 @@ def _doubly_robust(
     gain: Floats,
     value: Floats,
 ) -> Floats:
-    """What each row says of the policy, less what was expected of it, plus what is expected."""
+    """Returns the doubly robust estimate of each row: its correction plus the expected value."""
     total = np.zeros(len(gain))
     for k in reversed(range(agreement.states.shape[1])):
         gained = np.where(k == agreement.steps - 1, earned, 0.0) - agreement.prices[:, k]
@@ -185,15 +206,11 @@ def _doubly_robust(
     return robust
 
 
-def _nothing(state: int) -> float:
-    """What is expected without anything to go by."""
-    return 0.0
-
-
 def _looked_up(values: Values, states: Integers) -> Floats:
+    """R(ψ) and C(ψ) of each of these states, last."""
     distinct, inverse = np.unique(states, return_inverse=True)
     found = np.array([values(state) for state in distinct.tolist()])
-    return found[inverse].reshape(states.shape)
+    return found[inverse].reshape((*states.shape, 2))
 
 
 def _rows(decisions: Decisions, rows: Integers) -> Decisions:

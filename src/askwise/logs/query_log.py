@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from askwise._support.typing import Choices, Integers
+from askwise._support.typing import Choices, Floats, Integers
 from askwise.errors import AskwiseError, TableError
 from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, grouped
 from askwise.logs import cells, sql
@@ -20,7 +20,8 @@ from askwise.logs.checks import check_propensities, check_rows, in_its_order, st
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, states_of
 from askwise.logs.files import Query
 from askwise.logs.roles import Roles
-from askwise.problem.rewards import Range, remedy
+from askwise.problem import Problem
+from askwise.problem.rewards import Range, remedy_of_cell
 from askwise.states import Lattice
 
 SETS_AT_A_TIME = 64
@@ -28,7 +29,7 @@ SETS_AT_A_TIME = 64
 
 
 class QueryLog:
-    """What DuckDB can read: only groups of equal rows leave it."""
+    """A log that DuckDB reads. Only groups of equal rows leave DuckDB."""
 
     def __init__(self, query: Query) -> None:
         self.columns = query.columns
@@ -66,6 +67,30 @@ class QueryLog:
         if _column(found, "wrong").any():
             self._explain_rewards(lattice, roles)
         return self._full(lattice, names), self._rolled_up(lattice, names), rows
+
+    def records_with_stakes(self, lattice: Lattice, roles: Roles) -> tuple[CompleteRecords, Floats]:
+        """Every row by itself."""
+        assert roles.stake is not None
+        actions = range(len(lattice.problem.actions))
+        of_digits, earned = self._digits(lattice, roles), self._earned(lattice, roles)
+        read = {**of_digits, **earned, "s": sql.stake(roles.stake, lattice.problem.reward_value)}
+        sums = {f"u{k}": sql.units(f"r{k}") for k in actions}
+        sums |= {f"g{k}": sql.graded_units(f"r{k}") for k in actions}
+        self._query.connection.execute("SET preserve_insertion_order = true")
+        found = self._query.ask(
+            f"SELECT {', '.join(of_digits)}, s, {sql.selected(sums)} "
+            f"FROM (SELECT {sql.selected(read)} FROM log)"
+        )
+        check_rows(len(found))
+        self._check_digits(lattice, roles, found)
+        if any(found.column(f"u{k}").null_count for k in actions):
+            self._explain_rewards(lattice, roles)
+        if found.column("s").null_count:
+            self._refuse_stake(roles.stake, lattice.problem)
+        columns = {name: _column(found, name) for name in sums}
+        digits, ones = self._digits_found(lattice, found), np.ones(len(found), np.int64)
+        records = CompleteRecords(digits, ones, *_units_and_graded(columns, list(sums)))
+        return records, _column(found, "s")
 
     def _full(self, lattice: Lattice, names: list[str]) -> CompleteRecords:
         """The groups by full state; of more than a model takes, a sample."""
@@ -136,6 +161,8 @@ class QueryLog:
         read = self._decided(lattice, roles)
         kind = self._query.kinds[roles.propensity]
         read["q"] = sql.list_text(roles.propensity, kind)
+        if roles.stake is not None:
+            read["s"] = sql.stake(roles.stake, lattice.problem.reward_value)
         self._query.connection.execute("SET preserve_insertion_order = true")
         found = self._query.ask(
             f"SELECT *, coalesce({sql.units('r')}, 0) AS u, "
@@ -146,10 +173,26 @@ class QueryLog:
         texts, which = _coded(found, "q")
         if any(not text.strip() for text in texts):
             empty = sql.is_empty(roles.propensity, kind)
-            self._refuse(empty, roles.propensity, "expected a propensity above 0, up to 1")
-        return DecisionsWithPropensities(
-            decisions, cells.propensities_of(roles.propensity, texts), which
+            where, _ = self._query.first(empty, roles.propensity)
+            raise TableError(f"{where}: {cells.NO_PROPENSITY}")
+        likely = cells.propensities_of(roles.propensity, texts)
+        if roles.stake is None:
+            return DecisionsWithPropensities(decisions, likely, which)
+        if found.column("s").null_count:
+            self._refuse_stake(roles.stake, lattice.problem)
+        return DecisionsWithPropensities(decisions, likely, which, _column(found, "s"))
+
+    def mean_stake(self, problem: Problem, roles: Roles) -> float:
+        """How many times the reward of a case counts on average; 1 if the log does not say."""
+        if roles.stake is None:
+            return 1.0
+        stake = sql.stake(roles.stake, problem.reward_value)
+        found = self._query.ask(
+            f"SELECT avg({stake}) AS mean, count(*) FILTER ({stake} IS NULL) AS wrong FROM log"
         )
+        if _column(found, "wrong").any():
+            self._refuse_stake(roles.stake, problem)
+        return float(_column(found, "mean")[0])
 
     def _checked(self, lattice: Lattice, roles: Roles, found: Any, counts: Integers) -> Decisions:
         """The decisions that were found; the first that cannot be is an error."""
@@ -218,14 +261,11 @@ class QueryLog:
     def _check_digits(self, lattice: Lattice, roles: Roles, found: Any) -> None:
         for i, o in enumerate(lattice.observations):
             if (_column(found, f"d{i}") == sql.WRONG).any():
-                wanted = "a number or a date that fits, or one of" if o.edges else "one of"
-                known = ", ".join(map(repr, o.values))
                 condition = f"{self._digits(lattice, roles)[f'd{i}']} = {sql.WRONG}"
                 where, cell = self._query.first(condition, o.name)
                 seen = cell if cell is not None and cell.strip() else None
-                raise TableError(
-                    f"{where}: got {cell!r}, expected {wanted}: {known}{o.remedy(seen)}"
-                )
+                got = "the cell is empty" if seen is None else f"got {cell!r}"
+                raise TableError(f"{where}: {got}, expected {o.expected()}{o.remedy(seen)}")
 
     def _explain_rewards(self, lattice: Lattice, roles: Roles) -> None:
         actions = lattice.problem.action_names
@@ -240,7 +280,18 @@ class QueryLog:
 
     def _refuse_reward(self, column: str, within: Range | None) -> None:
         condition = f"{sql.share(column, within)} IS NULL"
-        self._refuse(condition, column, f"{cells.expected_reward(within)}; {remedy(within)}")
+        where, cell = self._query.first(condition, column)
+        hint = remedy_of_cell(cell, within)
+        raise TableError(f"{where}: got {cell!r}, {cells.expected_reward(within)}; {hint}")
+
+    def _refuse_stake(self, column: str, problem: Problem) -> None:
+        condition = f"{sql.stake(column, problem.reward_value)} IS NULL"
+        where, cell = self._query.first(condition, column)
+        try:
+            cells.stakes_of(column, [cell], problem)
+        except TableError as error:
+            said = str(error).removeprefix(f"column {column!r}, row 0: ")
+            raise TableError(f"{where}: {said}") from None
 
     def _refuse_action(self, condition: str, column: str, actions: Sequence[str]) -> None:
         where, cell = self._query.first(condition, column)
@@ -260,7 +311,7 @@ class QueryLog:
             raise TableError(f"{self._place(roles, order)}: {said}") from None
 
     def _place(self, roles: Roles, order: str) -> str:
-        """Where an order of looks stands."""
+        """The column with the order of observations."""
         if roles.order is None:
             return "a row"
         of_row = sql.list_text(roles.order, self._query.kinds[roles.order])

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from askwise._support.typing import Floats
+from askwise.errors import TableError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records
-from askwise.logs.files import are_paths, is_relation, opened
+from askwise.logs.files import are_paths, is_relation, named, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.query_log import QueryLog
 from askwise.logs.roles import Roles
+from askwise.problem import Problem
 from askwise.states import Lattice
 
 
@@ -29,20 +32,38 @@ class Log(Protocol):
     ) -> tuple[CompleteRecords, Iterator[Records], int]:
         """Complete records as they are, by state in every subset of the lattice, and how many."""
 
+    def records_with_stakes(self, lattice: Lattice, roles: Roles) -> tuple[CompleteRecords, Floats]:
+        """Complete records row by row, and the stake of each."""
+
     def decisions(self, lattice: Lattice, roles: Roles) -> Decisions:
         """Logged decisions; equal ones may stand together. Propensities are checked."""
 
     def decisions_with_propensities(
         self, lattice: Lattice, roles: Roles
     ) -> DecisionsWithPropensities:
-        """Logged decisions row by row, with their propensities."""
+        """Logged decisions row by row, with their propensities and stakes."""
+
+    def mean_stake(self, problem: Problem, roles: Roles) -> float:
+        """How many times the reward of a case counts on average; 1 if the log does not say."""
+
+
+@contextmanager
+def _naming(log: Any) -> Iterator[None]:
+    """Names the files in errors that speak of the log as a whole."""
+    try:
+        yield
+    except TableError as error:
+        said = str(error)
+        if not said.startswith("the log has no "):
+            raise
+        raise TableError(f"{named(log)}{said.removeprefix('the log')}") from None
 
 
 @contextmanager
 def opened_log(log: Any) -> Iterator[Log]:
     """The log, ready to be read: paths, a DuckDB relation, a data frame or a mapping of lists."""
     if are_paths(log) or is_relation(log):
-        with opened(log) as query:
+        with _naming(log), opened(log) as query:
             yield QueryLog(query)
     else:
         yield FrameLog(log)

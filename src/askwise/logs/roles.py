@@ -1,8 +1,8 @@
-"""Which column of a log says what, and so which kind of log it is.
+"""Finds the role of each column of a log, and with it the kind of the log.
 
-A log is one of two kinds. In *complete records* every observation is known, and what every action
-would have earned: there is nothing that was not seen. In *logged decisions* somebody looked at
-something, did something, and it earned something; the rest was never seen.
+A log is one of two kinds. *Complete records* have every observation and the reward of every action.
+*Logged decisions* have the observations that were made, the action that was taken, and its reward;
+the rest is unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from askwise.problem import Problem
 Kind = Literal["complete records", "logged decisions"]
 
 UNAVAILABLE = "unavailable"
-"""What stands in a cell of logged decisions for a look that failed; an empty one was not looked at.
+"""The text of a failed observation in a cell of logged decisions. An empty cell was not observed.
 """
 
 
@@ -33,10 +33,12 @@ class Roles(NamedTuple):
     """Or the column that names the one action that earns 1, all others 0."""
     action: str | None = None
     reward: str | None = None
-    """In logged decisions: what was done, and what that earned."""
+    """In logged decisions: the columns of the action and of its reward."""
     acquisition: AcquisitionName | None = None
     order: str | None = None
     propensity: str | None = None
+    stake: str | None = None
+    """How many times the reward of the case counts; rewards are those of a stake of 1."""
 
     @property
     def is_complete(self) -> bool:
@@ -46,7 +48,7 @@ class Roles(NamedTuple):
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
-        said = (self.label, self.action, self.reward, self.order, self.propensity)
+        said = (self.label, self.action, self.reward, self.order, self.propensity, self.stake)
         named = (*self.observations, *self.rewards.values(), *(c for c in said if c is not None))
         return tuple(dict.fromkeys(named))
 
@@ -62,8 +64,9 @@ def roles_of(
     acquisition: str | None,
     order: str | None,
     propensity: str | None,
+    stake: str | None,
 ) -> Roles:
-    """What each column is for: as said, or else by its name."""
+    """Returns the role of each column, as given or by its name."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem must be a Problem, got {problem!r}")
     if acquisition not in (None, "simultaneous", "sequential"):
@@ -73,9 +76,12 @@ def roles_of(
     names = [o.name for o in problem.observations]
     free = [column for column in found if column not in names]
 
-    for name, given in (("label", label), ("action", action), ("order", order)):
+    columns = {"label": label, "action": action, "order": order, "stake": stake}
+    for name, given in columns.items():
         if given is not None and given in names:
-            raise OptionError(f"{name}={given!r} is an observation of the problem")
+            raise OptionError(
+                f"{name}={given!r} is an observation of the problem, name another column"
+            )
     roles = _complete(problem, free, rewards, label, (action, reward))
     if roles is not None:
         for what, said in (
@@ -85,13 +91,15 @@ def roles_of(
         ):
             if said is not None:
                 raise OptionError(
-                    f"{what}={said!r} is of logged decisions, but rewards of every action, or a "
-                    "label, make these complete records"
+                    f"{what}={said!r} is for logged decisions, but rewards of every action, or a "
+                    "label, make these complete records: leave out one of them"
                 )
     else:
         roles = _decided(problem, found, free, (action, reward, order, propensity), acquisition)
     ordered = sorted(problem.observations, key=lambda o: o.given)
-    roles = roles._replace(observations=tuple(o.name for o in ordered))
+    if stake is None and "stake" in free and "stake" not in roles.columns:
+        stake = "stake"
+    roles = roles._replace(observations=tuple(o.name for o in ordered), stake=stake)
     for column in roles.columns:
         if column not in found:
             known = ", ".join(map(str, found))
@@ -112,7 +120,7 @@ def _complete(
     chosen = [name for name, given in said if given is not None]
     if len(chosen) + is_decided > 1:
         others = " and ".join([*chosen, *(["action or reward"] if is_decided else [])])
-        raise OptionError(f"{others} exclude each other: a log is of one kind")
+        raise OptionError(f"{others} exclude each other: a log has one kind, so give one of them")
     if label is not None:
         return Roles("complete records", (), {}, label)
     if rewards is None:
@@ -152,13 +160,14 @@ def _decided(
     if acquisition == "simultaneous":
         if given[2] is not None:
             raise OptionError(
-                f"order={order!r} is of acquisition='sequential', got acquisition={acquisition!r}"
+                f"order={order!r} goes with acquisition='sequential', "
+                f"got acquisition={acquisition!r}"
             )
         order = None
     elif acquisition == "sequential" and order is None:
         raise TableError(
-            "acquisition='sequential' needs order=, the column with the names in the order in "
-            "which they were looked at"
+            "acquisition='sequential' needs order=, the column that lists the observations "
+            "of a row in the order in which they were made"
         )
     chosen: AcquisitionName | None = "simultaneous" if acquisition == "simultaneous" else None
     chosen = chosen if order is None else "sequential"

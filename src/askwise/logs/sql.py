@@ -13,6 +13,7 @@ from datetime import date, datetime
 from askwise.logs.cells import ABSENT, is_whole, printed_values
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
+from askwise.problem.amounts import LARGEST_AMOUNT, LEAST_REWARD_VALUE
 from askwise.problem.bins import Edge
 from askwise.problem.booleans import BOOLEANS, boolean_places
 from askwise.problem.rewards import Range
@@ -22,7 +23,7 @@ WRONG = -2
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
 _TIME_ZONE = r"\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
-"""What a moment ends in that has a time zone."""
+"""The end of a timestamp that has a time zone."""
 
 
 def quoted(name: str) -> str:
@@ -157,8 +158,17 @@ def share(column: str, within: Range | None) -> str:
     return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {number} END::DOUBLE"
 
 
+def stake(column: str, reward_value: float) -> str:
+    """The stake in a cell; nothing if it cannot be one."""
+    cell = quoted(column)
+    number = f"TRY_CAST({cell} AS DOUBLE)"
+    value, least, most = map(_edge, (reward_value, LEAST_REWARD_VALUE, LARGEST_AMOUNT))
+    is_stake = f"typeof({cell}) <> 'BOOLEAN' AND {value} * {number} BETWEEN {least} AND {most}"
+    return f"CASE WHEN {is_stake} THEN {number} END"
+
+
 def label_shares(column: str, actions: Sequence[str]) -> dict[str, str]:
-    """What each action earns where a label names the right one."""
+    """The reward of each action if a label names the right one."""
     place = place_among(column, actions)
     return {
         action: f"CASE {place} WHEN {k} THEN 1 WHEN {WRONG} THEN NULL ELSE 0 END::DOUBLE"
@@ -197,7 +207,7 @@ def is_propensity(column: str, kind: str) -> str:
 
 
 def number_of_parts(column: str, kind: str) -> str:
-    """How many parts the list in a cell has."""
+    """The number of parts of the list in a cell."""
     parts = f"len(string_split({list_text(column, kind)}, ','))"
     return f"CASE WHEN {is_empty(column, kind)} THEN 0 ELSE {parts} END"
 

@@ -14,7 +14,7 @@ from typing import Any
 from askwise.problem.bins import as_date
 
 FEWEST = 20
-"""With fewer cells than that it tells nothing that they all differ."""
+"""With fewer cells than this, it is no evidence that all of them differ."""
 NEARLY = 0.9
 """From this share of different texts on, a column names its rows."""
 SEVERAL = 20
@@ -33,7 +33,7 @@ def why_not_to_look(name: str, cells: Sequence[Any], actions: Collection[str]) -
     """Why a column is no observation; None if it may be one. `cells` holds what is not missing."""
     words = words_of(name)
     if REWARDS.intersection(words) or name.strip().lower() in RESULTS:
-        return "looks like what came of a decision, by its name: nobody knows that before"
+        return "looks like what came of a decision, by its name: it is not known before"
     if name in actions:
         return "is called like an action, so it looks like what that earned"
     return _why_timestamp(words, cells) or _why_identifier(words, cells)

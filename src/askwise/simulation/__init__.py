@@ -1,4 +1,4 @@
-"""Many cases: environments that draw them, runs that decide them, experiments over both."""
+"""Simulation: environments that draw cases, runs that decide them, and experiments over both."""
 
 from askwise.simulation.simulate import Run, simulate
 

@@ -1,7 +1,7 @@
-"""A run as a figure: what a case gained and what was spent on it, and what was bought, over time.
+"""Draws a run as a figure: gain, spend and purchases a case, over time.
 
-Every curve is a mean over the cases of a window, so it shows how the learner changes and not the
-luck of single cases.
+Every curve is a moving mean over the cases of a window, so it shows how the learner changes and not
+the noise of single cases.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WINDOWS, POINTS = 40, 200
 """A mean is over 1/40 of the cases; a curve has so many points."""
 MOST_SHOWN = 8
-"""Of the observations, those that were bought most are shown."""
+"""The most observations that are shown: those that were bought most."""
 
 INK, MUTED, GRID, PAPER = "#1c2024", "#5a6169", "#e1e4e8", "#ffffff"
 COLOURS = (
@@ -60,7 +60,7 @@ _drawing = Lock()  # Matplotlib's settings belong to the process
 
 
 def moving_mean(values: Floats) -> tuple[Floats, Floats]:
-    """The numbers of some cases, and for each the mean of the window that ends there."""
+    """Returns some case numbers, and for each the mean of the window that ends there."""
     cases = len(values)
     width = max(1, cases // WINDOWS)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -69,7 +69,7 @@ def moving_mean(values: Floats) -> tuple[Floats, Floats]:
 
 
 def draw_run(gain: Floats, cost: Floats, bought: Mapping[str, Floats]) -> Figure:
-    """Gain and spend above, below the share of the cases that bought each observation."""
+    """Draws gain and spend above, and the share of the cases that bought each observation below."""
     matplotlib = need("matplotlib", "report")
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine

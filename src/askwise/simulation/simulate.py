@@ -1,13 +1,12 @@
-"""Many cases fast: the same decisions as the case-by-case face, bit for bit.
+"""Runs many cases fast, with the same decisions as case by case, bit for bit.
 
-The compiled loop keeps the state that a case acted in, which does not say in which order things
-were bought, nor how likely that was. `simulate(…, log=True)` plays the same cases one by one and
-keeps both.
+The compiled loop keeps the state in which a case acted, but not the order of purchase and not the
+propensities. `simulate(…, log=True)` runs the same cases one by one and keeps both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,55 +24,62 @@ from askwise.learners.learner import rounds_of
 from askwise.learners.strategy import Cases
 from askwise.problem import Value
 from askwise.problem.rewards import range_words, remedy, shares_of
-from askwise.simulation.environments.base import Draws, Environment, stream
+from askwise.simulation.environments.base import Draws, Environment, StakedDraws, stream
 from askwise.states import Lattice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NUMBERS = ("reward", "cost", "gain", "round")
-COLUMNS = ("case", "bought", "order", "action", *NUMBERS, "propensity")
-"""Of a frame, beside the observations."""
+COLUMNS = ("case", "bought", "order", "action", *NUMBERS, "stake", "propensity")
+"""The columns of a frame, without the observations."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What happened, a row a case."""
+    """The results of a simulation, with one row for each case."""
 
     lattice: Lattice
     state: Integers
-    """What was known when acting, as integers of the lattice."""
+    """The state in which each case acted, as integers of the lattice."""
     action: Choices
-    """What was done, as places among the actions."""
+    """The action of each case, as its index among the actions."""
     reward: Floats
-    """As it was told: in the currency if the problem has `rewards`."""
+    """The reward of each case; an amount of money if the problem has `rewards`."""
     round: Integers
-    """The number of the round each case belonged to."""
+    """The round of each case."""
     paths: list[tuple[int, ...]] | None = None
-    """What was bought, in order, as places in the lattice; None unless it was logged."""
+    """The observations of each case in the order of purchase, as integers; None without a log."""
     propensities: list[tuple[float, ...] | None] | None = None
-    """How likely each step was (`Case.propensity`); None unless it was logged."""
+    """The probability of each step (`Case.propensity`); None without a log."""
+    stakes: Floats | None = None
+    """How many times the reward of each case counts; None if every reward counts once."""
 
     @cached_property
     def observed(self) -> Integers:
-        """What was bought, as subsets of the lattice."""
+        """The observations of each case, as a subset of the lattice."""
         return np.searchsorted(self.lattice.layout.offsets, self.state, side="right") - 1
 
     @cached_property
     def cost(self) -> Floats:
-        """What was spent in each case, on observations and on the action."""
+        """The amount spent in each case, on observations and on the action."""
         spent: Floats = self.lattice.costs_of(self.state) + self.lattice.action_costs[self.action]
         return spent
 
     @cached_property
     def gain(self) -> Floats:
-        """β r − cost(a) − Σ c; where rewards are money, what they are less all that was spent."""
+        """β r − cost(a) − Σ c; if rewards are money, the reward less all that was spent.
+
+        With a stake the reward counts that many times.
+        """
         problem = self.lattice.problem
         worth = self.reward if problem.rewards else problem.reward_value * self.reward
-        return worth - self.cost
+        return (worth if self.stakes is None else self.stakes * worth) - self.cost
 
     def bought(self, part: slice = slice(None)) -> dict[str, float]:
-        """For each observation the share of the cases, or of a part of them, that bought it."""
+        """Returns for each observation the share of the cases, or of a part of them, that bought
+        it.
+        """
         cases = np.bincount(self.observed[part], minlength=self.lattice.subsets)
         bought = np.zeros(self.lattice.buyable + 1)  # the last is for the −1
         for members in self.lattice.layout.members.T:
@@ -82,13 +88,15 @@ class Run:
         return dict(zip(names, (bought[:-1] / max(1, cases.sum())).tolist(), strict=True))
 
     def frame(self, kind: str = "dict") -> Any:
-        """A row a case, as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame.
+        """Returns one row for each case, as columns in a "dict", or a "pandas", "polars" or
+        "pyarrow" frame.
 
-        `case` from 1, a column for each observation (None if it was not bought, or failed), then
-        `action`, `reward`, `cost`, `gain`, `round`. What was bought, separated by commas, is
-        `order` in a run that was logged, and has the `propensity` beside it: a number for each
-        step, empty if it is not known. In other runs it is `bought`, in the order of declaration.
-        An observation that is named like another column gets a `?` behind its name.
+        The columns are `case` (from 1), one for each observation (None if it was not bought, or
+        failed), `action`, `reward`, `cost`, `gain` and `round`. If cases have a stake, it is in
+        `stake`; the reward is that of a stake of 1, and the gain that of the case. A run with a log
+        also has `order`, the observations in the order of purchase, and `propensity`, a number for
+        each step, empty if unknown. Other runs have `bought`, the observations in the order of
+        declaration. An observation with the name of another column gets a `?` after its name.
         """
         lattice = self.lattice
         columns: dict[str, list[Any]] = {"case": list(range(1, len(self) + 1))}
@@ -104,6 +112,8 @@ class Run:
             columns["order"] = [",".join(lattice.names_of(path)) for path in self.paths]
         columns["action"] = [lattice.problem.action_names[a] for a in self.action.tolist()]
         columns |= {name: getattr(self, name).tolist() for name in NUMBERS}
+        if self.stakes is not None:
+            columns["stake"] = self.stakes.tolist()
         if self.propensities is not None:
             columns["propensity"] = [
                 ",".join(f"{p:.9g}" for p in ps or ()) for ps in self.propensities
@@ -111,7 +121,7 @@ class Run:
         return framed(columns, kind)
 
     def _values(self, name: str) -> list[Value | None]:
-        """What was seen of an observation in each case."""
+        """Returns the value of an observation in each case."""
         lattice, layout = self.lattice, self.lattice.layout
         i = lattice.position(name)
         place = self.state - layout.offsets[self.observed]
@@ -127,7 +137,7 @@ class Run:
         return [outcomes[x] for x in digit.tolist()]
 
     def plot(self) -> Figure:
-        """A Matplotlib figure: gain and spend a case, and what was bought, over the cases."""
+        """Returns a Matplotlib figure of gain, spend and purchases a case, over the cases."""
         if not len(self):
             raise OptionError("a run without cases has nothing to plot")
         from askwise.simulation.run_plots import draw_run
@@ -173,10 +183,14 @@ def simulate(
     rng: RandomSource = None,
     log: bool = False,
 ) -> Run:
-    """Let the learner decide `steps` cases drawn from the environment, each rewarded at once.
+    """Runs a learner on `steps` cases that are drawn from an environment and rewarded at once.
 
-    log: play them one by one, and keep the order of looks and how likely each step was. It decides
-    the same, more slowly.
+    learner: The learner that decides. It learns from the cases and keeps what it learned.
+    environment: Where cases come from, such as `Population(model)` or a `Table`.
+    steps: The number of cases.
+    rng: The seed of the cases, or a `numpy.random.Generator`.
+    log: Run the cases one by one, and keep the order of purchase and the propensities. The
+    decisions are the same, but it is slower. Cases with stakes always run one by one.
     """
     if not isinstance(learner, BaseLearner):
         raise OptionError(f"expected a learner, such as SeqOOS(problem), got {learner!r}")
@@ -198,18 +212,20 @@ def simulate(
         paths=[] if log else None,
         propensities=[] if log else None,
     )
-    done = 0
+    done, stakes = 0, list[Floats]()
     with rounds_of(learner).lock, Progress("cases", steps) as progress:
         for draws in stream(environment, as_generator(rng), steps):
             part = slice(done, done + len(draws.values))
-            (_play if log else _run)(learner, draws, run, part)
+            if isinstance(draws, StakedDraws):
+                stakes.append(draws.stakes)
+            (_play if log or stakes else _run)(learner, draws, run, part)
             progress.advance(part.stop - done)
             done = part.stop
-    return run
+    return replace(run, stakes=np.concatenate(stakes)) if stakes else run
 
 
 def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
-    """In the compiled loop."""
+    """Runs the cases in the compiled loop."""
     values, actions = _checked_values(run.lattice, draws), run.action[part]
     shares = shares_of(draws.rewards, run.lattice.problem.rewards)
     cases = Cases(values, shares, run.state[part], actions, run.round[part])
@@ -218,9 +234,9 @@ def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
 
 
 def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
-    """The values of the cases, what is given last; what an environment may not draw is refused.
+    """Returns the values of the cases, given ones last, and refuses values outside the tables.
 
-    It would lead the kernels out of their tables.
+    Such a value would make the kernels read beyond their arrays.
     """
     values, rewards = draws
     drawn = (values.shape[1], rewards.shape[1])
@@ -252,20 +268,22 @@ def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
 
 
 def _play(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
-    """Play the cases one by one, and keep their paths and propensities."""
-    assert run.paths is not None
-    assert run.propensities is not None
+    """Play the cases one by one, and keep their paths and propensities, if they are asked for."""
     observations = learner.problem.observations
     given = [o.name for o in observations if o.given]
-    for t, row in enumerate(draws.values.tolist()):
+    stakes = [1.0] * len(draws.values)
+    if isinstance(draws, StakedDraws):
+        stakes = draws.stakes.tolist()
+    for t, (row, stake) in enumerate(zip(draws.values.tolist(), stakes, strict=True)):
         shown = {o.name: o.outcomes[x] for o, x in zip(observations, row, strict=True)}
-        case = learner.open({name: shown[name] for name in given})
+        case = learner.open({name: shown[name] for name in given}, stake=stake)
         at = part.start + t
         run.round[at] = rounds_of(learner).now.round
         while case.wanted:
             case.observe({name: shown[name] for name in case.wanted})
         run.state[at], run.action[at] = case.state_index, case.action_index
         run.reward[at] = draws.rewards[t, case.action_index]
-        run.paths.append(tuple(i for i, _ in case.path))
-        run.propensities.append(case.propensity)
+        if run.paths is not None and run.propensities is not None:
+            run.paths.append(tuple(i for i, _ in case.path))
+            run.propensities.append(case.propensity)
         case.reward(float(run.reward[at]))

@@ -1,9 +1,10 @@
-"""Where cases come from. None keeps a score: that is the run's."""
+"""Environments, from which cases are drawn. A run computes gains; an environment does not."""
 
-from askwise.simulation.environments.base import CHUNK, Draws, Environment, stream
+from askwise.simulation.environments.base import CHUNK, Draws, Environment, StakedDraws, stream
 from askwise.simulation.environments.breast_cancer import breast_cancer
 from askwise.simulation.environments.population import Population
 from askwise.simulation.environments.random_models import model_at_random, random_model
+from askwise.simulation.environments.staked import Staked
 from askwise.simulation.environments.table import Table
 from askwise.simulation.environments.wisconsin import wisconsin
 
@@ -12,6 +13,8 @@ __all__ = [
     "Draws",
     "Environment",
     "Population",
+    "Staked",
+    "StakedDraws",
     "Table",
     "breast_cancer",
     "model_at_random",

@@ -1,4 +1,6 @@
-"""The interface: a problem, and a way to draw cases."""
+"""The interface of environments: a problem, and a way to draw cases."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
@@ -9,32 +11,53 @@ from askwise._support.typing import Choices, Floats
 from askwise.problem import Problem
 
 CHUNK = 16_384
-"""Cases drawn at a time. Part of what a seed means: another size is another stream."""
+"""The number of cases drawn at a time. A seed gives another stream with another size."""
 
 
 class Draws(NamedTuple):
-    """Some cases, with all that could be seen and all that could be earned in them."""
+    """A number of cases, each with all values and with the reward of every action."""
 
     values: Choices
-    """(cases, D): the value of each observation, as its place among the values."""
+    """(cases, D): the value of each observation, as its index among the values."""
     rewards: Floats
-    """(cases, A): what each action would earn, in the currency if the problem has `rewards`."""
+    """(cases, A): the reward of each action; money if the problem has `rewards`."""
+
+    def first(self, cases: int) -> Draws:
+        """The first of them."""
+        return Draws(self.values[:cases], self.rewards[:cases])
+
+
+class StakedDraws(Draws):
+    """Some cases, each with a stake."""
+
+    stakes: Floats
+    """(cases): how many times the reward of each counts."""
+
+    @classmethod
+    def of(cls, draws: Draws, stakes: Floats) -> StakedDraws:
+        """These cases, with their stakes."""
+        staked = cls(*draws)
+        staked.stakes = stakes
+        return staked
+
+    def first(self, cases: int) -> StakedDraws:
+        """The first of them."""
+        return StakedDraws.of(super().first(cases), self.stakes[:cases])
 
 
 class Environment(Protocol):
-    """Something that cases can be drawn from."""
+    """The interface of an environment: anything that cases can be drawn from."""
 
     @property
     def problem(self) -> Problem:
-        """What can be bought and decided there."""
+        """The problem of its cases."""
 
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
-        """So many independent cases."""
+        """Draws a number of independent cases."""
 
 
 def stream(environment: Environment, rng: np.random.Generator, cases: int) -> Iterator[Draws]:
-    """`cases` cases in chunks. However many are asked for, one seed means one stream."""
+    """Yields `cases` cases in chunks. One seed gives one stream, however many are drawn."""
     while cases > 0:
-        draws = environment.draw(rng, CHUNK)
-        yield Draws(draws.values[:cases], draws.rewards[:cases])
+        yield environment.draw(rng, CHUNK).first(cases)
         cases -= CHUNK

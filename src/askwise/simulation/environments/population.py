@@ -1,4 +1,4 @@
-"""Cases drawn from a known model."""
+"""Draws cases from a known model."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from askwise.simulation.environments.base import Draws
 
 
 class Population:
-    """Full states from p(φ); rewards of 1 with probability r̄(a, φ), else 0.
+    """An environment that draws full states from p(φ), and rewards of 1 with probability r̄(a, φ),
+    else 0.
 
-    If the problem has `rewards`, they are the highest and the lowest of those.
-
-    All actions of a case share one luck, a uniform number: the action that is better on average is
-    never worse in a case. Each action by itself is drawn as the model says.
+    If the problem has `rewards`, a reward is the highest or the lowest of them. All actions of a
+    case share one uniform random number, so the action that is better on average is never worse in
+    a case. Each action alone has the distribution of the model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -25,11 +25,11 @@ class Population:
 
     @property
     def problem(self) -> Problem:
-        """The problem that the model is of."""
+        """The problem of the model."""
         return self.model.problem
 
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
-        """Cases drawn independently from the model."""
+        """Draws independent cases from the model."""
         values = self.model.sample(rng, cases)
         mean = self.model.reward[tuple(values.T)]
         luck = rng.random(cases)

@@ -1,4 +1,4 @@
-"""Random models of a given shape, for tests and benchmarks."""
+"""Makes random models of a given shape, for tests and benchmarks."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def random_model(
     reward_value: float = 1.0,
     highest_cost: float = 0.2,
 ) -> Model:
-    """A problem with that many values for each observation, and a model drawn uniformly."""
+    """Returns a uniformly drawn model of a problem with that many values for each observation."""
     problem = Problem(
         observations=[
             Observation(f"o{i}", values=list(range(n)), cost=round(rng.random() * highest_cost, 3))
@@ -31,8 +31,9 @@ def random_model(
 
 
 def model_at_random(rng: np.random.Generator, problem: Problem) -> Model:
-    """A model of that problem: p(φ) uniform on the simplex, every r̄(a, φ) uniform between the
-    lowest reward and the highest."""
+    """Returns a random model of a problem: p(φ) is uniform on the simplex, and every r̄(a, φ) is
+    uniform between the lowest reward and the highest.
+    """
     states = int(np.prod([len(o.outcomes) for o in problem.observations]))
     reward = rng.random((states, len(problem.actions)))
     return Model.of_shares(problem, rng.dirichlet(np.ones(states)), reward)

@@ -1,4 +1,4 @@
-"""Cases replayed from a table in which everything is known."""
+"""Replays cases from a table in which every value and every reward is known."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from askwise._support.typing import Choices, Floats
 from askwise.errors import CaseError, TableError
 from askwise.estimation.models import Model
 from askwise.problem import Problem
+from askwise.problem.amounts import check_stake
 from askwise.problem.booleans import as_text, boolean_places
-from askwise.problem.rewards import Range, range_words, remedy
-from askwise.simulation.environments.base import Draws
+from askwise.problem.rewards import Range, range_words, remedy_of_cell
+from askwise.simulation.environments.base import Draws, StakedDraws
 from askwise.states import Lattice
 
 
 class Table:
-    """Rows drawn with replacement from a table.
+    """An environment that draws rows from a table, with replacement.
 
-    The columns named as the observations hold their values, one column for each action the reward
-    it would earn: from 0 to 1 or, if the problem has `rewards`, in the currency. The table is any
-    data frame that narwhals takes (pandas, Polars, PyArrow, …) or a mapping of column names to
-    lists. Numbers and dates go into the bins of an observation with `edges`; a missing cell is a
-    look that failed, where `fails` is declared.
+    The columns with the names of the observations hold their values. One column for each action
+    holds the reward that it would earn: from 0 to 1, or money if the problem has `rewards`. The
+    table is any data frame that narwhals supports (pandas, Polars, PyArrow, …) or a mapping of
+    column names to lists. Numbers and dates go into the bins of an observation with `edges`. A
+    missing cell is a failure, if the observation is declared with `fails`.
+    `stake` names the column that says how many times the reward of a row counts. Rewards are then
+    those of a stake of 1.
 
     >>> from askwise import Observation, Problem
     >>> problem = Problem(
@@ -39,7 +42,12 @@ class Table:
     """
 
     def __init__(
-        self, problem: Problem, frame: Any, *, rewards: Mapping[str, str] | None = None
+        self,
+        problem: Problem,
+        frame: Any,
+        *,
+        rewards: Mapping[str, str] | None = None,
+        stake: str | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise TableError(f"problem must be a Problem, got a {type(problem).__name__}")
@@ -57,7 +65,8 @@ class Table:
             if action not in rewards:
                 raise TableError(f"rewards: no column is given for the action {action!r}")
         names = [o.name for o in problem.observations]
-        columns = columns_of(frame, [*names, *rewards.values()])
+        stakes = [] if stake is None else [stake]
+        columns = columns_of(frame, [*names, *rewards.values(), *stakes])
         lattice = Lattice(problem, max_observations=0)  # only to read values
         self._values: Choices = np.column_stack(
             [_digits(lattice, lattice.position(name), columns[name]) for name in names]
@@ -70,10 +79,11 @@ class Table:
         )
         if not len(self._values):
             raise TableError("the table has no rows")
+        self._stakes = None if stake is None else _stakes(columns[stake], stake, problem)
 
     @property
     def problem(self) -> Problem:
-        """The problem it is a table of."""
+        """The problem of the table."""
         return self._problem
 
     def __len__(self) -> int:
@@ -83,12 +93,13 @@ class Table:
         return f"<Table of {len(self):,} cases>"
 
     def draw(self, rng: np.random.Generator, cases: int) -> Draws:
-        """Rows of the table, drawn with replacement."""
+        """Draws rows of the table with replacement."""
         rows = rng.integers(len(self), size=cases)
-        return Draws(self._values[rows], self._rewards[rows])
+        draws = Draws(self._values[rows], self._rewards[rows])
+        return draws if self._stakes is None else StakedDraws.of(draws, self._stakes[rows])
 
     def model(self) -> Model:
-        """The population that the table is: frequencies as probabilities, mean rewards."""
+        """Returns the table as a model: frequencies as probabilities, and mean rewards."""
         shape = tuple(len(o.outcomes) for o in self._problem.observations)
         count = np.zeros(shape)
         earned = np.zeros((*shape, len(self._problem.actions)))
@@ -130,6 +141,16 @@ def _rewards(column: list[Any], name: str, within: Range | None) -> Floats:
         if not low <= rewards[row] <= high:
             raise TableError(
                 f"column {name!r}, row {row}: expected a reward {range_words(within)}, "
-                f"got {cell!r}; {remedy(within)}"
+                f"got {cell!r}; {remedy_of_cell(cell, within)}"
             )
     return rewards
+
+
+def _stakes(column: list[Any], name: str, problem: Problem) -> Floats:
+    stakes = np.empty(len(column))
+    for row, cell in enumerate(column):
+        try:
+            stakes[row] = check_stake(cell, problem.reward_value)
+        except CaseError as error:
+            raise TableError(f"column {name!r}, row {row}: {error}") from None
+    return stakes

@@ -25,7 +25,7 @@ VALUES = ("low", "middle", "high")
 
 
 def wisconsin(*, max_observations: int = 3, reward_value: float = 100.0) -> Table:
-    """The table as an environment; needs scikit-learn.
+    """Returns the table as an environment; needs scikit-learn.
 
     >>> import askwise as aw
     >>> round(aw.oracle.sequential(wisconsin().model()).value, 2)

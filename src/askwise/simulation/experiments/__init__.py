@@ -1,4 +1,4 @@
-"""Sweeps as data: learners × costs × seeds, run anywhere joblib runs."""
+"""Experiments as data: learners × costs × seeds, run wherever joblib runs."""
 
 from askwise.simulation.experiments.results import Cell, Reproduction
 from askwise.simulation.experiments.sweep import Job, run_job, run_sweep

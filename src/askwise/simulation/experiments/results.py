@@ -1,4 +1,4 @@
-"""What an experiment leaves behind: flat rows, one for each (learner, cost, seed)."""
+"""The results of an experiment: flat rows, one for each (learner, cost, seed)."""
 
 import msgspec
 
@@ -42,7 +42,7 @@ class Oracle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """How it was made."""
+    """The settings with which the results were made."""
 
     command: str
     started: str
@@ -61,10 +61,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a reproduction of the paper's experiment found."""
+    """All results of a reproduction of the paper's experiment."""
 
     info: RunInfo
     oracles: list[Oracle]
     cells: list[Cell]
     theorem_cells: list[Cell] = []
-    """The learners that the theorems are about, with the theorems' radii, at some of the prices."""
+    """The results of the theorems' learners with the theorems' radii, at some of the prices."""

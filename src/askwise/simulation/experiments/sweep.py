@@ -1,7 +1,7 @@
-"""Learners × costs × seeds, in threads here or on a cluster; interrupted, it goes on where it was.
+"""Runs learners × costs × seeds, in threads or on a cluster. An interrupted sweep resumes.
 
 A sweep is a list of jobs, and a job is data: names, options and numbers. Finished cells are
-appended to a file as they come, one JSON line each; a job whose cell is there is not run again.
+appended to a file, one JSON line each. A job whose cell is in the file is not run again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from askwise.simulation.experiments.results import Cell
 from askwise.simulation.simulate import Run, simulate
 
 MODELS: dict[str, Callable[[float], Model]] = {"breast-cancer": breast_cancer}
-"""Populations by name, given the price of an observation."""
+"""Populations by name; each takes the price of an observation."""
 
 BACKENDS = ("threads", "processes", "dask", "ray")
 POINTS = 60
@@ -48,12 +48,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What tells it from every other job."""
+        """The fields that identify the job."""
         return json.dumps(msgspec.to_builtins(self), sort_keys=True)
 
 
 def run_job(job: Job) -> Cell:
-    """Simulate one cell. The stream of cases depends on the seed alone, not on the learner."""
+    """Simulates one cell. The cases depend on the seed alone, not on the learner."""
     if job.population not in MODELS:
         known = ", ".join(MODELS)
         raise OptionError(f"unknown population {job.population!r}, expected one of: {known}")
@@ -88,7 +88,7 @@ def run_sweep(
     address: str | None = None,
     workers: int | None = None,
 ) -> list[Cell]:
-    """All cells, in the order of the jobs. `keep` is the file of finished ones."""
+    """Runs all jobs and returns their cells in order. `keep` is the file of finished cells."""
     if backend not in BACKENDS:
         raise OptionError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     done = {} if keep is None else _finished(keep)
@@ -134,7 +134,7 @@ def _with_job(job: Job) -> tuple[Job, Cell]:
 
 @contextlib.contextmanager
 def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
-    """Make joblib use that backend; connects to `address`, or starts a cluster on this machine."""
+    """Makes joblib use a backend; connects to `address`, or starts a cluster on this machine."""
     import joblib
 
     if backend in ("threads", "processes"):
@@ -144,7 +144,7 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
             yield
     elif backend == "dask":
         distributed = need("distributed", "dask")
-        # Dask serves its own state on port 8787 unless told otherwise, and warns if it is taken.
+        # Dask serves its own state on port 8787 by default, and warns if the port is taken.
         local = {
             "n_workers": workers,
             "threads_per_worker": 1,
@@ -176,7 +176,7 @@ def _cluster(backend: str, address: str | None, workers: int) -> Iterator[None]:
 
 
 def _finished(keep: Path) -> dict[str, Cell]:
-    """The cells of an earlier run. A last line cut off by a crash is dropped, here and on disk."""
+    """Reads the cells of an earlier run. A last line that a crash cut off is dropped."""
     done: dict[str, Cell] = {}
     if not keep.exists():
         return done
