@@ -175,9 +175,9 @@ def test_it_can_be_tuned():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"costs": {"a": 1}}, "no price for the feature 'b'"),
+        ({"costs": {"a": 1}}, "the price of 'b' is missing"),
         ({"costs": {"a": 1, "b": 1, "c": 1}}, "unknown feature 'c', expected one of: a, b"),
-        ({"costs": [1]}, "1 prices for 2 features"),
+        ({"costs": [1]}, "1 prices for 2 features, expected one each"),
         ({"costs": [1, -1]}, "the price of 'b' must be a finite number of at least 0, got -1"),
         ({"costs": [1, np.nan]}, "the price of 'b' must be"),
         ({"costs": "dear"}, "costs must be a number, a sequence or {name: price}, got 'dear'"),
@@ -196,11 +196,17 @@ def test_it_can_be_tuned():
         ({"panels": [aw.Panel(observations=["c"], fee=1)]}, "unknown feature 'c'"),
         ({"panels": [aw.Panel({"a": 1.0}, fee=1)]}, "without prices of their own"),
         ({"misclassification_costs": [[0, 1]]}, "a row and a column for each of the 2 classes"),
-        ({"misclassification_costs": [[0, -1], [1, 0]]}, "finite numbers of at least 0"),
-        ({"misclassification_costs": [[0, 0], [0, 0]]}, "every mistake is free"),
+        (
+            {"misclassification_costs": [[0, -1], [1, 0]]},
+            "finite numbers of at least 0, got [[0, -1], [1, 0]]",
+        ),
+        (
+            {"misclassification_costs": [[0, 0], [0, 0]]},
+            "nothing is worth buying: give at least one a cost",
+        ),
         ({"misclassification_costs": "dear"}, "misclassification_costs must be numbers"),
-        ({"categorical_features": ["c"]}, "there is no column 'c'"),
-        ({"categorical_features": [True]}, "1 booleans for 2 columns"),
+        ({"categorical_features": ["c"]}, "there is no column 'c', expected one of: a, b"),
+        ({"categorical_features": [True]}, "1 booleans for 2 columns, expected one each"),
         ({"categorical_features": "all"}, "categorical_features must be 'from_dtype'"),
     ],
 )
@@ -311,3 +317,19 @@ def test_a_row_counts_as_often_as_it_weighs():
     assert weighed.cost_ == pytest.approx(repeated.cost_)
     with pytest.raises(ValueError, match="at least one non-zero"):
         CostAwareClassifier().fit(x, y, sample_weight=np.zeros(150))
+
+
+def test_it_is_evaluated_on_rows_that_were_kept_aside(wine):
+    found = wine.evaluate(WINE.data[1::2], WINE.target[1::2])
+    right = wine.score(WINE.data[1::2], WINE.target[1::2])
+    spend = wine.spend(WINE.data[1::2])
+    assert found.reward.value == pytest.approx(right)
+    assert found.spend.value == pytest.approx(spend.mean())
+    assert found.gain.value == pytest.approx(100 * right - spend.mean())
+    assert found.reward.low < right < found.reward.high
+    assert found.looks == pytest.approx(np.mean([len(row) for row in wine.looks(WINE.data[1::2])]))
+    table = WINE.data[1::2].assign(kind=WINE.target[1::2])
+    by_policy = wine.policy_.evaluate(table, label="kind")  # the plan alone decides here
+    assert by_policy.gain == pytest.approx(found.gain, abs=1e-5)
+    with pytest.raises(aw.AskwiseError, match="7 is not a class of the training rows"):
+        wine.evaluate(WINE.data[:2], [0, 7])

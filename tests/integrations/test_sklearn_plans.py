@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln
 from scipy.stats import norm
 from sklearn.metrics import mutual_info_score
 
@@ -13,7 +14,13 @@ import askwise as aw
 from askwise.integrations.sklearn.alike import PRIOR_RECORDS, merge_alike
 from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.charged_plans import folds_of, policy_of
-from askwise.integrations.sklearn.class_estimates import count_classes, estimate_classes
+from askwise.integrations.sklearn.class_estimates import (
+    DOUBT,
+    STRENGTHS,
+    USUAL_STRENGTH,
+    count_classes,
+    estimate_classes,
+)
 from askwise.integrations.sklearn.columns import Columns
 from askwise.integrations.sklearn.rewards import weighed_by_stakes
 from askwise.integrations.sklearn.table import Look, choose, information, observations_of
@@ -82,6 +89,51 @@ def test_estimates_are_those_of_the_equation(made, shrinkage):
         assert estimates.weight[state] == pytest.approx(weight)
 
 
+@settings(max_examples=20)
+@given(records())
+def test_the_strength_of_each_subset_is_the_likeliest_by_scipy(made):
+    lattice, *rows, classes = made
+    counts = count_classes(lattice, *rows, classes)
+    found = estimate_classes(lattice, counts, None)
+    for subset in range(lattice.subsets):
+        states = range(lattice.block(subset).start, lattice.block(subset).stop)
+        priors = []
+        for state in states:
+            known = lattice.digits(state)
+            less = [dict(known[:k] + known[k + 1 :]) for k in range(len(known))]
+            logs = [np.log(found.probability[lattice.index_of(before)]) for before in less]
+            prior = np.exp(np.mean(logs, axis=0)) if logs else np.ones(classes)
+            priors.append(prior / prior.sum())
+
+        def likely(s, states=states, priors=priors):
+            """A Dirichlet prior of s records, and what is believed of s beforehand."""
+            total = -((math.log(s / USUAL_STRENGTH) / DOUBT) ** 2) / 2
+            for state, prior in zip(states, priors, strict=True):
+                n = counts[state]
+                total += gammaln(s) - gammaln(n.sum() + s)
+                total += (gammaln(n + s * prior) - gammaln(s * prior)).sum()
+            return total
+
+        most = max(map(likely, STRENGTHS))
+        assert likely(found.strength[subset]) == pytest.approx(most, abs=1e-6)
+
+
+def test_looks_that_tell_nothing_more_are_shrunk_more():
+    """A copy of the label is believed; noise is drawn to what the states before it say."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=400)
+    digits = np.column_stack([labels, rng.integers(2, size=400)])
+    looks = [aw.Observation(name, values=[0, 1], cost=1) for name in ("copy", "noise")]
+    lattice = Lattice(aw.Problem(observations=looks, actions=["0", "1"]))
+    counts = count_classes(lattice, digits, labels, np.ones(400), 2)
+    found = estimate_classes(lattice, counts, None)
+    copy, noise = (found.strength[lattice.subset((i,))] for i in range(2))
+    assert copy < 8 < noise
+    constant = estimate_classes(lattice, counts, 8.0)
+    wrong = lattice.index_of({0: 0})
+    assert found.probability[wrong, 1] < constant.probability[wrong, 1] / 2
+
+
 def luck(deviation, behind):
     """E max(0, X) of a normal X, by SciPy."""
     if deviation <= 0:
@@ -111,7 +163,8 @@ def plain_plan(lattice, state, estimates, rewards, charge):
         worth = stop + p @ later - lattice.costs[i] - blind
         for x, child in enumerate(children):
             if n := estimates.cases[child]:
-                noise = beta * spread * math.sqrt(n) / (n + estimates.shrinkage)
+                s = estimates.strength[lattice.subset_of(child)]
+                noise = beta * spread * math.sqrt(n) / (n + s)
                 worth -= (
                     charge * p[x] * max(luck(*pair) for pair in zip(noise, behind, strict=True))
                 )
@@ -192,6 +245,18 @@ def test_merging_goes_on_while_it_explains_the_records_better(rows):
 def test_values_that_differ_stay_apart():
     counts = np.array([[90.0, 10], [88, 12], [10, 90], [50, 50], [0, 0]])
     assert merge_alike(counts).tolist() == [0, 0, 1, 2, 0]
+
+
+def test_values_stay_apart_if_plain_records_say_so_whatever_is_at_stake():
+    """Six records of a class that is dear to miss leave little weight for all others."""
+    plain = np.array([[90.0, 10, 0], [10, 90, 0], [10, 84, 6]])
+    labels = np.repeat(np.tile(np.arange(3), 3), plain.ravel().astype(int))
+    rewards = 1 - np.array([0.01, 0.01, 1.0])[:, None] * (1 - np.eye(3))
+    each = weighed_by_stakes(labels, np.ones(len(labels)), rewards)
+    stakes = plain * [each[labels == c][0] for c in range(3)]
+    assert stakes.sum() < 14
+    assert merge_alike(stakes).tolist() == [0, 0, 1]
+    assert merge_alike(plain, stakes).tolist() == [0, 1, 2]
 
 
 def test_what_is_at_stake_weighs_records():

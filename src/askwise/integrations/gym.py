@@ -1,22 +1,23 @@
 """Cases as episodes of a Gymnasium environment, for agents that were not made for this problem.
 
-One episode is one case. A look at i costs c(I ∪ {i}) − c(I), what is refunded included, and its
-reward is minus that; acting ends the episode with β r, or with what was earned where rewards are
-money. So the sum of an episode's rewards is the gain of the case, and the best expected sum is
+One episode is one case. Buying i costs c(I ∪ {i}) − c(I), including refunds, and its reward is
+minus that. Acting ends the episode with β r, or with the amount earned if rewards are money. So the
+sum of an episode's rewards is the gain of the case, and the best expected sum is
 `askwise.policy.oracle.sequential(model).value`.
 
     import askwise.gym  # registers the environment
     env = gymnasium.make("askwise/CostlyObservations-v0", model=model)
 
-What is seen is `MultiDiscrete`: for each observation, in the order of declaration, 0 if it was not
-looked at, else 1 + the place of its outcome. A table can be indexed by that as it is, and
-`gymnasium.wrappers.FlattenObservation` makes it a flat one-hot `Box` for a network. An action is
-one number: the observations that can be bought, in the order of declaration, then the actions.
+The observation space is `MultiDiscrete`. For each observation, in the order of declaration, it has
+0 if the observation was not made, and otherwise 1 + the place of its outcome. It can index a table
+directly, and `gymnasium.wrappers.FlattenObservation` makes it a flat one-hot `Box` for a network.
+An action is one number: the observations that can be bought, in the order of declaration, then the
+actions.
 
-A look at what is known already, or beyond m, closes the case: the episode ends, with the lowest
-reward there is and `info["invalid"]`. Nothing happening instead would let an agent go round in
-circles for ever, and a penalty would be one more number to choose. So closing a case is never
-better than any action. `info["action_mask"]` has a 1 for all that is valid.
+Buying a known observation, or more than m, closes the case. The episode ends with the lowest reward
+and `info["invalid"]`, so an invalid choice is never better than any action. If invalid choices were
+ignored, an agent could repeat them for ever. A penalty would be one more number to choose.
+`info["action_mask"]` has a 1 for every valid choice.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from askwise.estimation.models import Model
 from askwise.simulation.environments import Environment, Population
 from askwise.states import Lattice
 
-need("gymnasium", "gym")  # one clear error, if it is not there
+need("gymnasium", "gym")  # one clear error, if it is not installed
 import gymnasium  # noqa: E402
 
 ID = "askwise/CostlyObservations-v0"
 
 
 class CostlyObservations(gymnasium.Env[Integers, int]):
-    """One case an episode, drawn from an environment (a `Population`, a `Table`) or a model.
+    """An environment with one case an episode, drawn from a `Population`, a `Table` or a model.
 
     >>> import gymnasium
     >>> from askwise.simulation.environments import breast_cancer
@@ -64,9 +65,9 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         render_mode: str | None = None,
     ) -> None:
         if (environment is None) == (model is None):
-            raise OptionError("expected an environment or a model: one of them")
+            raise OptionError("expected an environment or a model: give one of them")
         if environment is None:
-            environment = Population(model)  # type: ignore[arg-type]  # it says what is wrong
+            environment = Population(model)  # type: ignore[arg-type]  # it raises the error
         if not hasattr(environment, "draw"):
             kind = type(environment).__name__
             raise OptionError(f"environment: expected a Population or a Table, got a {kind}")
@@ -81,17 +82,17 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         )
         self.action_space = gymnasium.spaces.Discrete(
             self.lattice.buyable + len(self.problem.actions)
-        )  # type: ignore[assignment]  # its actions are NumPy's integers, which are as good
+        )  # type: ignore[assignment]  # its actions are NumPy's integers
         self._values: list[int] = []
         self._rewards: Floats = np.zeros(0)
         self._state: int | None = None
-        """What is known, as an integer of the lattice; None if there is no open case."""
+        """The state of the case, as an integer of the lattice; None if there is no open case."""
         self._told = "no case yet"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Integers, dict[str, Any]]:
-        """Another case; what is given is known."""
+        """Draws another case, in which the given observations are known."""
         super().reset(seed=seed)
         draws = self.environment.draw(self.np_random, 1)
         self._values = [int(draws.values[0, place]) for place in self.lattice.order]
@@ -102,7 +103,9 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         return self._seen(self._state), self._info(self._state)
 
     def step(self, action: int) -> tuple[Integers, float, bool, bool, dict[str, Any]]:
-        """A look, or an action, which ends the case; so does what is not possible there."""
+        """Buys an observation, or takes an action, which ends the case. An impossible choice ends
+        it too.
+        """
         state, buyable = self._state, self.lattice.buyable
         if state is None:
             raise CaseError("there is no open case: call reset() first")
@@ -127,7 +130,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         return self._seen(after), -price, False, False, self._info(after)
 
     def render(self) -> str | None:
-        """The case as text, if the mode is "ansi"."""
+        """Returns the case as text, if the mode is "ansi"."""
         return self._told if self.render_mode == "ansi" else None
 
     def _close(

@@ -1,6 +1,6 @@
-"""A scikit-learn classifier that buys features one after the other, and stops when none pays.
+"""scikit-learn estimators that buy features one after the other, and stop when none pays.
 
-Apart from the rest of askwise: only this room imports scikit-learn.
+No other package of askwise imports scikit-learn.
 """
 
 from askwise._support.extras import need
@@ -8,5 +8,6 @@ from askwise._support.extras import need
 need("sklearn", "sklearn")
 
 from askwise.integrations.sklearn.classifier import CostAwareClassifier  # noqa: E402  (first say what is missing)
+from askwise.integrations.sklearn.regressor import CostAwareRegressor  # noqa: E402
 
-__all__ = ["CostAwareClassifier"]
+__all__ = ["CostAwareClassifier", "CostAwareRegressor"]

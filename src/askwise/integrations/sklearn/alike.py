@@ -1,17 +1,30 @@
-r"""Values that say the same of the label become one.
+r"""Merges values of a column whose classes are distributed alike.
 
-With n_c records of class c among those with a value, the value's classes are likely to be drawn
-from one distribution near the whole table's p with
+Let n_c of the records with a value be of class c, and let p be the distribution of classes in the
+whole table. The log marginal likelihood of these records is
 
     log m(n) = log Γ(s) − log Γ(n + s) + Σ_c log Γ(n_c + s p_c) − log Γ(s p_c),
 
-the marginal likelihood of a Dirichlet prior of s records. Two values are told apart only while that
-explains their records better than one value would: the pair whose union gains most,
+under a Dirichlet prior with mean p and the strength of s records. Two values stay separate only if
+their records are likelier under two values than under one. In each step the pair with the largest
 
-    log m(n + n') − log m(n) − log m(n'),
+    log m(n + n') − log m(n) − log m(n')
 
-is merged, again and again, while it gains. Two values always stay: what tells nothing alone may do
-so beside another column.
+is merged, while that is positive. At least two values are kept, because a column that is
+uninformative alone may be informative together with another column. Records may be given with
+several sets of weights, for example their stakes. A pair is then merged only if the gain is
+positive under all of them. Few records with large weights count as few records. So under such
+weights alone, most other values would seem to be uninformative.
+
+Among many values some are alike by chance, and groups of those would seem to be informative. So
+more than `FEW_VALUES` values are grouped by their classes only if, as separate values, they make
+their records much likelier than the whole table does:
+
+    Σ log m(n) − Σ n_c log p_c > log `ODDS`.
+
+Under p the mean of that ratio is 1 for any number of values. So it exceeds `ODDS` by chance in at
+most one of `ODDS` columns. Otherwise the most frequent value is one outcome, and all others are
+another. This division does not depend on the classes.
 """
 
 from __future__ import annotations
@@ -23,44 +36,66 @@ import numpy as np
 from askwise._support.typing import Floats, Integers
 
 PRIOR_RECORDS = 8.0
-"""s: how many records the whole table stands for in one value."""
+"""s: the number of records that the whole table counts for in the prior of a value."""
+
+FEW_VALUES = 4
+"""The number of values that can be grouped in few ways only, so that chance matters little."""
+ODDS = 100.0
+"""How many times likelier the records must be if many values are kept separate."""
 
 
-def merge_alike(counts: Floats) -> Integers:
-    """The group of each value, from the (values, classes) records that have it.
+def merge_alike(*tables: Floats) -> Integers:
+    """Returns the group of each value, from the (values, classes) counts of its records.
 
-    Groups are numbered by their first value. A value without records is put to the largest group.
+    Several tables count the same values with different weights. Values stay separate if they do so
+    by one of the tables. Groups are numbered by their first value. A value without records joins
+    the largest group.
     """
-    totals = counts.sum(axis=1)
-    prior = (counts.sum(axis=0) + 0.5) / (totals.sum() + 0.5 * counts.shape[1])
+    totals = tables[0].sum(axis=1)
+    priors = [(n.sum(axis=0) + 0.5) / (n.sum() + 0.5 * n.shape[1]) for n in tables]
+    if (totals > 0).sum() > FEW_VALUES and not any(map(_say_something, tables, priors)):
+        most: Integers = (np.arange(len(totals)) != totals.argmax()).astype(np.int64)
+        return most if most[0] == 0 else 1 - most
     groups = [[int(v)] for v in np.flatnonzero(totals > 0)]
-    tables = [counts[v[0]] for v in groups]
-    alone = [_log_marginal(table, prior) for table in tables]
-    gains = {
-        (a, b): _log_marginal(tables[a] + tables[b], prior) - alone[a] - alone[b]
-        for a in range(len(groups))
-        for b in range(a + 1, len(groups))
-    }
-    left = set(range(len(groups)))
+
+    def likely(values: list[int]) -> Floats:
+        """Returns log m of the records that have one of these values, by each table."""
+        pairs = zip(tables, priors, strict=True)
+        return np.array([_log_marginal(n[values].sum(axis=0), prior) for n, prior in pairs])
+
+    alone = [likely(values) for values in groups]
+
+    def gain(a: int, b: int) -> float:
+        return float((likely(groups[a] + groups[b]) - alone[a] - alone[b]).min())
+
+    left = list(range(len(groups)))
+    gains = {(a, b): gain(a, b) for a in left for b in left if a < b}
     while len(left) > 2:
-        (a, b), gain = max(gains.items(), key=lambda item: (item[1], -item[0][0], -item[0][1]))
-        if gain <= 0:
+        (a, b), most_gained = max(
+            gains.items(), key=lambda item: (item[1], -item[0][0], -item[0][1])
+        )
+        if most_gained <= 0:
             break
         groups[a] += groups[b]
-        tables[a] = tables[a] + tables[b]
-        alone[a] = _log_marginal(tables[a], prior)
+        alone[a] = likely(groups[a])
         left.remove(b)
         gains = {pair: g for pair, g in gains.items() if b not in pair}
-        for other in left - {a}:
-            pair = (min(a, other), max(a, other))
-            together = _log_marginal(tables[a] + tables[other], prior)
-            gains[pair] = together - alone[a] - alone[other]
+        for other in left:
+            if other != a:
+                pair = (min(a, other), max(a, other))
+                gains[pair] = gain(*pair)
     kept = sorted((groups[k] for k in left), key=min)
     largest = max(range(len(kept)), key=lambda k: totals[kept[k]].sum(), default=0)
-    group: Integers = np.full(len(counts), largest, np.int64)
+    group: Integers = np.full(len(totals), largest, np.int64)
     for number, values in enumerate(kept):
         group[values] = number
     return group
+
+
+def _say_something(counts: Floats, prior: Floats) -> bool:
+    """Whether the records are much likelier if the values are kept separate."""
+    apart = sum(_log_marginal(table, prior) for table in counts)
+    return bool(apart - counts.sum(axis=0) @ np.log(prior) > math.log(ODDS))
 
 
 def _log_marginal(counts: Floats, prior: Floats) -> float:

@@ -1,12 +1,13 @@
-"""Models of what was bought: the classes of rows in which some columns are known.
+"""Models of the class of a row in which some columns are known.
 
-scikit-learn's models, boosted trees where there are rows enough and a logistic model where not,
-with the numbers as they are. What they say is calibrated: P ∝ P̂^t, t being what makes rows most
-likely that the model was not fitted on.
+The models are scikit-learn's: boosted trees if there are enough rows, and otherwise a logistic
+model. They use the numbers of the columns, without bins. Their probabilities are calibrated as
+P ∝ P̂^t. The power t maximises the likelihood of rows that the model was not fitted on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,17 +18,21 @@ from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.columns import UNSEEN, Columns
 
 BOOSTED_FROM = 1_000
-"""Rows from which on models are boosted trees; fewer are not enough for them."""
+"""The least number of rows for boosted trees."""
 POWERS = np.geomspace(0.25, 2.0, 25)
 """The powers t that are tried."""
 RIDGE = 0.05
-"""What is added to the variances of columns, each of which is 1 or less."""
+"""The number that is added to the variances of columns, each of which is 1 or less."""
 LEAST = 1e-6
 """The least probability of a class."""
+MOST_VALUES = 255
+"""The most values of a column that boosted trees can distinguish."""
+LEAVES = 15
+"""The leaves of a boosted tree. With few columns, larger trees overfit."""
 
 
 class Table(NamedTuple):
-    """Complete records as numbers, each with the fold that it is judged in."""
+    """Complete records as numbers, each with its fold for cross-validation."""
 
     columns: Columns
     cells: Floats
@@ -38,42 +43,52 @@ class Table(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether there are rows enough for boosted trees of rows with holes."""
+        """Whether there are enough rows for boosted trees with missing cells."""
         return bool(self.weights.sum() >= BOOSTED_FROM)
 
 
 class Beliefs(Protocol):
-    """How likely classes are in rows in which some columns are known, the others are not."""
+    """A model of the class of rows in which some columns are known and others are not."""
 
     def probabilities(self, cells: Floats, known: Flags) -> Floats:
         """P(c | what is known), a column for each class."""
 
 
 class Prior(NamedTuple):
-    """Nothing is known but how often each class comes."""
+    """The model without columns: the frequency of each class."""
 
     often: Floats
 
     def probabilities(self, cells: Floats, known: Flags) -> Floats:
-        """The same in every row."""
+        """Returns the same probabilities for every row."""
         return np.tile(self.often, (len(cells), 1))
 
 
 class Boosted:
-    """Boosted trees of rows with holes where a column is not known."""
+    """Boosted trees of rows in which unknown columns are missing.
+
+    With weights, scikit-learn searches for each of a column's 254 quantiles in Python, which takes
+    many times longer than the trees. So equal weights are left out. With unequal weights, columns
+    with more values are cut into bins here.
+    """
 
     def __init__(self, table: Table, rows: Flags, known: Flags) -> None:
         cells = np.where(known[rows], table.cells[rows], np.nan)
         self._used = np.flatnonzero(~np.isnan(cells).all(axis=0))
-        is_category = [table.columns.categories[k] is not None for k in self._used]
+        is_category = np.array([table.columns.categories[k] is not None for k in self._used])
+        self._has_codes = bool(is_category.any())
         self._model = HistGradientBoostingClassifier(
-            categorical_features=is_category if any(is_category) else None,
+            categorical_features=is_category if self._has_codes else None,
             early_stopping=False,
+            max_leaf_nodes=LEAVES,
             random_state=0,
         )
         self._classes = table.classes
         weights = table.weights[rows]
-        self._model.fit(self._inputs(cells, known[rows]), table.labels[rows], weights)
+        is_weighed = bool((weights != weights[0]).any())
+        self._cuts = _many_valued(cells[:, self._used], is_category) if is_weighed else {}
+        inputs = self._inputs(cells, known[rows])
+        self._model.fit(inputs, table.labels[rows], weights if is_weighed else None)
 
     def probabilities(self, cells: Floats, known: Flags) -> Floats:
         """P(c | what is known), a column for each class."""
@@ -81,21 +96,31 @@ class Boosted:
 
     def _inputs(self, cells: Floats, known: Flags) -> Floats:
         is_there = known & (cells != UNSEEN) if self._has_codes else known
-        return np.where(is_there, cells, np.nan)[:, self._used]
+        inputs: Floats = np.where(is_there, cells, np.nan)[:, self._used]
+        for place, cuts in self._cuts.items():
+            column = inputs[:, place]
+            inputs[:, place] = np.where(np.isnan(column), np.nan, np.searchsorted(cuts, column))
+        return inputs
 
-    @property
-    def _has_codes(self) -> bool:
-        return self._model.categorical_features is not None
+
+def _many_valued(inputs: Floats, is_category: Flags) -> dict[int, Floats]:
+    """Returns the cuts of the columns of numbers with more than `MOST_VALUES` values."""
+    found = {}
+    for place in np.flatnonzero(~is_category).tolist():
+        there = inputs[~np.isnan(inputs[:, place]), place]
+        if len(np.unique(there)) > MOST_VALUES:
+            found[place] = np.unique(np.quantile(there, np.arange(1, MOST_VALUES) / MOST_VALUES))
+    return found
 
 
 class Filled:
-    r"""A logistic model of all columns, those that are not known filled with what is expected.
+    r"""A logistic model of all columns, in which unknown columns have their expected value.
 
-    With Σ the covariance of the columns, known ones k and others u,
+    Let Σ be the covariance of the columns, k the known columns and u the unknown ones. Then
 
         E(x_u | x_k) = μ_u + Σ_uk Σ_kk⁻¹ (x_k − μ_k).
 
-    One model does for whatever is known: small tables are not cut up by what was bought.
+    One model serves every set of known columns. So a small table is not divided by its purchases.
     """
 
     def __init__(self, table: Table, rows: Flags) -> None:
@@ -128,7 +153,7 @@ class Filled:
         return _of_all_classes(self._model, inputs, self._classes)
 
     def _inputs(self, cells: Floats, known: Flags) -> tuple[Floats, Flags]:
-        """Numbers in units of their spread and a 0 or 1 for each category; which are known."""
+        """Returns scaled numbers, with 0 or 1 for each category, and which of them are known."""
         parts, flags = [], []
         is_there = known & ~np.isnan(cells)
         for k, categories in enumerate(self._columns.categories):
@@ -143,7 +168,7 @@ class Filled:
 
 
 def _of_all_classes(model: Any, inputs: Floats, classes: int) -> Floats:
-    """What a model says, with a little for classes that it never saw."""
+    """Returns the probabilities of a model, and a small one for classes that it never saw."""
     found = np.full((len(inputs), classes), LEAST)
     found[:, model.classes_] += model.predict_proba(inputs)
     whole: Floats = found / found.sum(axis=1, keepdims=True)
@@ -151,7 +176,7 @@ def _of_all_classes(model: Any, inputs: Floats, classes: int) -> Floats:
 
 
 def beliefs_of(table: Table, rows: Flags, known: Flags) -> Beliefs:
-    """A model of some rows, of what is known in each."""
+    """Fits a model to some rows, by the columns that are known in each."""
     counts = np.bincount(table.labels[rows], table.weights[rows], minlength=table.classes)
     there = known[rows] & ~np.isnan(table.cells[rows])
     if (counts > 0).sum() < 2 or not there.any():
@@ -162,42 +187,85 @@ def beliefs_of(table: Table, rows: Flags, known: Flags) -> Beliefs:
 
 
 class Model(Protocol):
-    """What says how likely classes are: of rows to fit on without their fold, and of others."""
+    """A cross-fitted model of classes, for the training rows and for other rows."""
 
     @property
     def held(self) -> Floats:
-        """(rows, classes), of the rows that it was fitted on."""
+        """(rows, classes): the probabilities of training rows, by the model without their fold."""
 
     def probabilities(self, cells: Floats, known: Flags, leaves: Integers) -> Floats:
-        """(rows, classes), of other rows."""
+        """Returns the probabilities of other rows, (rows, classes)."""
 
 
-class CrossFitted(NamedTuple):
-    """A model of all rows, and what models without a fold say of its rows."""
+class Masks(NamedTuple):
+    """The known columns of rows, by a plan made with all rows and by plans made without a fold.
+
+    A plan is fitted to its own training rows: the state in which it ends for such a row depends on
+    the class of the row. So each row is judged with the columns that it would know under the plan
+    made without it.
+    """
+
+    known: Flags
+    apart: list[Flags]
+    """(rows, columns) by the plan without each of the folds."""
+
+    def own(self, fold: Integers) -> Flags:
+        """Returns the known columns of each row, by the plan without its fold."""
+        found = np.empty_like(self.known)
+        for k, known in enumerate(self.apart):
+            found[fold == k] = known[fold == k]
+        return found
+
+    def each(self, change: Callable[[Flags], Flags]) -> Masks:
+        """Returns masks to which the same change was applied for each plan."""
+        return Masks(change(self.known), [change(known) for known in self.apart])
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all columns are known in all rows."""
+        return all(bool(known.all()) for known in (self.known, *self.apart))
+
+
+class Fitted(NamedTuple):
+    """A model of all rows, and a model without each of the folds."""
 
     beliefs: Beliefs
     apart: list[Beliefs]
-    """A model without each of the folds."""
+
+    def held(self, table: Table, rows: Integers, known: Flags, cells: Floats) -> Floats:
+        """Returns the probabilities of rows by the models without their fold."""
+        found = np.empty((len(rows), table.classes))
+        for k, beliefs in enumerate(self.apart):
+            here = table.fold[rows] == k
+            if here.any():
+                found[here] = beliefs.probabilities(cells[here], known[here])
+        return found
+
+
+class CrossFitted(NamedTuple):
+    """Models that are calibrated for the columns that are known."""
+
+    fitted: Fitted
     power: float
     """t."""
     held: Floats
     """(rows, classes): the calibrated probabilities of each row by the model without its fold."""
 
     def probabilities(self, cells: Floats, known: Flags, leaves: Integers) -> Floats:
-        """P(c | what is known) of other rows."""
-        return raised(self.beliefs.probabilities(cells, known), self.power)
+        """Returns P(c | the known cells) of other rows."""
+        return raised(self.fitted.beliefs.probabilities(cells, known), self.power)
 
 
 class OfLeaves(NamedTuple):
-    """What the plan's own estimates say: the same of all rows of a leaf."""
+    """The plan's own estimates, which are the same for all rows of a leaf."""
 
     estimated: Floats
     """(states, classes)."""
     held: Floats
-    """(rows, classes): of each row by estimates without its fold."""
+    """(rows, classes): the probabilities of each row, by estimates without its fold."""
 
     def probabilities(self, cells: Floats, known: Flags, leaves: Integers) -> Floats:
-        """p̂(c | ℓ) of other rows."""
+        """Returns p̂(c | ℓ) of other rows."""
         found: Floats = self.estimated[leaves]
         return found
 
@@ -210,44 +278,39 @@ class Mean(NamedTuple):
 
     @property
     def held(self) -> Floats:
-        """The mean of what is said of each row without its fold."""
+        """The mean probabilities of each training row, by the models without its fold."""
         return (self.first.held + self.second.held) / 2
 
     def probabilities(self, cells: Floats, known: Flags, leaves: Integers) -> Floats:
-        """The mean of what both say of other rows."""
+        """Returns the mean probabilities of other rows."""
         models = (self.first, self.second)
         first, second = (model.probabilities(cells, known, leaves) for model in models)
         return (first + second) / 2
 
 
-def cross_fitted(table: Table, known: Flags, whole: CrossFitted | None = None) -> CrossFitted:
-    """A model of what is known in each row, and its like for each fold.
+def fitted_to(table: Table, masks: Masks) -> Fitted:
+    """Fits a model to the known columns of each row, and one without each fold."""
+    apart = [beliefs_of(table, table.fold != k, known) for k, known in enumerate(masks.apart)]
+    return Fitted(beliefs_of(table, table.weights > 0, masks.known), apart)
 
-    Models of a small table do for whatever is known: then those of the `whole` are taken.
-    """
-    folds = range(int(table.fold.max()) + 1)
-    if whole is None or table.is_large:
-        apart = [beliefs_of(table, table.fold != k, known) for k in folds]
-        beliefs = beliefs_of(table, table.weights > 0, known)
-    else:
-        apart, beliefs = whole.apart, whole.beliefs
-    held = np.empty((len(table.labels), table.classes))
-    for k in folds:
-        here = table.fold == k
-        held[here] = apart[k].probabilities(table.cells[here], known[here])
+
+def cross_fitted(table: Table, fitted: Fitted, masks: Masks) -> CrossFitted:
+    """Calibrates models for rows with the known columns of the masks."""
+    own = masks.own(table.fold)
+    held = fitted.held(table, np.arange(len(own)), own, table.cells)
     power = calibrating_power(held, table.labels, table.weights)
-    return CrossFitted(beliefs, apart, power, raised(held, power))
+    return CrossFitted(fitted, power, raised(held, power))
 
 
 def raised(probabilities: Floats, power: float) -> Floats:
-    """P^t, so that it sums to 1."""
+    """Returns P^t, normalised to a sum of 1."""
     powers = probabilities**power
     found: Floats = powers / powers.sum(axis=1, keepdims=True)
     return found
 
 
 def calibrating_power(probabilities: Floats, labels: Integers, weights: Floats) -> float:
-    """The t of P^t under which the labels are most likely."""
+    """Returns the t under which the labels are likeliest by P^t."""
     rows = np.arange(len(labels))
     likely = [weights @ np.log(raised(probabilities, t)[rows, labels]) for t in POWERS]
     return float(POWERS[int(np.argmax(likely))])

@@ -1,10 +1,8 @@
-r"""The best sequential policy by the estimates of classes, each look charged for its luck.
+r"""The best sequential policy by the estimates of classes, with a charge for each observation.
 
-With r(a, ψ) = Σ_c p̂(c | ψ) r(c, a) the plan is by advantage, and each look is charged with what
-it would seem to be worth if it told nothing (`planning/advantage.py`).
-
-The strength of shrinkage is what would have earned most: rows are put into folds, each fold is
-decided by a plan from the others, and the strength whose plans gain most is taken.
+The plan is by advantage, with rewards r(a, ψ) = Σ_c p̂(c | ψ) r(c, a). The charge of an observation
+is the worth that it would seem to have by chance if it were uninformative
+(`planning/advantage.py`).
 """
 
 from __future__ import annotations
@@ -14,19 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.typing import Choices, Floats, Integers
-from askwise.integrations.sklearn.class_estimates import (
-    ClassEstimates,
-    count_classes,
-    estimate_classes,
-)
+from askwise.integrations.sklearn.class_estimates import ClassEstimates
 from askwise.planning.advantage import Luck, plan_paths_by_advantage
 from askwise.policy import PathTable, Policy
 from askwise.states import Lattice
 
 TIE_TOLERANCE = 1e-9
-"""Differences, relative to β, that are no differences."""
-STRENGTHS = (4.0, 16.0, 64.0)
-"""The strengths of shrinkage that are tried."""
+"""The largest difference, relative to β, that counts as a tie."""
 FOLDS = 5
 
 
@@ -39,12 +31,21 @@ class Records(NamedTuple):
     weights: Floats
 
     def part(self, rows: Integers) -> Records:
-        """The records of some rows."""
+        """Returns the records of some rows."""
         return Records(self.digits[rows], self.labels[rows], self.weights[rows])
 
 
-def policy_of(lattice: Lattice, classes: ClassEstimates, rewards: Floats, charge: float) -> Policy:
-    """The charged policy; `rewards` is r(c, a) at [c, a]."""
+def policy_of(
+    lattice: Lattice,
+    classes: ClassEstimates,
+    rewards: Floats,
+    charge: float,
+    rebate: Floats | None = None,
+) -> Policy:
+    """Returns the charged policy. `rewards` is r(c, a) at [c, a].
+
+    `rebate` is the reduction of each observation's price after each subset.
+    """
     from askwise._kernels.planning.advantage import spread_of_actions
 
     beta = lattice.problem.reward_value
@@ -52,22 +53,27 @@ def policy_of(lattice: Lattice, classes: ClassEstimates, rewards: Floats, charge
     actions: Choices = reward.argmax(axis=1).astype(np.int16)
     spread = np.empty_like(reward)
     spread_of_actions(classes.probability, rewards, actions, spread)
-    luck = Luck(classes.cases, spread, classes.shrinkage, charge)
+    luck = Luck(classes.cases, spread, classes.strength, charge)
     margin = TIE_TOLERANCE * beta
-    plan = plan_paths_by_advantage(lattice, classes.weight, reward, margin=margin, luck=luck)
+    plan = plan_paths_by_advantage(
+        lattice, classes.weight, reward, margin=margin, luck=luck, rebate=rebate
+    )
     return Policy(PathTable(lattice, plan.look, actions, plan.values))
 
 
 class Walks(NamedTuple):
-    """What happened to each row of a table."""
+    """The end state and the spend of each row of a table."""
 
     states: Integers
-    """The state that it was decided in."""
+    """The state in which the row was decided."""
     spent: Floats
 
 
 def follow(policy: Policy, digits: Integers) -> Walks:
-    """Follow the policy with every row. A look that tells nothing is paid, and is the last one."""
+    """Follows the policy with every row.
+
+    An observation without a known outcome is paid for, and it ends the purchases of the row.
+    """
     from askwise._kernels.estimation.class_shrinkage import follow_looks
 
     lattice, table = policy.lattice, policy.table
@@ -81,29 +87,8 @@ def follow(policy: Policy, digits: Integers) -> Walks:
     return Walks(states, spent)
 
 
-def best_shrinkage(
-    lattice: Lattice, records: Records, counts: Floats, rewards: Floats, charge: float
-) -> float:
-    """The strength whose plans earn most in rows that they were not made from."""
-    fold = folds_of(records.labels)
-    beta, gains = lattice.problem.reward_value, np.zeros(len(STRENGTHS))
-    for k in range(int(fold.max()) + 1):
-        held = records.part(np.flatnonzero(fold == k))
-        rest = counts - count_classes(lattice, *held, counts.shape[1])
-        rest = np.maximum(rest, 0.0)
-        if not rest[0].any():
-            continue
-        for place, strength in enumerate(STRENGTHS):
-            estimates = estimate_classes(lattice, rest, strength)
-            policy = policy_of(lattice, estimates, rewards, charge)
-            walks = follow(policy, held.digits)
-            earned = beta * rewards[held.labels, policy.actions[walks.states]]
-            gains[place] += held.weights @ (earned - walks.spent)
-    return STRENGTHS[int((gains >= gains.max() - TIE_TOLERANCE * beta).argmax())]
-
-
 def folds_of(labels: Integers) -> Integers:
-    """A fold for each row, the rows of each class spread evenly; always the same for a table."""
+    """Returns a fold for each row, stratified by class, and always the same for a table."""
     shuffled = np.random.default_rng(0).permutation(len(labels))
     fold = np.empty(len(labels), np.int64)
     fold[np.lexsort((shuffled, labels))] = np.arange(len(labels)) % FOLDS

@@ -1,4 +1,4 @@
-"""The classifier: fit on complete records, buy one feature after the other when predicting."""
+"""The classifier: it is fitted on complete records, and buys features when it predicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from askwise._support.extras import need
 from askwise._support.numbers import as_price
@@ -17,16 +22,18 @@ from askwise._support.typing import Floats
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.charged_plans import folds_of
-from askwise.integrations.sklearn.columns import read_rows, reread_rows
+from askwise.integrations.sklearn.columns import read_rows, reread_rows, with_rare_as_one
 from askwise.integrations.sklearn.deciding import Decided, Learned
-from askwise.integrations.sklearn.rewards import (
+from askwise.integrations.sklearn.prices import (
     Prices,
+    check_discounts,
     check_panels,
     panels_among,
-    rewards_of,
-    weighed_by_stakes,
 )
+from askwise.integrations.sklearn.rewards import rewards_of, weighed_by_stakes
 from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
+from askwise.logs.off_policy import check_confidence
+from askwise.policy.scores import Outcomes, Score, score_of
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import is_number
 
@@ -37,42 +44,48 @@ MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The reward values that are tried if none are given, relative to the classifier's own."""
 
 MOST_CELLS = 20_000_000
-"""States × classes: what fits into memory whatever `max_states` says."""
+"""The most states × classes that fit into memory, whatever `max_states` is."""
 
 
 class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Buys features one by one, each chosen from what the others showed, while they pay.
+    """Buys features one by one while they pay, and chooses each by the values of the others.
 
     A right prediction is worth `reward_value` in the currency of `costs`. Fitting takes complete
-    records, cuts their columns into bins and plans what to buy in every state of what may be known;
-    predicting follows the plan, `policy_`, and reads nothing but what it buys.
+    records, cuts their columns into bins, and plans the next purchase for every state of knowledge.
+    Predicting follows the plan, `policy_`, and reads only the cells that it buys.
 
-    costs: the price of each feature: one number, a sequence, or {name: price}. 1 each by default.
+    costs: The price of each feature: one number, a sequence, or {name: price}. 1 each by default.
     panels: `askwise.Panel`s of features that share a fee, which the first one bought pays.
-    misclassification_costs: what predicting each class (columns) costs in each class (rows), in the
-    order of `classes_`; then mistakes are paid in the currency of `costs`, and `reward_value` is
-    not used. What it costs to act on a prediction is added to its column.
-    max_observations: the most features bought for one case by the plan.
-    further_looks: the most features bought beyond it, where a model of what was bought is unsure
-    (`integrations/sklearn/further_looks.py`). 0 is none: then the plan alone decides. "auto" is as
-    many as pay.
-    reward_value: what a right prediction is worth; the higher, the more is bought.
-    max_spend: the most that is spent on a row on average. Where the reward value would have it buy
-    more, a lower one is taken.
-    bins: the most bins of a feature.
-    shrinkage: how many records of a state it takes to trust them as much as the states with one
-    look less (`integrations/sklearn/class_estimates.py`); "auto" takes 4, 16 or 64, what earns most
-    in cross-validation.
-    luck_charge: a look must seem to be worth so many times more than one that tells nothing would
-    seem to be by luck (`planning/advantage.py`).
-    categorical_features: "from_dtype" (all columns of a data frame that are not numbers), or a list
-    of names, of places, or of whether each column is one.
-    max_states: the most states that are planned for. The features that add most, in themselves and
-    for their price, are taken while their lattice is not larger (`integrations/sklearn/table.py`).
+    discounts: Groups of features, each a {name: price}. Once one of a group was bought, every other
+    one has that price instead of its cost. `policy_` shows prices without discounts. `spend` and
+    all figures of the classifier include them.
+    misclassification_costs: The cost of predicting each class (columns) in each class (rows), in
+    the order of `classes_`, in the currency of `costs`. `reward_value` is then not used. If acting
+    on a prediction costs something, add it to the column of that prediction.
+    max_observations: The most features that the plan buys for one case.
+    further_looks: The most features that are bought beyond the plan, while a model of the bought
+    features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
+    "auto" buys as many as pay.
+    reward_value: The worth of a right prediction. With a higher value more is bought.
+    max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the
+    highest reward value within the budget is used. Plans change in jumps, so the spend may be far
+    below the budget. The plan then need not be the best one within the budget.
+    bins: The most bins of a feature.
+    shrinkage: The number of records for which the states with one feature less count in the
+    estimate of a state (`integrations/sklearn/class_estimates.py`). "auto" chooses for each set of
+    features the number under which its records are likeliest.
+    luck_charge: The charge of a feature, as a multiple of the worth that an uninformative feature
+    would seem to have by chance (`planning/advantage.py`).
+    categorical_features: "from_dtype" (all columns of a data frame that are neither numbers nor
+    dates), or a list of names, of places, or of a boolean for each column. Categories of fewer than
+    8 rows share one outcome, "any other", except the four most frequent of a column.
+    max_states: The most states of a plan. Features are taken in the order of what they add, alone
+    and for their price, while their lattice is not larger (`integrations/sklearn/table.py`).
 
-    Missing cells are an outcome of their own for features that had some when fitted. For others a
-    missing cell tells nothing: it is paid, and the case is classified by what is known. The same is
-    true of a category that was not there when fitted.
+    If a feature had missing cells in the training rows, "missing" is one of its outcomes. A missing
+    cell of any other feature is paid for, and the case is classified by its other features. A
+    category that was not in the training rows counts as "any other". In a column without that
+    outcome it is treated like a missing cell.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> cells = load_breast_cancer(as_frame=True)
@@ -83,8 +96,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ├─ 101.5-117.8 → buy worst texture (1)
     │  ├─ <23.3 → 1
     │  ├─ 23.3-29.3 → buy mean concave points (1)
-    │  │  ├─ <0.027 or 0.027-0.05 → 1
-    │  │  └─ 0.05-0.07951 or >=0.07951 → 0
+    │  │  ├─ <0.05 → 1
+    │  │  └─ >=0.05 → 0
     │  └─ >=29.3 → 0
     └─ >=117.8 → 0
     >>> round(classifier.cost_, 2)
@@ -96,6 +109,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         costs: Any = None,
         panels: Any = (),
+        discounts: Any = (),
         misclassification_costs: Any = None,
         max_observations: int = 4,
         further_looks: int | str = "auto",
@@ -109,6 +123,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.costs = costs
         self.panels = panels
+        self.discounts = discounts
         self.misclassification_costs = misclassification_costs
         self.max_observations = max_observations
         self.further_looks = further_looks
@@ -121,9 +136,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_states = max_states
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803
-        """Learn what to buy and what to predict from rows in which everything is known.
+        """Learns what to buy and what to predict from rows in which every feature is known.
 
-        A row counts as often as its `sample_weight` says, once by default.
+        The `sample_weight` of a row is the number of times that it counts, 1 by default.
         """
         self._check_options()
         columns, cells, labels = read_rows(self, X, y, self.categorical_features)
@@ -133,35 +148,62 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         counted = weights > 0
         self.classes_, labels = np.unique(labels[counted], return_inverse=True)
-        cells, weights = cells[counted], weights[counted]
+        weights = weights[counted]
+        columns, cells = with_rare_as_one(columns, cells[counted], weights)
         table = Table(columns, cells, labels, weights, folds_of(labels), len(self.classes_))
         self._columns = columns
         self._learned = self._learn(table)
         beta = self._problem.reward_value
         self._decider = self._learned.decider(beta, self.max_spend)
         self.policy_ = self._decider.policy
-        self.shrinkage_ = self._learned.shrinkage
         self.cost_ = float(np.average(self._decided(cells).spent, weights=weights))
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The class of each row, by the features that are bought for it."""
+        """Returns the class of each row, by the features that are bought for it."""
         return self._guesses(self._decided(self._cells(X)).probability)
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """How likely each class is, in the order of `classes_`, by what was bought."""
+        """Returns the probability of each class, in the order of `classes_`, by the bought
+        features.
+        """
         return self._decided(self._cells(X)).probability
 
     def spend(self, X: Any) -> Floats:  # noqa: N803
-        """What the features that are bought for each row cost."""
+        """Returns the cost of the features that are bought for each row."""
         return self._decided(self._cells(X)).spent
 
     def looks(self, X: Any) -> list[tuple[str, ...]]:  # noqa: N803
-        """The features that are bought for each row, in the order in which they are."""
+        """Returns the features that are bought for each row, in the order of purchase."""
         cells = self._cells(X)
         names = self._columns.names
         bought = self._learned.looks(self._decider, cells)
         return [tuple(names[i] for i in row) for row in bought]
+
+    def evaluate(self, X: Any, y: Any, *, confidence: float = 0.95) -> Score:  # noqa: N803
+        """Estimates the gain, the reward and the spend on rows that were not used to fit.
+
+        The result has intervals. The reward is the share of right predictions. With a matrix of
+        costs M the reward is 1 − M/max M, and the gain is max M − M − the spend.
+        """
+        check_confidence(confidence)
+        cells = self._cells(X)
+        labels = column_or_1d(y).tolist()
+        check_consistent_length(cells, labels)
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        for label in labels:
+            if label not in places:
+                known = ", ".join(map(str, places))
+                raise OptionError(
+                    f"y: {label!r} is not a class of the training rows, expected one of: {known}"
+                )
+        decided = self._decided(cells)
+        chosen = (decided.probability @ self._learned.rewards).argmax(axis=1)
+        reward = self._learned.rewards[[places[label] for label in labels], chosen]
+        looks = decided.known.sum(axis=1).astype(np.float64)
+        ones = np.ones(len(cells))
+        found = Outcomes(ones, reward, reward**2, decided.spent, looks, ones)
+        return score_of(self._problem, found, confidence)
 
     def accuracy_against_spend(
         self,
@@ -170,11 +212,11 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         reward_values: Iterable[float] | None = None,
     ) -> list[dict[str, float]]:
-        """How often it is right and what it spends if a right prediction is worth so much.
+        """Returns the accuracy and the mean spend of a case at each of several reward values.
 
-        A row for each reward value, planned anew from what was learned in `fit`: the dictionaries
-        have `reward_value`, `accuracy` and `spend`, the mean per case. With a matrix of costs the
-        reward value is what the dearest mistake costs, and the others in proportion.
+        The result has a dictionary with `reward_value`, `accuracy` and `spend` for each reward
+        value. Each is planned anew from the estimates of `fit`. With a matrix of costs the reward
+        value is the cost of the dearest mistake, and the other mistakes cost in proportion.
         """
         cells, labels = self._cells(X), np.asarray(y)
         if len(labels) != len(cells):
@@ -202,7 +244,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reward_values: Iterable[float] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw `accuracy_against_spend`; each point says what a right answer is worth there."""
+        """Draws `accuracy_against_spend`, with the reward value at each point."""
         pyplot = need("matplotlib.pyplot", "report")
         rows = self.accuracy_against_spend(X, y, reward_values=reward_values)
         axes: Axes = pyplot.subplots()[1] if ax is None else ax
@@ -229,10 +271,11 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # --- how it is done --------------------------------------------------------------------------
 
     def _learn(self, table: Table) -> Learned:
-        """Choose the features that are planned for, and learn what they say."""
+        """Chooses the features of the plan, and estimates the classes in their states."""
         names, labels, weights = table.columns.names, table.labels, table.weights
         costs = prices_of(self.costs, names)
         panels = check_panels(self.panels, names)
+        groups = check_discounts(self.discounts, names, costs)
         beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
         stakes = weighed_by_stakes(labels, weights, rewards)
         made = observations_of(table, stakes, costs, self.bins)
@@ -248,7 +291,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         looks = [looks[i] for i in chosen]
         self.observations_ = tuple(look.observation for _, look in looks)
-        # a problem has at least one observation, even if nothing can be told apart
+        # a problem has at least one observation, even if every column has one value only
         nothing = Observation(names[0], values=["any"], cost=costs[0])
         self._problem = Problem(
             observations=self.observations_ or [nothing],
@@ -264,7 +307,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             table,
             looks,
             self._problem,
-            Prices(np.array(costs), members),
+            Prices(np.array(costs), members, groups),
             rewards,
             shrinkage=self.shrinkage,
             charge=float(self.luck_charge),
@@ -279,7 +322,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learned.decide(self._decider, cells)
 
     def _guesses(self, probability: Floats) -> Any:
-        """The class that is expected to earn most."""
+        """Returns the class with the highest expected reward."""
         return self.classes_[(probability @ self._learned.rewards).argmax(axis=1)]
 
     def _check_options(self) -> None:

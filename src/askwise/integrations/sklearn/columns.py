@@ -1,13 +1,16 @@
-"""A table as numbers: columns that are numbers as they are, categories by their place.
+"""Turns a table into numbers. Dates become seconds, and categories their places.
 
-Rows come as arrays or as data frames. A missing cell is NaN in either kind of column; a category
-that was not there when the classifier was fitted is `UNSEEN`.
+Rows come as arrays or as data frames. A missing cell is NaN in any kind of column. Categories with
+few rows share one category, `Rare.OTHER`. A category that was not in the training rows is
+`Rare.OTHER` too, or `UNSEEN` in a column without rare categories.
 """
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +19,27 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from askwise._support.frames import cells_of
 from askwise._support.typing import Floats
 from askwise.errors import OptionError
-from askwise.problem.bins import is_missing
+from askwise.integrations.sklearn.alike import PRIOR_RECORDS
+from askwise.problem.bins import as_date, is_missing
 
 UNSEEN = -1.0
-"""Stands for a category that no row had when the classifier was fitted."""
+"""The code of a category that no training row had."""
+
+
+MOST_KEPT = 254
+"""The most categories of a column beside `Rare.OTHER`: boosted trees take 255."""
+FEW_KEPT = 4
+"""The number of most frequent categories that are kept, however few rows they have."""
+BEGINNING = datetime(1970, 1, 1)
+
+
+class Rare(Enum):
+    """The category that stands for all categories of a column with few rows."""
+
+    OTHER = "any other"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Columns(NamedTuple):
@@ -27,41 +47,46 @@ class Columns(NamedTuple):
 
     names: tuple[str, ...]
     categories: tuple[tuple[Any, ...] | None, ...]
-    """Of each column in the order of their texts; None if it is numbers."""
+    """The categories of each column, in the order of their texts; None for numbers and dates."""
+    dates: frozenset[int] = frozenset()
+    """The places of the columns that are dates."""
 
     @property
     def is_coded(self) -> bool:
-        """Whether some column is categories."""
-        return any(categories is not None for categories in self.categories)
+        """Whether some column is not of numbers."""
+        return bool(self.dates) or any(one is not None for one in self.categories)
 
     def encode(self, rows: Any) -> Floats:
-        """A column of numbers for each column of rows."""
+        """Returns a column of numbers for each column of the rows."""
         table = np.empty((len(rows), len(self.names)))
         for k, known in enumerate(self.categories):
             cells = column_at(rows, k)
-            if known is None:
+            if k in self.dates:
+                table[:, k] = [_seconds(cell, self.names[k]) for cell in cells]
+            elif known is None:
                 table[:, k] = [np.nan if is_missing(cell) else float(cell) for cell in cells]
             else:
                 place = {category: float(x) for x, category in enumerate(known)}
+                new = place.get(Rare.OTHER, UNSEEN)
                 table[:, k] = [
-                    np.nan if is_missing(cell) else place.get(cell, UNSEEN) for cell in cells
+                    np.nan if is_missing(cell) else place.get(cell, new) for cell in cells
                 ]
         if np.isinf(table).any():
             name = self.names[int(np.isinf(table).any(axis=0).argmax())]
             raise OptionError(
-                f"feature {name!r} is infinite in some row: make it missing, or large"
+                f"feature {name!r} is infinite in some row: make it missing, or a large number"
             )
         return table
 
 
 def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, Floats, Any]:
-    """The columns of a table to fit on, the table as numbers, and its labels.
+    """Returns the columns of a training table, the table as numbers, and its labels.
 
-    `wanted` says which columns are categories: "from_dtype" means the columns of a data frame that
-    are not numbers; else it is a list of names, of places, or of whether each column is one.
+    `wanted` selects the columns of categories. "from_dtype" selects the columns of a data frame
+    that are neither numbers nor dates. Otherwise it is a list of names, of places, or of booleans.
     """
-    which = _categorical(rows, wanted)
-    if not any(which):
+    which, dates = _categorical(rows, wanted), frozenset(_dates(rows, wanted))
+    if not any(which) and not dates:
         table, labels = validate_data(
             estimator, rows, y, dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -71,15 +96,66 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     labels = column_or_1d(y, warn=True)
     check_consistent_length(rows, labels)
     found = []
-    for k, is_category in enumerate(which):
+    for k, is_category in enumerate(which or [False] * len(_names_of(estimator))):
         present = {cell for cell in column_at(rows, k) if not is_missing(cell)}
         found.append(tuple(sorted(present, key=str)) if is_category else None)
-    columns = Columns(_names_of(estimator), tuple(found))
+    columns = Columns(_names_of(estimator), tuple(found), dates)
     return columns, columns.encode(rows), labels
 
 
+def with_rare_as_one(columns: Columns, cells: Floats, weights: Floats) -> tuple[Columns, Floats]:
+    """Returns the same table, in which categories with few rows share one category.
+
+    A value with fewer rows than its prior counts for (`alike.py`) is estimated mostly by the whole
+    table. Differences between hundreds of such values are due to chance.
+    """
+    found, cells = list(columns.categories), cells.copy()
+    for k, categories in enumerate(found):
+        if categories is None or len(categories) <= FEW_KEPT:
+            continue
+        there = cells[:, k] >= 0
+        place = cells[there, k].astype(np.int64)
+        often = np.bincount(place, weights[there], minlength=len(categories))
+        order = np.argsort(-often, kind="stable")
+        is_kept = often >= PRIOR_RECORDS
+        is_kept[order[:FEW_KEPT]] = True
+        is_kept[order[MOST_KEPT:]] = False
+        if (~is_kept).sum() > 1:  # a single rare category keeps its name
+            kept = np.flatnonzero(is_kept)
+            code = np.full(len(categories), float(len(kept)))
+            code[kept] = np.arange(len(kept))
+            cells[there, k] = code[place]
+            found[k] = (*(categories[i] for i in kept), Rare.OTHER)
+    return columns._replace(categories=tuple(found)), cells
+
+
+def moment_at(seconds: float) -> datetime:
+    """Returns the moment of a cell of a column of dates, without a zone (UTC)."""
+    return BEGINNING + timedelta(seconds=seconds)
+
+
+def seconds_at(moment: date) -> float:
+    """Returns the cell of a moment, or of the beginning of a day."""
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - BEGINNING).total_seconds()
+
+
+def _seconds(cell: Any, name: str) -> float:
+    if is_missing(cell):
+        return np.nan
+    moment = as_date(cell)
+    if moment is None:
+        raise OptionError(
+            f"feature {name!r} had dates in the training rows, expected one, got {cell!r}"
+        )
+    return seconds_at(moment)
+
+
 def reread_rows(estimator: Any, columns: Columns, rows: Any) -> Floats:
-    """Other rows of the same columns as numbers."""
+    """Returns other rows of the same columns as numbers."""
     if columns.is_coded:
         validate_data(estimator, rows, skip_check_array=True, reset=False)
         return columns.encode(rows)
@@ -90,7 +166,7 @@ def reread_rows(estimator: Any, columns: Columns, rows: Any) -> Floats:
 
 
 def column_at(rows: Any, k: int) -> list[Any]:
-    """The cells of one column of an array or of a data frame."""
+    """Returns the cells of one column of an array or of a data frame."""
     if _is_frame(rows):
         return cells_of(rows[rows.columns[k]])
     return list(np.asarray(rows)[:, k].tolist())
@@ -101,11 +177,12 @@ def _is_frame(rows: Any) -> bool:
 
 
 def _categorical(rows: Any, wanted: Any) -> list[bool]:
-    """Whether each column is categories."""
+    """Returns for each column whether it has categories."""
     if isinstance(wanted, str) and wanted == "from_dtype":
         if not _is_frame(rows):
             return []
-        return [not _is_numbers(column_at(rows, k)) for k in range(rows.shape[1])]
+        columns = [column_at(rows, k) for k in range(rows.shape[1])]
+        return [not _is_numbers(cells) and not _is_dates(cells) for cells in columns]
     if wanted is None:
         return []
     given = list(wanted) if isinstance(wanted, Sequence | np.ndarray) else None
@@ -117,19 +194,40 @@ def _categorical(rows: Any, wanted: Any) -> list[bool]:
     width = np.shape(rows)[1]
     if given and all(isinstance(one, bool | np.bool_) for one in given):
         if len(given) != width:
-            raise OptionError(f"categorical_features: {len(given)} booleans for {width} columns")
+            raise OptionError(
+                f"categorical_features: {len(given)} booleans for {width} columns, "
+                "expected one each"
+            )
         return [bool(one) for one in given]
     names = [str(name) for name in rows.columns] if _is_frame(rows) else []
     places = {name: k for k, name in enumerate(names)} | {k: k for k in range(width)}
     for one in given:
         if one not in places:
-            raise OptionError(f"categorical_features: there is no column {one!r}")
+            raise OptionError(
+                f"categorical_features: there is no column {one!r}, expected one of: "
+                f"{', '.join(names) or f'0 to {width - 1}'}"
+            )
     chosen = {places[one] for one in given}
     return [k in chosen for k in range(width)]
 
 
+def _dates(rows: Any, wanted: Any) -> list[int]:
+    """Returns the columns of a data frame with dates that were not declared as categories."""
+    if not _is_frame(rows):
+        return []
+    which = _categorical(rows, wanted)
+    places = [k for k in range(rows.shape[1]) if not (which and which[k])]
+    return [k for k in places if _is_dates(column_at(rows, k))]
+
+
+def _is_dates(cells: list[Any]) -> bool:
+    """Whether some cell is not missing, and all such cells are days or moments."""
+    present = [cell for cell in cells if not is_missing(cell)]
+    return bool(present) and all(isinstance(cell, date | np.datetime64) for cell in present)
+
+
 def _is_numbers(cells: list[Any]) -> bool:
-    """Whether all that is not missing is a number; booleans are two categories."""
+    """Whether all cells that are not missing are numbers. Booleans are two categories."""
     return all(
         is_missing(cell)
         or (isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_))

@@ -1,7 +1,7 @@
-"""What was learned from a table, and the decisions that it leads to at a reward value.
+"""The estimates from a table, and the decisions that follow from them at a reward value.
 
-A decider is a plan (`charged_plans.py`) and, where rows are enough to judge them, what is bought
-beyond it and the models that decide (`further_looks.py`).
+A decider is a plan (`charged_plans.py`). If there are enough rows to judge models, the decider also
+has the purchases beyond the plan and the models that decide there (`further_looks.py`).
 """
 
 from __future__ import annotations
@@ -13,57 +13,58 @@ import msgspec
 import numpy as np
 
 from askwise._support.typing import Flags, Floats, Integers
-from askwise.integrations.sklearn.beliefs import OfLeaves, Table
+from askwise.integrations.sklearn.beliefs import Fitted, Masks, OfLeaves, Table, fitted_to
 from askwise.integrations.sklearn.charged_plans import (
+    FOLDS,
     Records,
-    best_shrinkage,
     follow,
     policy_of,
 )
-from askwise.integrations.sklearn.class_estimates import count_classes, estimate_classes
+from askwise.integrations.sklearn.class_estimates import (
+    ClassEstimates,
+    count_classes,
+    estimate_classes,
+)
 from askwise.integrations.sklearn.further_looks import (
     FurtherLooks,
-    Whole,
     fit_further_looks,
-    model_of_all,
-    with_best_leaves,
     with_thresholds,
 )
-from askwise.integrations.sklearn.rewards import Prices
+from askwise.integrations.sklearn.prices import Prices, continued
 from askwise.integrations.sklearn.table import Look, digits_of
 from askwise.policy import PathTable, Policy
 from askwise.problem import Problem
 from askwise.states import Lattice
 
 HALVINGS = 20
-"""How often the interval is halved in which the reward value for a budget is."""
+"""The number of bisection steps in the search for the reward value of a budget."""
 LEAST_VALUE = 1e-9
-"""The least reward value of a problem: nothing is bought that costs something."""
+"""The least reward value of a problem, at which only free observations are bought."""
 JUDGED_FROM = 100
-"""Rows from which on models of what was bought can be judged on rows that are held back."""
+"""The least number of rows with which models can be judged on rows held back."""
 
 
 class Decider(NamedTuple):
-    """What is bought, and what decides."""
+    """The plan, and the purchases and models after it."""
 
     policy: Policy
     further: FurtherLooks | None
 
 
 class Decided(NamedTuple):
-    """What happened to each row of a table."""
+    """The class probabilities, the spend and the purchases of each row of a table."""
 
     probability: Floats
-    """(rows, classes): what it was decided by."""
+    """(rows, classes): the probabilities that decided the row."""
     spent: Floats
     leaves: Integers
-    """Where in the plan it ended,"""
+    """The state in which the plan ended."""
     known: Flags
-    """and the columns that were bought for it then."""
+    """The columns that were bought for the row, also beyond the plan."""
 
 
 class Learned:
-    """What was learned from a table: the same whatever a right decision is worth."""
+    """The estimates from a table, which are the same for every reward value."""
 
     def __init__(
         self,
@@ -80,46 +81,39 @@ class Learned:
         self._table, self._looks, self._problem = table, looks, problem
         self._prices, self.rewards, self._charge = prices, rewards, charge
         self._further_looks = further_looks if table.weights.sum() >= JUDGED_FROM else 0
+        self._made: tuple[Integers, FurtherLooks] | None = None
         lattice = Lattice(problem)
         self._records = Records(self._digits(table.cells), table.labels, table.weights)
         self._counts = count_classes(lattice, *self._records, table.classes)
-        self.shrinkage = (
-            best_shrinkage(lattice, self._records, self._counts, rewards, charge)
-            if isinstance(shrinkage, str)
-            else float(shrinkage)
-        )
-        self._estimates = estimate_classes(lattice, self._counts, self.shrinkage)
+        self._shrinkage = None if isinstance(shrinkage, str) else float(shrinkage)
+        self._estimates = estimate_classes(lattice, self._counts, self._shrinkage)
 
     def decider(self, beta: float, max_spend: float | None = None) -> Decider:
-        """The best if a unit of reward is worth β, within what may be spent on a row on average."""
+        """Returns the best decider at a reward value of β, within a mean spend of a row."""
         policy = self._policy_within(beta, max_spend)
         if not self._further_looks:
             return Decider(policy, None)
-        known, leaves = self._known_in(policy, self._table.cells)
-        table, most = self._table, self._further_looks
-        further = fit_further_looks(table, known, leaves, self._whole, self._prices, most)
-        of_leaves = OfLeaves(self._estimates.probability, self._held_back(leaves))
-        further = with_best_leaves(further, of_leaves, table, self.rewards)
+        further = self._further_after(policy)
         return Decider(policy, self._thresholds_within(further, beta, max_spend))
 
     def decide(self, decider: Decider, cells: Floats) -> Decided:
-        """Buy for each row and decide."""
+        """Buys columns for each row, and returns the decisions."""
         known, leaves = self._known_in(decider.policy, cells)
         if decider.further is None:
             found = self._estimates.probability[leaves]
         else:
             found, known = decider.further.follow(cells, known, leaves, self.rewards)
-        return Decided(found, self._prices.of(known), leaves, known)
+        later = [] if decider.further is None else decider.further.order.columns
+        spent = self._spent(decider.policy, known, leaves, later)
+        return Decided(found, spent, leaves, known)
 
     def looks(self, decider: Decider, cells: Floats) -> list[list[int]]:
-        """The columns that are bought for each row, in the order in which they are."""
+        """Returns the columns that are bought for each row, in the order of purchase."""
         decided = self.decide(decider, cells)
-        orders: dict[int, list[int]] = {}
-        for leaf in np.unique(decided.leaves).tolist():
-            orders[leaf] = self._path(decider.policy, leaf)
-            if decider.further is not None:
-                order = decider.further.order
-                later = order.leaves.get(leaf, order.usual)
+        orders = self._paths(decider.policy, decided.leaves)
+        if decider.further is not None:
+            later = decider.further.order.columns
+            for leaf in orders:
                 orders[leaf] += [i for i in later if i not in orders[leaf]]
         return [
             [i for i in orders[leaf] if bought[i]]
@@ -129,15 +123,37 @@ class Learned:
     # --- how it is done --------------------------------------------------------------------------
 
     @cached_property
-    def _whole(self) -> Whole:
-        return model_of_all(self._table)
+    def _whole(self) -> Fitted:
+        every = np.ones(self._table.cells.shape, bool)
+        return fitted_to(self._table, Masks(every, [every] * FOLDS))
+
+    def _further_after(self, policy: Policy) -> FurtherLooks:
+        """Returns the purchases after a plan. They are fitted once for each plan, at any reward
+        value.
+        """
+        known, leaves = self._known_in(policy, self._table.cells)
+        if self._made is None or not np.array_equal(self._made[0], leaves):
+            held, apart, rank = self._held_back(policy.problem.reward_value)
+            made = fit_further_looks(
+                self._table,
+                Masks(known, apart),
+                rank,
+                OfLeaves(self._estimates.probability, held),
+                self._whole,
+                self._prices,
+                self.rewards,
+                self._further_looks,
+            )
+            self._made = leaves, made
+        return self._made[1]
 
     def _policy_within(self, beta: float, max_spend: float | None) -> Policy:
-        """The plan at β, or at the largest reward value that spends no more than may be spent."""
+        """Returns the plan at β, or at the largest reward value that stays within the budget."""
 
         def spend(policy: Policy) -> float:
-            known, _ = self._known_in(policy, self._table.cells)
-            return float(np.average(self._prices.of(known), weights=self._table.weights))
+            known, leaves = self._known_in(policy, self._table.cells)
+            spent = self._spent(policy, known, leaves, [])
+            return float(np.average(spent, weights=self._table.weights))
 
         policy = self._policy_at(beta)
         if max_spend is None or spend(policy) <= max_spend:
@@ -156,7 +172,7 @@ class Learned:
     def _thresholds_within(
         self, further: FurtherLooks, beta: float, max_spend: float | None
     ) -> FurtherLooks:
-        """When rows go on: as at β, or as if so much less were at stake that it is within."""
+        """Returns the thresholds at β, or at the largest part of β within the budget."""
         found, spent = with_thresholds(further, self._table, beta, self.rewards)
         if max_spend is None or spent <= max_spend:
             return found
@@ -171,8 +187,22 @@ class Learned:
         return found
 
     def _policy_at(self, beta: float) -> Policy:
-        problem = msgspec.structs.replace(self._problem, reward_value=beta)
-        return policy_of(Lattice(problem), self._estimates, self.rewards, self._charge)
+        return self._policy_by(self._lattice_at(beta), self._estimates)
+
+    def _policy_by(self, lattice: Lattice, estimates: ClassEstimates) -> Policy:
+        rebate = self._prices.rebates(lattice, [column for column, _ in self._looks])
+        return policy_of(lattice, estimates, self.rewards, self._charge, rebate)
+
+    def _spent(self, policy: Policy, known: Flags, leaves: Integers, later: list[int]) -> Floats:
+        """Returns the spend of each row, which depends on the order of purchase."""
+        if not self._prices.groups:
+            return self._prices.of(known)
+        rank = self._prices.ranks(leaves, self._paths(policy, leaves))
+        return self._prices.of(known, continued(rank, later))
+
+    def _paths(self, policy: Policy, leaves: Integers) -> dict[int, list[int]]:
+        """Returns the columns on the path to each of these states, in the order of purchase."""
+        return {leaf: self._path(policy, leaf) for leaf in np.unique(leaves).tolist()}
 
     def _digits(self, cells: Floats) -> Integers:
         digits = np.empty((len(cells), len(self._looks)), np.int64)
@@ -181,20 +211,20 @@ class Learned:
         return digits
 
     def _known_in(self, policy: Policy, cells: Floats) -> tuple[Flags, Integers]:
-        """The columns that the plan buys for each row, and the state that it ends in."""
+        """Returns the columns that the plan buys for each row, and the state in which it ends."""
         leaves = follow(policy, self._digits(cells)).states
         assert isinstance(policy.table, PathTable)
         columns = [column for column, _ in self._looks]
         known = np.zeros(cells.shape, bool)
         for leaf in np.unique(leaves).tolist():
             bought = [columns[i] for i in policy.lattice.domain(leaf)]
-            told_nothing = policy.table.look[leaf]  # a cell that is missing was paid as well
+            told_nothing = policy.table.look[leaf]  # a missing cell was paid for as well
             bought += [columns[told_nothing]] if told_nothing >= 0 else []
             known[np.ix_(leaves == leaf, bought)] = True
         return known, leaves
 
     def _path(self, policy: Policy, leaf: int) -> list[int]:
-        """The columns on the way to a state, and the one that told nothing, if there is one."""
+        """Returns the columns on the path to a state, with one without a known outcome, if any."""
         digits, state = dict(policy.lattice.digits(leaf)), 0
         found = []
         while looks := policy.looks(state):
@@ -204,13 +234,32 @@ class Learned:
             state = policy.lattice.children(state, looks[0])[digits[looks[0]]]
         return found
 
-    def _held_back(self, leaves: Integers) -> Floats:
-        """p̂(c | ℓ) of each row, estimated without its fold."""
-        lattice, fold = Lattice(self._problem), self._table.fold
-        found = np.empty((len(leaves), self._table.classes))
-        for k in range(int(fold.max()) + 1):
+    def _held_back(self, beta: float) -> tuple[Floats, list[Flags], Integers | None]:
+        """Returns p̂(c | ℓ) of each row, and what is bought, planned and estimated without its fold.
+
+        The last result has the places of columns in these plans, if prices depend on the order.
+
+        The plan of all rows is fitted to these rows, so its leaves separate them better than they
+        would separate new rows.
+        """
+        lattice, fold = self._lattice_at(beta), self._table.fold
+        found = np.empty((len(fold), self._table.classes))
+        bought = []
+        rank = np.zeros(self._table.cells.shape, np.int64) if self._prices.groups else None
+        for k in range(FOLDS):
             here = np.flatnonzero(fold == k)
-            part = count_classes(lattice, *self._records.part(here), self._table.classes)
+            held = self._records.part(here)
+            part = count_classes(lattice, *held, self._table.classes)
             rest = np.maximum(self._counts - part, 0.0)
-            found[here] = estimate_classes(lattice, rest, self.shrinkage).probability[leaves[here]]
-        return found
+            estimates = estimate_classes(lattice, rest, self._shrinkage)
+            policy = self._policy_by(lattice, estimates)
+            known, leaves = self._known_in(policy, self._table.cells)
+            found[here] = estimates.probability[leaves[here]]
+            bought.append(known)
+            if rank is not None:
+                own = leaves[here]
+                rank[here] = self._prices.ranks(own, self._paths(policy, own))
+        return found, bought, rank
+
+    def _lattice_at(self, beta: float) -> Lattice:
+        return Lattice(msgspec.structs.replace(self._problem, reward_value=beta))

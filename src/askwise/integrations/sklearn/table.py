@@ -1,24 +1,25 @@
-r"""A table of numbers as observations: prices, bins, and which columns are worth considering.
+r"""A table of numbers as observations: prices, bins, and the choice of columns.
 
-A lattice of all columns would be too large, so a few are chosen first. What column i says about the
-label Y beyond column j, in nats, less what chance alone would make of it,
+A lattice of all columns would be too large, so a few are chosen first. The information of column i
+about the label Y given column j, in nats, less its expected value under independence, is
 
-    I(Y; X_i | X_j) = Σ p(x_i, x_j, y) log p(x_i, y | x_j) / (p(x_i | x_j) p(y | x_j)) − df / 2n,
+    I(Y; X_i | X_j) = Σ p(x_i, x_j, y) log p(x_i, y | x_j) / (p(x_i | x_j) p(y | x_j)) − df / 2n.
 
-is small if either i says nothing or j says it already. So i is judged by the chosen column that
-leaves it the least (Fleuret, 2004, "Fast binary feature selection with conditional mutual
-information"):
+It is small if i is uninformative, or redundant given j. So i is judged by the chosen column that
+leaves it the least information (Fleuret, 2004, "Fast binary feature selection with conditional
+mutual information"):
 
     adds(i) = min(I(Y; X_i), min_{j chosen} I(Y; X_i | X_j)).
 
-Columns are chosen in turn by adds(i) and by adds(i) / c_i, since what is dear may be worth it and
-what is cheap may be enough, until the lattice is full.
+Columns are chosen in turn by adds(i) and by adds(i) / c_i, until the lattice is full. So both
+informative expensive columns and cheap ones are considered.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,35 +28,36 @@ from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.integrations.sklearn.beliefs import Table
+from askwise.integrations.sklearn.columns import moment_at, seconds_at
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
 
 MOST_COMPARED = 40
-"""Columns that all others are compared with; of a thousand, the later ones tell nothing new."""
+"""The most columns that others are compared with. Later comparisons hardly change the ranking."""
 
 MOST_REPEATED = 1_000_000
-"""Rows that cuts are looked for in, each as often as it weighs."""
+"""The most rows in the search for cuts, with each row repeated by its weight."""
 
 UNKNOWN = -1
-"""The digit of a cell that is missing where nothing was missing when the bins were made."""
+"""The digit of a missing cell in a column without missing cells in the training rows."""
 
 
 class Look(NamedTuple):
-    """A column as something that can be bought."""
+    """A column as an observation that can be bought."""
 
     observation: Observation
     group: Integers | None
-    """Of a column of categories: the outcome that each of them is."""
+    """For a column of categories, the outcome of each category."""
 
     @property
     def outcomes(self) -> int:
-        """How many there are."""
+        """The number of outcomes."""
         return len(self.observation.outcomes)
 
 
 def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
-    """A price for each column, from one number, a sequence, or {name: price}; None is 1 each."""
+    """Returns a price for each column, from a number, a sequence or {name: price}; 1 for None."""
     if costs is None:
         return [1.0] * len(names)
     if isinstance(costs, Mapping):
@@ -65,7 +67,7 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
                 raise OptionError(f"costs: unknown feature {name!r}, expected one of: {known}")
         for name in names:
             if name not in costs:
-                raise OptionError(f"costs: no price for the feature {name!r}")
+                raise OptionError(f"costs: the price of {name!r} is missing")
         given = [costs[name] for name in names]
     elif is_number(costs):
         given = [costs] * len(names)
@@ -74,7 +76,9 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
     else:
         given = list(costs)
         if len(given) != len(names):
-            raise OptionError(f"costs: {len(given)} prices for {len(names)} features")
+            raise OptionError(
+                f"costs: {len(given)} prices for {len(names)} features, expected one each"
+            )
     for name, price in zip(names, given, strict=True):
         if not is_number(price) or price < 0:
             raise OptionError(
@@ -86,12 +90,12 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
 def observations_of(
     table: Table, stakes: Floats, costs: Sequence[float], bins: int
 ) -> list[Look | None]:
-    """What each column is when it is bought; None where there is nothing to tell apart.
+    """Returns the observation of each column; None if the column has one value only.
 
-    Numbers are cut where they separate the labels best, categories that are alike are one outcome;
-    `stakes` is what each row weighs there. A column that separates nothing by itself may still do
-    so beside another one (x ≠ y), so it is cut once, in the middle. Missing cells are an outcome of
-    their own.
+    Numbers are cut where they separate the labels best. Categories share an outcome if their
+    classes are distributed alike, both by plain weights and by `stakes`. A column that separates
+    nothing alone may do so together with another one (x ≠ y), so it is cut once, in the middle.
+    Missing cells are an outcome of their own.
     """
     often = _times(table.weights)
     repeated = [str(label) for label in np.repeat(table.labels, often)]
@@ -102,10 +106,12 @@ def observations_of(
             rest["fails"] = "charged"
         categories = table.columns.categories[k]
         if categories is not None:
-            counts = _counts(column, len(categories), table, stakes)
-            made.append(_of_categories(name, categories, counts, rest))
+            seen = [_counts(column, len(categories), table, w) for w in (table.weights, stakes)]
+            made.append(_of_categories(name, categories, seen, rest))
             continue
-        cells = np.repeat(column, often)
+        cells: Any = np.repeat(column, often)
+        if k in table.columns.dates:
+            cells = _moments(cells)
         edges = cuts.supervised(cells, repeated, bins) or cuts.quantiles(cells, 2)
         try:
             observation = Observation.binned(name, edges=edges, **rest) if edges else None
@@ -115,15 +121,23 @@ def observations_of(
     return made
 
 
+def _moments(cells: Floats) -> list[date | None]:
+    """Returns a column of dates as moments, or as days if all are beginnings of days."""
+    moments = {x: moment_at(x) for x in np.unique(cells[~np.isnan(cells)]).tolist()}
+    are_days = all(moment.time() == time() for moment in moments.values())
+    found = {x: moment.date() if are_days else moment for x, moment in moments.items()}
+    return [found.get(x) for x in cells.tolist()]
+
+
 def _times(weights: Floats) -> Integers:
-    """How often each row counts where cuts are looked for; weights must be whole for that."""
+    """Returns the repetitions of each row in the search for cuts: its weight, if all are whole."""
     whole: Integers = np.rint(weights).astype(np.int64)
     is_whole = np.array_equal(whole, weights) and whole.sum() <= MOST_REPEATED
     return whole if is_whole else np.ones_like(whole)
 
 
 def _counts(column: Floats, values: int, table: Table, stakes: Floats) -> Floats:
-    """(values, classes): what the rows with each value weigh."""
+    """Returns the weight of the rows with each value and class, (values, classes)."""
     there = ~np.isnan(column)
     counts = np.zeros((values, table.classes))
     np.add.at(counts, (column[there].astype(np.int64), table.labels[there]), stakes[there])
@@ -131,10 +145,10 @@ def _counts(column: Floats, values: int, table: Table, stakes: Floats) -> Floats
 
 
 def _of_categories(
-    name: str, categories: tuple[Any, ...], counts: Floats, rest: dict[str, Any]
+    name: str, categories: tuple[Any, ...], counts: list[Floats], rest: dict[str, Any]
 ) -> Look | None:
-    """Categories, those that are alike as one outcome that has the names of all."""
-    group = merge_alike(counts)
+    """Returns the observation of categories. Merged categories share an outcome with all names."""
+    group = merge_alike(*counts)
     number = int(group.max()) + 1
     if number + ("fails" in rest) < 2:
         return None
@@ -146,11 +160,14 @@ def _of_categories(
 
 
 def digits_of(column: Floats, look: Look) -> Integers:
-    """The outcome that each cell of a column is, as its place; a missing one may be `UNKNOWN`."""
+    """Returns the place of the outcome of each cell; `UNKNOWN` if the cell has no outcome."""
     observation, group = look.observation, look.group
     if group is None:
         assert observation.edges is not None
-        edges = np.array(observation.edges, np.float64)
+        edges = np.array(
+            [seconds_at(edge) if isinstance(edge, date) else edge for edge in observation.edges],
+            np.float64,
+        )
         digits = np.searchsorted(edges, column, side="right")
     else:
         known = column >= 0
@@ -167,7 +184,7 @@ def choose(
     m: int,
     most_states: int,
 ) -> list[int]:
-    """The columns that add most, each beside those before it, as many as a lattice has room for."""
+    """Returns the columns that add most to those before, as many as the lattice has room for."""
     radices = [look.outcomes for look in looks]
     classes = int(labels.max()) + 1
     nothing = np.zeros_like(labels)
@@ -186,7 +203,7 @@ def choose(
         chosen.append(best)
         del adds[best]
         if len(chosen) > MOST_COMPARED:
-            continue  # beside so many, what is left is ranked by what it adds to those
+            continue  # the remaining columns keep their last rank
         for i, before in adds.items():
             beside = (digits[best], radices[best])
             more = information(digits[i], radices[i], *beside, labels, classes, weights)
@@ -209,7 +226,7 @@ def information(
     classes: int,
     weights: Floats,
 ) -> float:
-    """I(Y; X | X_j), each degree of freedom charged with the half that noise gives it."""
+    """Returns I(Y; X | X_j) less its expected value under noise, 1/2n a degree of freedom."""
     place = (beside * radix + digits) * classes + labels
     counts: Any = np.bincount(place, weights, minlength=others * radix * classes)
     table: Floats = counts.reshape(others, radix, classes)

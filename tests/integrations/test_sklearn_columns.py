@@ -1,0 +1,100 @@
+"""Columns of many categories and of dates: luck is not bought, and what they say is found."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from askwise.integrations.sklearn.alike import merge_alike
+from askwise.sklearn import CostAwareClassifier
+
+
+def _noise(kind, seed, rows):
+    random = np.random.default_rng(seed)
+    number = random.integers(0, {"300 texts": 300, "50 texts": 50, "dates": 1000}[kind], rows)
+    if kind == "dates":
+        column = pd.Timestamp("2024-01-01") + pd.to_timedelta(number, unit="D")
+    else:
+        column = [f"t{k}" for k in number]
+    labels = np.where(random.random(rows) < 0.7, "ok", "bad")
+    return pd.DataFrame({"column": column, "x": random.normal(size=rows)}), labels
+
+
+@pytest.mark.parametrize("kind", ["300 texts", "50 texts", "dates"])
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_say_nothing_are_not_bought_for_their_luck(kind, seed):
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0)
+    classifier.fit(*_noise(kind, seed, 1000))
+    rows, labels = _noise(kind, 100 + seed, 5000)
+    nothing = 100 * (labels == "ok").mean()
+    assert classifier.evaluate(rows, labels).gain.value >= nothing - 1
+
+
+def test_boosted_trees_take_a_category_of_more_than_255_values():
+    rows, labels = _noise("300 texts", 0, 1000)
+    classifier = CostAwareClassifier(reward_value=100).fit(rows, labels)
+    new, said = _noise("300 texts", 1, 2000)
+    nothing = 100 * (said == "ok").mean()
+    assert classifier.evaluate(new, said).gain.value >= nothing - 1
+
+
+def test_more_than_255_frequent_values_are_no_error():
+    random = np.random.default_rng(0)
+    town = np.repeat([f"t{k}" for k in range(300)], 9)
+    rows = pd.DataFrame({"town": town})
+    labels = random.random(len(town)) < 0.5
+    classifier = CostAwareClassifier(reward_value=100).fit(rows, labels)
+    assert len(classifier.predict(rows)) == len(town)
+
+
+def test_what_a_category_of_some_values_says_is_found():
+    random = np.random.default_rng(0)
+    town = np.repeat([f"t{k:02}" for k in range(12)], 100)
+    labels = random.random(1200) < np.where(town < "t06", 0.8, 0.3)
+    rows = pd.DataFrame({"town": town, "x": random.normal(size=1200)})
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    assert classifier.spend(rows).min() == 1
+    assert classifier.score(rows, labels) > 0.7
+
+
+def test_rare_and_new_categories_share_an_outcome():
+    town = ["a"] * 40 + ["b"] * 40 + ["c"] * 30 + ["d"] * 30 + [f"rare {k}" for k in range(60)]
+    labels = np.array([0] * 80 + [1] * 120)
+    rows = pd.DataFrame({"town": town})
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    (town,) = classifier.observations_
+    assert town.values == ("a or b", "c or d or any other")
+    copied = pickle.loads(pickle.dumps(classifier))
+    assert copied.predict(pd.DataFrame({"town": ["a", "rare 3", "never seen"]})).tolist() == [
+        0,
+        1,
+        1,
+    ]
+
+
+def test_dates_are_cut_into_bins():
+    days = pd.Series(pd.date_range("2024-01-01", periods=400))
+    rows, labels = pd.DataFrame({"day": days}), np.array([0] * 200 + [1] * 200)
+    classifier = CostAwareClassifier(reward_value=100).fit(rows, labels)
+    (day,) = classifier.observations_
+    assert day.edges is not None
+    assert days[199].date() < day.edges[0] <= days[200].date()
+    assert classifier.score(rows, labels) == 1.0
+    later = pd.DataFrame({"day": pd.to_datetime(["2023-05-05", "2026-05-05", None])})
+    assert classifier.predict(later).tolist()[:2] == [0, 1]
+    zoned = pd.DataFrame({"day": days.dt.tz_localize("Europe/Berlin") + pd.Timedelta(hours=5)})
+    assert CostAwareClassifier(reward_value=100).fit(zoned, labels).score(zoned, labels) == 1.0
+
+
+def test_values_are_grouped_by_their_classes_only_if_that_is_no_luck():
+    random = np.random.default_rng(0)
+    sizes = np.append(np.full(49, 20), 21)
+    ones = random.binomial(sizes, 0.3)
+    group = merge_alike(np.column_stack([sizes - ones, ones]).astype(float))
+    assert group.tolist() == [0] * 49 + [1]
+    told = np.where(np.arange(50) < 25, 3, 17)
+    assert (
+        merge_alike(np.column_stack([20 - told, told]).astype(float)).tolist()
+        == [0] * 25 + [1] * 25
+    )
