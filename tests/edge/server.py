@@ -46,9 +46,11 @@ _keys = itertools.count(1)
 class Edge:
     """A server that runs, and a project in it."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         assert process.stdout is not None
         self.process = process
+        self.log = log
+        """The file with its standard error."""
         self.port = int(process.stdout.readline().rpartition(":")[2])
         self.token = process.stdout.readline().rpartition(" ")[2].strip()
         with Client(f"http://127.0.0.1:{self.port}", self.token, timeout=PATIENCE) as client:
@@ -153,7 +155,8 @@ def edge_server(folder: Path, **settings: Any) -> Iterator[Edge]:
     if settings:
         settings = {"port": 0, "warms_up": False} | settings
         command = ["-c", _SERVES, msgspec.json.encode(settings).decode()]
-    with (folder.parent / f"{folder.name}.log").open("a") as log:
+    file = folder.parent / f"{folder.name}.log"
+    with file.open("a") as log:
         process = subprocess.Popen(
             [sys.executable, *command],
             cwd=folder,
@@ -163,7 +166,7 @@ def edge_server(folder: Path, **settings: Any) -> Iterator[Edge]:
             text=True,
         )
         try:
-            yield Edge(process)
+            yield Edge(process, file)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(PATIENCE)

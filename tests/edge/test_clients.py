@@ -10,6 +10,8 @@ import time
 import msgspec
 import pytest
 
+from askwise.service.api.messages import BatchItem, Opening
+from askwise.service.client import Client
 from edge.checks import BODY, CHUNK, PROBE, chunked, post, sized
 from edge.server import CASES, GET, PROJECT, SHORT
 from edge.wire import connect, exchange, read_answers
@@ -130,6 +132,29 @@ def test_a_client_that_never_reads_is_left_alone(hasty, shown):
         with contextlib.suppress(OSError):
             connection.sendall(hasty.filled(UNREAD[shown]))
         until(lambda: not hasty.holds(connection))
+
+
+def test_clients_that_never_read_are_no_errors_of_the_server(hasty):
+    """They are expected, and there may be any number of them: a few lines, and how many more."""
+    begins = hasty.log.stat().st_size
+    with Client(f"http://127.0.0.1:{hasty.port}", hasty.token, timeout=PATIENCE) as client:
+        for part in range(3):
+            items = [BatchItem(key=f"unread-{part}-{k}", open=Opening()) for k in range(1000)]
+            client.batch(PROJECT, items)
+    # a megabyte each; they wait for each other, and none is refused
+    asked = hasty.filled(GET(f"/v1/projects/{PROJECT}/events", TOKEN)) * 15
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(connect(hasty.port, receives=4096)) for _ in range(12)]
+        for connection in many:
+            connection.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                connection.sendall(asked)
+        until(lambda: not any(hasty.holds(connection) for connection in many))
+    assert hasty.talk(PROBE).statuses == (200,)
+    lines = [msgspec.json.decode(line) for line in hasty.log.read_bytes()[begins:].splitlines()]
+    assert [line for line in lines if line["level"] == "error"] == []
+    dropped = [line for line in lines if "did not take its answer" in line["what"]]
+    assert 1 <= len(dropped) <= 3
 
 
 def test_a_client_that_reads_slowly_gets_its_answer(hasty):

@@ -1,12 +1,13 @@
 """How much the server takes: of a line, of fields, of a body, of connections."""
 
 import contextlib
+import time
 
 import pytest
 
-from edge.checks import BODY, PROBE, Check, assert_permitted, chunked, get, post, table
+from edge.checks import BODY, CHUNK, PROBE, Check, assert_permitted, chunked, get, post, table
 from edge.server import FEW, GET, MOST_BODY, MOST_HEAD, PROJECT, until
-from edge.wire import connect, exchange
+from edge.wire import connect, exchange, read_answers
 
 HOST = b"Host: localhost\r\n"
 SERVED = (200, 200)
@@ -200,6 +201,39 @@ def test_a_refusal_reaches_a_client_that_goes_on_sending(edge):
     talk = edge.pour(parts())
     assert talk.statuses == TOO_LARGE
     assert talk.sent < 100_000_000
+
+
+def in_two_writes(edge, connection, content):
+    """The status of a request whose head is sent before its body, on this connection."""
+    head = post(b"Content-Length: %d\r\n" % len(content)).removesuffix(PROBE)
+    connection.sendall(edge.filled(head))
+    time.sleep(0.05)  # so that they arrive as two segments
+    connection.sendall(content)
+    answer = b""
+    while not answer.endswith(b"}"):
+        part = connection.recv(65_536)
+        assert part, answer
+        answer += part
+    return read_answers(answer)[-1].status
+
+
+def test_large_bodies_on_one_connection_do_not_add_up(edge):
+    """9112 9.3: requests on a connection have nothing to do with each other."""
+    with connect(edge.port) as connection:
+        sizes = (500_000, 500_000, 500_000, 20)
+        found = [in_two_writes(edge, connection, padded(size)) for size in sizes]
+    assert found == [201] * 4
+
+
+def test_framing_without_end_is_refused_after_a_large_body_too(edge):
+    """9112 7.1.1: what a chunk has beside its content counts, whatever came before."""
+    line = b"4;%s\r\n    \r\n" % (b"x" * 400)
+    with connect(edge.port) as connection:
+        assert in_two_writes(edge, connection, padded(500_000)) == 201
+        head = edge.filled(chunked(CHUNK).removesuffix(CHUNK + PROBE))
+        talk = exchange(connection, [head, CHUNK, *[line] * 900, b"0\r\n\r\n", PROBE])
+    assert talk.statuses == TOO_LARGE
+    assert b"beside the body" in talk.data
 
 
 def test_more_connections_than_are_taken_end_or_wait(hasty):

@@ -6,13 +6,21 @@ action is best; it takes that from the answer that first says it, and expects it
 """
 
 import json
+import os
 import tempfile
 from pathlib import Path
 
 import msgspec
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
@@ -26,7 +34,10 @@ from service_model import (
     Model,
     as_asked,
 )
+from service_reads import ReadRules, never_asked
 from serving import served
+
+FOLDER = os.environ.get("PYTEST_DEBUG_TEMPROOT")
 
 eighths = st.integers(0, 8).map(lambda k: k / 8)
 """Their sums are exact."""
@@ -56,12 +67,12 @@ acts = st.fixed_dictionaries(
 )
 
 
-class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
+class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
     """Requests, alone and in batches, and restarts."""
 
     @initialize()
     def begin(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="askwise")
+        self.folder = tempfile.TemporaryDirectory(prefix="askwise", dir=FOLDER)
         self.db = str(Path(self.folder.name) / "ledger.db")
         self.model, self.keys, self.restarts = Model(), 0, 0
         self.name = "clinic"
@@ -73,6 +84,7 @@ class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
         self.serving = served(self.db)
         self.server = self.serving.__enter__()
         self.server.http.headers["authorization"] = f"Bearer {self.server.token}"
+        self.server.http.event_hooks["response"].append(self.note)
 
     def stop(self):
         self.serving.__exit__(None, None, None)
@@ -244,6 +256,7 @@ class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
             return
         try:
             self.check_all()
+            self.read_unasked()
         finally:
             self.stop()
             self.folder.cleanup()
@@ -278,9 +291,14 @@ class ServiceMachine(AdministrationRules, RuleBasedStateMachine):
         ledger.close()
 
 
-TestServiceMachine = ServiceMachine.TestCase
-TestServiceMachine.settings = settings(
+SHORT = settings(
     max_examples=30,
     stateful_step_count=30,
     phases=[Phase.generate],  # to make a failure shorter would take minutes of starting servers
 )
+
+
+def test_whatever_is_asked_the_service_and_the_dictionaries_agree():
+    run_state_machine_as_test(ServiceMachine, settings=SHORT)
+    assert never_asked() == []
+    assert max(ReadRules.answered) < 500

@@ -1,7 +1,7 @@
 """`askwise serve`: the library's decisions over HTTP, each of them durable before it is answered.
 
-No mathematics lives here. Requests become events in a ledger; what to buy, what to do and what to
-count is asked of the library, with the policy that the case was opened under.
+This package has no mathematics. Requests become events in a ledger. The library decides what to
+buy, what to do and what to count, with the policy that the case was opened under.
 
 | package | what |
 | --- | --- |

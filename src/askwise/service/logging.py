@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import sys
 import time
@@ -26,6 +27,28 @@ def log(level: str, what: str, **more: Any) -> None:
         sys.stderr.flush()
 
 
+class SparseLog:
+    """Logs what may happen very often: a few lines a minute, and how many were left out."""
+
+    def __init__(self, most: int = 3, within: float = 60.0) -> None:
+        self._most, self._within = most, within
+        self._since = -math.inf
+        self._lines = self._left_out = 0
+
+    def log(self, level: str, what: str) -> None:
+        """Write a line, or count it for the first line of the next minute."""
+        now = time.monotonic()
+        if now - self._since >= self._within:
+            self._since, self._lines = now, 0
+        self._lines += 1
+        if self._lines > self._most:
+            self._left_out += 1
+            return
+        more = {"left_out": self._left_out} if self._left_out else {}
+        self._left_out = 0
+        log(level, what, **more)
+
+
 class JsonHandler(logging.Handler):
     """Writes what the library logs as the same lines."""
 
@@ -35,7 +58,7 @@ class JsonHandler(logging.Handler):
 
 
 def log_as_json() -> None:
-    """From now on the library logs lines of JSON, and nothing else goes to standard error."""
+    """Makes the library log lines of JSON, and write nothing else to standard error."""
     logger = logging.getLogger("askwise")
     logger.addHandler(JsonHandler())
     logger.propagate = False

@@ -7,7 +7,7 @@ import os
 
 
 def lower_priority() -> None:
-    """Let requests go first: the calling thread gets less of the processor from now on.
+    """Lowers the priority of the calling thread, so that requests go first.
 
     A thread that holds the ledger must not call this, or requests wait for it.
     """

@@ -1,4 +1,4 @@
-"""How a server was started: what its processes must agree on."""
+"""The settings with which a server was started, for all its processes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every process of a server knows."""
+    """The settings of every process of a server."""
 
     db: str = "askwise.db"
+    read_db: str = ""
+    """A PostgreSQL that follows `db` and is only read: reports are asked there. Empty: of `db`."""
     host: str = "127.0.0.1"
     port: int = 8350
     workers: int = 1
@@ -27,14 +29,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     authenticates: bool = True
     """Whether requests need a token; without, only loopback is listened to."""
     metrics_folder: str = ""
-    """Where workers leave what they counted, for whichever of them is asked; empty: just one."""
+    """The folder in which workers share their counts; empty if there is one worker."""
     tls: tuple[str, str] = ("", "")
     """The files of a certificate and its key; empty: plain HTTP."""
     most_body: int = 1 << 20
     most_items: int = 1000
     """Requests in a batch."""
     most_connections: int = 1000
-    """Of a worker, at a time."""
+    """The most connections of a worker at a time."""
     read_within: float = 30.0
     """Seconds from the first byte of a request to its last."""
     write_within: float = 30.0
@@ -47,6 +49,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise OptionError(
                 f"host {self.host!r} can be reached from elsewhere: without tokens the server "
                 "listens on 127.0.0.1 only"
+            )
+        both = (self.db, self.read_db)
+        if self.read_db and not all(db.startswith(("postgresql://", "postgres://")) for db in both):
+            raise OptionError(
+                "a database that is only read must be a PostgreSQL that follows another one: "
+                "--db and --read-db are addresses, postgresql://user@host/database"
             )
         if bool(self.tls[0]) != bool(self.tls[1]):
             raise OptionError("a certificate needs its key, and a key its certificate: give both")

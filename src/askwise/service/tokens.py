@@ -20,8 +20,12 @@ PREFIX = "askw_"
 SCOPES = ("read", "decide", "admin")
 """Each may do what those before it may."""
 
-SEARCHED_EVERY = 0.05
-"""Seconds between two searches for tokens that are not known: a client may be guessing."""
+SIGN_IN = "sign-in"
+"""The scope of a link: it can be changed for a token once, and is good for nothing else."""
+
+LINK_GOOD_FOR = 600
+SIGNED_IN_FOR = 12 * 3600
+"""Seconds that a link is good for, and the token that it is changed for."""
 
 
 def new_token(
@@ -49,7 +53,7 @@ def new_token(
 
 
 def digest_of(token: str) -> bytes:
-    """What is kept of it."""
+    """Returns the digest of a token, which is stored."""
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -60,25 +64,12 @@ class TokenCache:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._good: dict[bytes, StoredToken] = {}
-        self._searching = threading.Lock()
-        self._searched = 0.0
 
     def refresh(self) -> None:
-        """Learn of new and of revoked tokens."""
+        """Reads new and revoked tokens."""
         now = time.time_ns() // 1000
-        good = {t.digest: t for t in self._ledger.tokens() if t.is_good(now)}
-        with self._lock:
-            self._good = good
-
-    def search(self) -> None:
-        """Look for a token that is not known, which may have been made just now.
-
-        That reads the database, so another thread does it, once for all requests that wait.
-        """
-        with self._searching:
-            if time.monotonic() - self._searched > SEARCHED_EVERY:
-                self.refresh()
-                self._searched = time.monotonic()
+        with self._lock:  # what was read before a token was revoked is not kept after it
+            self._good = {t.digest: t for t in self._ledger.tokens() if t.is_good(now)}
 
     def find(self, header: bytes | None) -> StoredToken | None:
         """The token of an Authorization header, if it is known; a refusal does not repeat it."""
@@ -98,8 +89,28 @@ class TokenCache:
         return token is FULL_ACCESS or token.digest in self._good
 
 
+def new_link() -> tuple[str, StoredToken]:
+    """Returns the secret part of a link, to be shown once, and what to store of it."""
+    text, kept = new_token("read", expires_in=LINK_GOOD_FOR)
+    return text, kept._replace(scope=SIGN_IN)
+
+
+def link_used(ledger: Ledger, link: StoredToken) -> tuple[str, StoredToken] | None:
+    """A token for everything, to be shown once, and what is kept of it; None if it was used."""
+    if not ledger.revoke_token(link.id, time.time_ns() // 1000):
+        return None
+    token, kept = new_token("admin", expires_in=SIGNED_IN_FOR)
+    ledger.add_token(kept)
+    return token, kept
+
+
 def check_scope(token: StoredToken, scope: str, project: str) -> None:
-    """Refuse what the token does not allow."""
+    """Refuse what the token does not allow; an empty scope is any."""
+    if (token.scope == SIGN_IN) != (scope == SIGN_IN):
+        why = "a link is good for POST /v1/sign-in, and nothing else is"
+        raise Refusal(403, why, "header:Authorization")
+    if scope in ("", SIGN_IN):
+        return
     if SCOPES.index(token.scope) < SCOPES.index(scope):
         raise Refusal(
             403,

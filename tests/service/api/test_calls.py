@@ -19,9 +19,16 @@ from askwise.service.http.project_handlers import ProjectHandlers
 from askwise.service.http.report_handlers import ReportHandlers
 from askwise.service.http.requests import Request
 from askwise.service.http.routing import Router
+from askwise.service.http.table_handlers import TableHandlers
 from askwise.service.settings import Settings
 
-HANDLERS = (AdministrationHandlers, DecisionHandlers, ProjectHandlers, ReportHandlers)
+HANDLERS = (
+    AdministrationHandlers,
+    DecisionHandlers,
+    ProjectHandlers,
+    ReportHandlers,
+    TableHandlers,
+)
 
 
 def by_name(calls):

@@ -190,6 +190,15 @@ def test_a_policy_that_cannot_be_read_stops_nobody_else(three, database):
             assert version == 3
 
 
+def test_a_worker_that_starts_says_what_it_waits_for(three, database):
+    backend = Backend(Settings(db=database))
+    (said,) = backend.readiness.obstacles()
+    assert "the projects and their policies are being read" in said
+    backend.refresh()
+    assert backend.readiness.obstacles() == []
+    backend.ledger.close()
+
+
 def test_without_any_policy_a_project_is_refused_by_itself(three, database):
     damage(three, 1, [1, 2])
     backend = Backend(Settings(db=database))

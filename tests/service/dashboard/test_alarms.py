@@ -1,19 +1,26 @@
 """Alarms are raised by what is wrong, and said in the answer, the metrics and the log."""
 
 import json
+import secrets
+
+import msgspec
+import pytest
 
 from askwise.service.api.messages import (
     EstimateAnswer,
     Observing,
     Opening,
     Rewarding,
-    WorthAnswer,
 )
 from askwise.service.backend.backend import Backend
-from askwise.service.dashboard.alarms import NAMES, Facts, find_alarms
+from askwise.service.dashboard.alarms import NAMES, AlarmLog, Facts, find_alarms
+from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
+from askwise.service.replanning.outlook import Outlook, outlook_of
 from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.replanning.replanner import Replanner
 from askwise.service.settings import Settings
 from service_calls import as_json, get, post
 from serving import (  # noqa: F401 (fixtures)
@@ -50,14 +57,102 @@ def test_alarms_are_raised_by_what_is_wrong(ledger, monkeypatch):
 
     def raised(nothing, low, high, **more):
         left = EstimateAnswer(high, low, high)
-        worth = WorthAnswer(1, [], gain=60.0, gain_of_nothing=nothing, still_to_learn=left)
-        return set(find_alarms(ledger, project, Facts(worth=worth, **more)))
+        seen = Outlook(1, 0, gain=60.0, gain_of_nothing=nothing, still_to_learn=left, **more)
+        ledger.record_outlook(project.id, msgspec.json.encode(seen).decode())
+        return set(find_alarms(ledger, ledger.project("clinic"), Facts()))
 
     assert raised(40.0, 1.0, 2.0) == set()  # they gained 49 each
     assert raised(55.0, 1.0, 2.0) == {"gain_below_nothing"}
     assert raised(40.0, 0.0, 0.01) == {"learned_enough"}
     assert raised(40.0, 9.0, 12.0, explores=False) == {"exploration_collapsed"}
     assert raised(40.0, 9.0, 12.0) == set()
+
+
+def decide_all(writer, cases, rewards, **opening):
+    """Cases that look at the mammogram, and have these rewards in turn; a commit for each step."""
+
+    def commit(bodies, numbers):
+        jobs = [
+            Operation("clinic", secrets.token_hex(8), number, body)
+            for number, body in zip(numbers, bodies, strict=True)
+        ]
+        results = writer.commit(jobs)
+        assert {result.status for result in results} <= {200, 201}
+        return results
+
+    opened = commit([Opening(**opening)] * cases, [0] * cases)
+    numbers = [decoded(result)["case"] for result in opened]
+    commit([Observing({"mammogram": "low"})] * cases, numbers)
+    commit([Rewarding(rewards[k % len(rewards)]) for k in range(cases)], numbers)
+
+
+def test_all_workers_raise_what_follows_from_worth_and_nobody_need_look(tmp_path):
+    """Also after a restart: what these alarms go by is worked out where plans are made."""
+    db = str(tmp_path / "ledger.db")
+    ledger = open_ledger(db)
+    writer = Writer(ledger, PolicyCache(ledger))
+    create(writer, learner="fixed-set", observations=["mammogram"])
+    decide_all(writer, 208, [0.7])  # a look that says nothing costs 1, and is always bought
+    assert look(Replanner(ledger), ledger) == 1
+    expected = {"gain_below_nothing"}
+    assert set(find_alarms(ledger, ledger.project("clinic"), Facts())) >= expected
+    ledger.close()
+    line = 'askwise_alarm{alarm="gain_below_nothing",project="clinic"} 1.0'
+    for _ in range(2):
+        with served(db) as server:
+            until(lambda server=server: line in get(server, "/metrics").text)
+            found = get(server, "/v1/projects/clinic/alarms").json()["alarms"]
+            assert {alarm["name"] for alarm in found} >= expected
+
+
+@pytest.mark.parametrize("stake", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("is_well", [False, True])
+def test_a_stake_neither_raises_nor_hides_an_alarm(ledger, stake, is_well):
+    """Cases gain 0.7 of their stake, less 1; buying nothing gains as much more or less."""
+    writer = Writer(ledger, PolicyCache(ledger))
+    create(writer, learner="fixed-set", observations=["mammogram"])
+    decide_all(writer, 208, [0.7], stake=stake)
+    assert verify(ledger, "clinic").differences == []
+    gained = 70.0 - 1.0 / stake
+    seen = Outlook(2, 0, gain_of_nothing=gained - 0.5 if is_well else gained + 0.5)
+    project = ledger.project("clinic")._replace(outlook=msgspec.json.encode(seen).decode())
+    found = find_alarms(ledger, project, Facts())
+    assert set(found) == (set() if is_well else {"gain_below_nothing"})
+    assert is_well or ("unit of stake" in str(found)) == (stake != 1.0)
+
+
+def look(replanner, ledger):
+    """Plan, until nothing is left to look at."""
+    planned, lookout = replanner.step(), replanner._lookout
+    until(
+        lambda: replanner.step() == 0 and not lookout._work and not lookout.wants(ledger.projects())
+    )
+    return planned
+
+
+def test_what_alarms_go_by_is_worked_out_now_and_then(ledger, monkeypatch):
+    monkeypatch.setattr("askwise.service.replanning.outlook.RESTS", 0.0)
+    writer, replanner = Writer(ledger, PolicyCache(ledger)), Replanner(ledger)
+
+    def seen():
+        found = outlook_of(ledger.project("clinic"))
+        return None if found is None else found.version
+
+    create(writer)
+    assert (replanner.step(), seen()) == (0, None)  # nothing is learned yet
+    ask(writer, Opening())
+    assert (look(replanner, ledger), seen()) == (1, 2)
+    assert outlook_of(ledger.project("clinic")).gain is not None
+    for _ in range(2):
+        ask(writer, Opening())
+    assert (look(replanner, ledger), seen()) == (1, 2)  # it was worked out just now
+    monkeypatch.setattr("askwise.service.replanning.outlook.RENEWED_AFTER", 0)
+    assert (look(replanner, ledger), seen()) == (0, 3)
+    ask(writer, Opening())
+    broken = "askwise.service.replanning.outlook.outlook_now"
+    monkeypatch.setattr(broken, lambda *given: 1 / 0)
+    assert (look(replanner, ledger), seen()) == (1, 4)  # and no plan fails with it
+    assert outlook_of(ledger.project("clinic")).gain is None
 
 
 def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
@@ -75,6 +170,25 @@ def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
         until(lambda: line in get(server, "/metrics").text)
     said = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "alarm" in line]
     assert [line["alarm"] for line in said if line["what"] == "alarm"] == ["plan_behind"]
+
+
+def test_of_all_workers_one_logs_an_alarm_and_its_end(tmp_path, capfd, ledger):
+    create(Writer(ledger, PolicyCache(ledger)))
+    project = ledger.project("clinic")
+    logs = [AlarmLog(str(tmp_path)) for _ in range(3)]
+    for found in ({"drift_found": "it has"}, {"drift_found": "it has"}, {}, {}):
+        for one in logs:
+            one.note(project, found)
+    said = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "alarm" in line]
+    assert [line["what"] for line in said] == ["alarm", "alarm is over"]
+
+
+def test_an_archived_project_has_no_alarms(ledger):
+    writer = Writer(ledger, PolicyCache(ledger))
+    create(writer)
+    project = ledger.project("clinic")._replace(failure="it fails")
+    assert find_alarms(ledger, project, Facts())
+    assert find_alarms(ledger, project._replace(archived=1), Facts(is_late=True)) == {}
 
 
 def test_any_worker_answers_for_all(tmp_path):

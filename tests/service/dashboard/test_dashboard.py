@@ -13,6 +13,7 @@ import pytest
 
 from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_token
+from dashboard_steps import create, decide, learn
 from serving import PROBLEM, served
 from waiting import PATIENCE
 
@@ -23,34 +24,6 @@ NEEDED = pytest.mark.skipif(
 ASSETS = resources.files("askwise.service.dashboard").joinpath("static")
 
 pytestmark = NEEDED
-
-
-def create(ask, name):
-    """A project whose learner leaves nothing to chance."""
-    problem = msgspec.to_builtins(PROBLEM)
-    ask("/projects", {"name": name, "problem": problem, "learner": {"name": "seq-oos"}})
-
-
-def decide(ask, project, cases):
-    """Patients whose mammogram says all: high are treated well, low should wait."""
-    for k in range(cases):
-        shown = "high" if k % 2 else "low"
-        case = ask(f"/projects/{project}/cases", {})
-        while case["wanted"]:
-            values = {n: shown if n == "mammogram" else "neg" for n in case["wanted"]}
-            case = ask(f"/projects/{project}/cases/{case['case']}/observations", {"values": values})
-        right = case["action"] == ("treat" if shown == "high" else "wait")
-        ask(f"/projects/{project}/cases/{case['case']}/reward", {"reward": float(right)})
-
-
-def learn(ask, replan, project):
-    """Cases and plans, until the policy buys something."""
-    for _ in range(30):
-        decide(ask, project, 5)
-        replan()
-        if "buy" in ask(f"/projects/{project}/policy")["follows"]["tree"]:
-            return
-    raise AssertionError("it never buys")
 
 
 def written(number):
@@ -68,6 +41,7 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     page.get_by_label("Token").fill(server.token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_label("Name").fill("ward")
+    page.get_by_text("Another learner than the default").click()
     page.get_by_label("Learner", exact=True).select_option("seq-oos")
     page.get_by_role("button", name="Create the project").click()
     page.get_by_role("link", name="Look at it").click()
@@ -105,12 +79,16 @@ def test_create_a_project_follow_a_case_and_see_the_tree_change(open_page, serve
     assert f"buy {now['follows']['tree']['buy'][0]}" in tree.inner_text()
     cases = ask("/projects/ward")["cases"]
     page.get_by_role("button", name=f"Follow case {cases}", exact=True).wait_for()
-    assert f"{cases}\ncases, 0 rewards still awaited" in page.locator(".tiles").inner_text()
+    assert (
+        f"{cases}\ncases, 0 still open, 0 rewards still awaited"
+        in page.locator(".tiles").inner_text()
+    )
 
 
-def test_what_is_shown_is_what_the_service_says(open_page, server, ask):
+def test_what_is_shown_is_what_the_service_says(open_page, server, ask, replan):
     create(ask, "figures")
     decide(ask, "figures", 40)
+    replan()
     page = open_page("/#/p/figures", server.token)
     page.locator(".tree b").first.wait_for()
     summary, worth = ask("/projects/figures/summary"), ask("/projects/figures/worth")
@@ -317,6 +295,7 @@ def test_a_refusal_is_shown_and_changes_nothing(open_page, server, ask):
     before = ask("/projects")
     page = open_page("", server.token)
     page.get_by_label("Name").fill("broken")
+    page.get_by_label("as JSON").check()
     page.get_by_label("Problem").fill("{")
     page.get_by_role("button", name="Create the project").click()
     page.get_by_role("alert").get_by_text("the problem is not JSON").wait_for()

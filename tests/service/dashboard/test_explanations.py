@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
+import askwise as aw
 from askwise.service.dashboard import explanations
 from askwise.service.dashboard.explanations import Explanations
 from askwise.service.decisions.writer import Writer
@@ -27,7 +29,7 @@ def planned(tmp_path):
 def test_explanations_are_worked_out_once_however_many_ask(planned, monkeypatch):
     calls, release = [], threading.Event()
 
-    def slow(one):
+    def slow(one, stake):
         calls.append(one.version)
         release.wait(PATIENCE)
         return "the answer"
@@ -52,7 +54,7 @@ def test_explanations_are_worked_out_once_however_many_ask(planned, monkeypatch)
 def test_explanations_that_failed_are_tried_again(planned, monkeypatch):
     calls = []
 
-    def failing(one):
+    def failing(one, stake):
         calls.append(one)
         if len(calls) == 1:
             raise ZeroDivisionError
@@ -97,6 +99,11 @@ def test_explanations_before_the_first_case(planned):
     assert tree["policy_version"] == 1
     worth = explanations.worth(planned)
     assert [o.name for o in worth.observations] == [o.name for o in PROBLEM.observations]
+    assert {o.verdict for o in worth.observations} == {"no cases yet"}
+    for o in worth.observations:
+        assert (o.adds, o.adds_if_free, o.break_even, o.break_even_high) == (None,) * 4
+        assert (o.demand, o.demand_band) == ([], [])
+    assert worth.still_to_learn is None
     assert worth.gain_of_nothing == pytest.approx(50)
     assert worth.gain_of_everything == pytest.approx(50 - 1 - 9 * 2 / 3)  # one MRI in three fails
 
@@ -106,7 +113,7 @@ def test_what_a_summary_began_and_failed_is_said_once_and_tried_with_the_next_ve
 ):
     calls = []
 
-    def failing(one):
+    def failing(one, stake):
         calls.append(one.version)
         raise ZeroDivisionError
 
@@ -123,3 +130,20 @@ def test_what_a_summary_began_and_failed_is_said_once_and_tried_with_the_next_ve
     assert calls == [1, 2]
     said = [msgspec.json.decode(line) for line in capfd.readouterr().err.splitlines()]
     assert [line["error"] for line in said] == ["ZeroDivisionError"] * 2
+
+
+def test_in_a_panel_cost_and_fees_are_what_is_paid():
+    """It costs 8 alone and 3 in the panel, whose fee is 6: alone it is 5 more than at least."""
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("registry", values=["low", "high"], cost=8.0),
+            aw.Observation("photo", values=["pass", "fail"], cost=15.0),
+        ],
+        panels=[aw.Panel({"registry": 3.0, "photo": 9.0}, fee=6.0)],
+        actions=["pay", "investigate"],
+        reward_value=100,
+    )
+    planned = SimpleNamespace(version=1, learner=aw.Learner(problem, rng=0))
+    registry, photo = explanations.worth(planned).observations
+    assert (registry.cost, registry.fees) == (3.0, 5.0)
+    assert photo.cost + photo.fees == 15.0

@@ -53,7 +53,7 @@ class Book:
             cases = [n for n, a in self.actions.items() if a == action and self.advised[n] != a]
             got = [self.rewards[n] for n in cases if n in self.rewards]
             if cases:
-                mean = sum(got) / len(got) if got else None
+                mean = round(sum(got) / len(got), 9) if got else None
                 rows.append((action, len(cases), len(got), mean))
         return rows
 
@@ -203,3 +203,17 @@ def test_what_people_cannot_have_done_is_refused(ledger):
     for body in (Acting("treat"), Observing({"mri": "neg"}, unasked=True)):
         assert ask(writer, body, case).status == 409
     assert verify(ledger, "clinic").differences == []
+
+
+def test_few_cases_with_a_plan_of_their_own_are_kept_in_memory(ledger, monkeypatch):
+    """Each may keep a whole plan: a client that opens thousands would fill the memory."""
+    monkeypatch.setattr("askwise.service.decisions.case_decider.MOST_OWN_POLICIES", 3)
+    writer, prices = writer_of(ledger), [0.5 + 0.25 * k for k in range(6)]
+    create(writer)
+    numbers = [decoded(ask(writer, Opening(None, {"mri": p})))["case"] for p in prices]
+    numbers += [decoded(ask(writer, Opening(None, None, 2.0)))["case"]]
+    numbers += [decoded(ask(writer, Opening()))["case"] for _ in range(6)]
+    decider = writer._find_decider("clinic")
+    assert sorted(decider.cached(numbers)) == numbers[:3] + numbers[7:]
+    for number in numbers:  # those that are not kept go on all the same
+        assert decoded(ask(writer, Cancelling(), number))["case"] == number

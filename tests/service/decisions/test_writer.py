@@ -1,7 +1,9 @@
 """Whatever a request does, it fails alone: the others of its group are written."""
 
 import secrets
+import threading
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -16,9 +18,11 @@ from askwise.service.replanning.policy_versions import PolicyCache
 from serving import (  # noqa: F401 (fixtures)
     create,
     database_fixture,
+    decoded,
     ledger_fixture,
     postgres_fixture,
 )
+from waiting import PATIENCE
 
 POISON = "poison"
 REFUSES_POISON = {
@@ -140,3 +144,61 @@ def test_what_the_database_says_is_told_apart(ledger, writer):
     assert not isinstance(data.value, LedgerUnavailableError)
     with ledger.write_session() as session:  # it goes on
         assert session.all("SELECT 1") == [(1,)]
+
+
+def test_projects_take_turns(ledger, writer, monkeypatch):
+    """One with many requests does not hold up another; its own are written as they came."""
+    monkeypatch.setattr("askwise.service.decisions.writer.LARGEST_GROUP", 4)
+    groups, commit = [], writer.commit
+
+    def noted(jobs):
+        groups.append([(job.project, job.key) for job in jobs])
+        return commit(jobs)
+
+    monkeypatch.setattr(writer, "commit", noted)
+    answers = []
+    for k in range(8):
+        writer.submit([opening("clinic", f"k{k}")], answers.extend)
+    writer.submit([opening("other", "late"), opening("other", "later")], answers.extend)
+    writer.start()
+    writer.stop()
+    assert statuses(answers) == [201] * 10
+    assert groups[0][1:3] == [("other", "late"), ("other", "later")]
+    assert [key for group in groups for name, key in group if name == "clinic"] == [
+        f"k{k}" for k in range(8)
+    ]
+
+
+def test_a_large_batch_is_written_in_parts_and_others_come_between(ledger, writer):
+    """The others wait for one part; the batch gets its answers together, in order."""
+    batch = [opening(key=f"batch-{k}") for k in range(250)] + [opening(key="batch-3")]
+    delivered, is_done = [], threading.Event()
+    ends = {
+        "batch": batch,
+        "same project": [opening(key="after")],
+        "other": [opening("other")],
+    }
+
+    def deliver(name, results):
+        delivered.append((name, ledger.project("clinic").seq, results))
+        if len(delivered) == 3:
+            is_done.set()
+
+    before = writer.groups
+    for name, jobs in ends.items():
+        writer.submit(jobs, partial(deliver, name))
+    writer.start()
+    assert is_done.wait(PATIENCE)
+    writer.stop()
+    assert [(name, seq) for name, seq, _ in delivered] == [
+        ("other", 100),
+        ("batch", 251),
+        ("same project", 251),
+    ]
+    results = delivered[1][2]
+    assert statuses(results) == [201] * 251
+    cases = [decoded(result)["case"] for result in results]
+    assert cases == [*range(1, 251), 4]  # the last repeats a key of another part
+    assert decoded(delivered[2][2][0])["case"] == 251
+    assert writer.groups - before == 3
+    assert verify(ledger, "clinic").differences == []

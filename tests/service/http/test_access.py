@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import socket
 import threading
 import time
 
@@ -12,7 +13,7 @@ from askwise.service.ledger.sql import SqlLedger
 from askwise.service.tokens import digest_of, new_token
 from service_calls import CASES, as_json, get, post, send
 from serving import PROBLEM, served
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 BATCH = "/v1/projects/clinic/batch"
 OPENING = b'[{"key":"k","open":{}}]'
@@ -108,8 +109,32 @@ def test_a_token_that_was_just_made_is_found(tmp_path):
             ledger = open_ledger(str(tmp_path / "ledger.db"))
             ledger.add_token(kept)
             ledger.close()
-            time.sleep(0.1)
             assert get(server, "/v1/token", token=token).json()["scope"] == "read"
+
+
+@pytest.mark.parametrize("path", ["/v1/projects/clinic/cases", "/v1/projects/clinic/batch"])
+def test_a_body_that_comes_after_its_token_was_revoked_is_refused(tmp_path, path):
+    with served(str(tmp_path / "ledger.db")) as server:
+        body = {"name": "clinic", "problem": as_json(PROBLEM)}
+        token = post(server, "/v1/projects", body).json()["token"]
+        late = b"{}" if path.endswith("cases") else OPENING
+        head = [
+            f"POST {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{server.port}",
+            f"Authorization: Bearer {token}",
+            "Content-Type: application/json",
+            "Idempotency-Key: late",
+            f"Content-Length: {len(late)}",
+        ]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+            client.sendall("\r\n".join([*head, "", ""]).encode() + late[:1])
+            ledger = open_ledger(str(tmp_path / "ledger.db"))
+            assert ledger.revoke_token(digest_of(token).hex()[:12], 1)
+            ledger.close()
+            until(lambda: get(server, "/v1/token", token=token).status_code == 401)
+            client.sendall(late[1:])
+            assert client.recv(64).startswith(b"HTTP/1.1 401")
+        assert opened(server) == 0
 
 
 def test_what_is_live_ends_with_its_token(tmp_path):

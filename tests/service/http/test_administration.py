@@ -9,7 +9,9 @@ import askwise as aw
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.client import AsyncClient, Client
+from askwise.service.decisions import erasing
 from askwise.service.decisions.replay import verify
+from askwise.service.http import administration_handlers
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.tokens import new_token
@@ -285,6 +287,38 @@ def test_a_clone_begins_with_what_was_learned_of_the_next_version_of_the_problem
         assert refused.status_code == 422, refused.text
         assert says in refused.json()["detail"]
     assert get(ours, "/v1/projects/bad").status_code == 404
+
+
+@pytest.mark.parametrize("meanwhile", ["a reward", "a price"])
+def test_a_case_that_changes_while_it_is_erased_is_read_again(ours, monkeypatch, meanwhile):
+    case = finished(ours)["case"]
+    path = f"/v1/projects/clinic/cases/{case}"
+    post(ours, f"{path}/reward", {"reward": 0.0})
+    changes = [1, 2, 3]
+
+    def erasure(*arguments):
+        job = erasing.erasure(*arguments)
+        if changes:
+            number = changes.pop()
+            if meanwhile == "a reward":
+                body = {"reward": number / 4, "replaces": True}
+                assert post(ours, f"{path}/reward", body).status_code == 200
+            else:
+                body = {"prices": {"mri": float(number)}}
+                assert post(ours, "/v1/projects/clinic/prices", body).status_code == 200
+        return job
+
+    monkeypatch.setattr(administration_handlers, "erasure", erasure)
+    monkeypatch.setattr(administration_handlers, "ERASED_WITHIN", 2)
+    refused = post(ours, f"{path}/erase", {})
+    assert refused.status_code == 409
+    assert "then erase it" in refused.json()["detail"]
+    assert get(ours, path).status_code == 200
+    assert post(ours, f"{path}/erase", {}).status_code == 200
+    assert get(ours, path).status_code == 410
+    ledger = open_ledger(ours.db)
+    assert verify(ledger, "clinic").differences == []
+    ledger.close()
 
 
 def test_there_is_an_end_to_clones(ours, monkeypatch):

@@ -40,7 +40,8 @@ def test_a_case_is_answered_step_by_step_and_its_story_can_be_read(server):
 def test_the_same_key_gets_the_same_bytes_and_another_body_a_conflict(server):
     before = events(server)
     first = post(server, CASES, {}, "one key")
-    assert first.status_code == 400  # a space is not printable enough
+    assert first.status_code == 400
+    assert first.json()["detail"].endswith("ASCII without spaces, for example a UUID")
     first = post(server, CASES, {"known": {"mammogram": "low"}}, "one-key")
     again = post(server, CASES, b' { "known" : {"mammogram":"low"} } ', "one-key")
     assert (again.status_code, again.content) == (201, first.content)
@@ -50,6 +51,27 @@ def test_the_same_key_gets_the_same_bytes_and_another_body_a_conflict(server):
         assert refused.status_code == 409
         assert refused.json()["errors"][0]["pointer"] == "header:Idempotency-Key"
     assert events(server) == before + 1
+
+
+def test_a_key_and_half_a_character_are_refused_in_plain_words(server):
+    before = events(server)
+    path = CASES.removesuffix("/cases") + "/batch"
+    refused = post(server, path, [{"key": "a b", "open": {}}])
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        "0/key: expected 1 to 200 characters of ASCII without spaces, for example a UUID"
+    )
+    for body in (rb'{"known":{"mri":"\ud800"}}', rb'{"known":{"mri":"\ud800 and more"}}'):
+        refused = post(server, CASES, body)
+        assert refused.status_code == 400
+        assert "surrogate" in refused.json()["detail"]
+    assert events(server) == before
+
+
+def test_of_a_name_that_stands_twice_the_last_counts(server):
+    opened = post(server, CASES, b'{"known":{"mri":"pos","mri":"neg"},"stake":3,"stake":2}')
+    story = get(server, f"{CASES}/{opened.json()['case']}").json()
+    assert (story["known"], story["stake"]) == ({"mri": "neg"}, 2.0)
 
 
 def test_a_batch_is_answered_item_by_item(server):
@@ -83,13 +105,15 @@ def test_a_batch_is_answered_item_by_item(server):
     assert events(server) == before + 2
 
 
-def test_what_can_be_read(server):
-    finished(server)
+def test_what_can_be_read(server, replan):
+    case = finished(server)["case"]
+    assert post(server, f"{CASES}/{case}/reward", {"reward": 1}).status_code == 200
     summary = get(server, "/v1/projects/clinic/summary").json()
     assert sum(summary["statuses"].values()) == summary["cases"] > 0
     assert summary["spend"] == sum(day["spend"] for day in summary["days"])
     policy = get(server, "/v1/projects/clinic/policy").json()
     assert {"value", "text", "tree"} == set(policy["follows"]) == set(policy["recommends"])
+    replan()
     worth = get(server, "/v1/projects/clinic/worth").json()
     assert [o["cost"] for o in worth["observations"]] == [1.0, 9.0]
     for o in worth["observations"]:
@@ -141,7 +165,7 @@ def test_the_document_names_every_call(server):
     document = get(server, "/openapi.json", token="none").json()
     assert document["openapi"].startswith("3.")
     calls = {(m.upper(), p) for p, methods in document["paths"].items() for m in methods}
-    assert len(calls) == 33
+    assert len(calls) == 37
     assert ("GET", "/metrics") in calls
     assert ("POST", "/v1/projects/{project}/cases/{case}/reward") in calls
     text = json.dumps(document)
@@ -175,4 +199,4 @@ def test_what_must_be_planned_for_one_case_is_planned_aside(tmp_path, monkeypatc
         answers = post(server, "/v1/projects/sets/batch", items).json()
         assert [item["status"] for item in answers] == [201, 422]
     assert len(threads) == 2
-    assert all(name.startswith("reader") for name in threads), threads
+    assert all(name.startswith("openings") for name in threads), threads

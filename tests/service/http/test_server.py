@@ -50,7 +50,7 @@ def test_tokens_are_revoked_and_scoped(tmp_path):
     header = f"Bearer {shown}".encode()
     ledger.add_token(kept)
     assert book.find(header) is None
-    book.search()
+    book.refresh()
     assert book.find(header) == kept
     check_scope(kept, "read", "clinic")
     check_scope(kept, "decide", "clinic")

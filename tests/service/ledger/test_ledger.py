@@ -50,7 +50,7 @@ def test_a_schema_of_the_future_is_refused(database):
         with ledger.write_session() as session:
             session.all("PRAGMA user_version = 99")
     ledger.close()
-    with pytest.raises(LedgerError, match="newer askwise"):
+    with pytest.raises(LedgerError, match="newer askwise, so upgrade askwise here"):
         open_ledger(database)
 
 

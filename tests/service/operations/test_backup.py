@@ -1,5 +1,8 @@
 """A backup is of one moment, and what is restored from it goes on."""
 
+import secrets
+
+import psycopg
 import pytest
 
 from askwise.errors import LedgerError
@@ -52,3 +55,21 @@ def test_a_backup_is_restored_elsewhere(ledger, database, tmp_path):
     assert other.project("second").id == number + 1
     other.close()
     assert list(tmp_path.glob(".*part*")) == []
+
+
+def test_a_backup_of_either_database_is_restored_into_either(ledger, database, tmp_path, postgres):
+    create(Writer(ledger, PolicyCache(ledger)))
+    backup(database, tmp_path / "copy.db")
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    for elsewhere in (
+        postgres.replace("/postgres?", f"/{name}?"),
+        str(tmp_path / "elsewhere.db"),
+    ):
+        restore(tmp_path / "copy.db", elsewhere)
+        other = open_ledger(elsewhere)
+        assert other.projects() == ledger.projects()
+        assert ask(Writer(other, PolicyCache(other)), Opening()).status == 201
+        assert verify(other, "clinic").differences == []
+        other.close()

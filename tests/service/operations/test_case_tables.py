@@ -2,6 +2,7 @@
 
 import msgspec
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -48,7 +49,8 @@ def fill(ledger, cases=80, **options):
     for k in range(cases):
         ill = bool(rng.random() < 0.4)
         seen = {"mammogram": "high" if ill else "low", "mri": None if k % 9 == 0 else int(ill)}
-        case = decoded(ask(writer, Opening({"mri": 1} if k % 20 == 7 else None)))
+        stake = 3.0 if k % 3 == 0 else 1.0
+        case = decoded(ask(writer, Opening({"mri": 1} if k % 20 == 7 else None, stake=stake)))
         while case["wanted"]:
             values = {name: seen[name] for name in case["wanted"]}
             case = decoded(ask(writer, Observing(values), case["case"]))
@@ -74,6 +76,9 @@ def test_the_table_is_read_as_it_is(ledger, tmp_path, acquisition):
     assert int(counted.reward_sums.sum()) >= int(found.reward_sums.sum()) > 0
     value = aw.off_policy(fit.recommend(), str(path), **more)
     assert value is not None
+    stakes = pq.read_table(path)["stake"].to_pylist()
+    assert set(stakes) == {1.0, 3.0}
+    assert fit.stake == pytest.approx(np.mean(stakes))
     with pytest.raises(LedgerError, match="no project"):
         write_parquet(ledger, "nowhere", tmp_path / "x.parquet")
     assert sorted(p.name for p in tmp_path.glob("*.parquet")) == ["cases.parquet"]

@@ -1,11 +1,13 @@
 """What it takes to run a server: files to deploy it, TLS, probes, many projects."""
 
+import asyncio
 import configparser
 import json
 import re
 import shutil
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -14,8 +16,9 @@ import yaml
 from typer.testing import CliRunner
 
 from askwise.cli import app
-from askwise.errors import OptionError
+from askwise.errors import OptionError, ServiceError
 from askwise.service.backend.backend import EAGER, Backend
+from askwise.service.client import AsyncClient, Client
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.policy_versions import PolicyCache
@@ -65,9 +68,22 @@ def test_the_dockerfile_can_be_read():
         assert (DEPLOY.parent / source).exists(), source
 
 
-def test_the_dashboard_of_grafana_asks_for_metrics_that_there_are(tmp_path):
+def test_prometheus_scrapes_with_a_token_and_reads_the_alerts():
+    config = yaml.safe_load((DEPLOY / "prometheus.yml").read_text())
+    assert config["rule_files"] == ["alerts.yml"]
+    for job in config["scrape_configs"]:
+        assert job["authorization"]["credentials_file"] == "/etc/prometheus/askwise.token"
+        assert job["scheme"] in ("http", "https")
+    assert config["global"]["scrape_interval"] == "15s"  # alerts are for a minute
+
+
+def test_grafana_and_the_alerts_ask_for_metrics_that_there_are(tmp_path):
     document = json.loads((DEPLOY / "grafana.json").read_text())
     targets = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
+    windows = {found for text in targets for found in re.findall(r"\[(.*?)\]", text)}
+    assert windows <= {"5m", "1h", "$__rate_interval"}  # in less there may be a single scrape
+    rules = yaml.safe_load((DEPLOY / "alerts.yml").read_text())
+    targets += [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
     asked = {name for text in targets for name in re.findall(r"askwise_[a-z_]+", text)}
     with served(str(tmp_path / "ledger.db")) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
@@ -79,16 +95,42 @@ def test_the_dashboard_of_grafana_asks_for_metrics_that_there_are(tmp_path):
     assert asked <= shown
 
 
-def test_a_probe_may_ask_by_any_address_and_nothing_else_may(tmp_path):
+def test_probes_and_prometheus_may_ask_by_any_address_and_nothing_else_may(tmp_path):
     with served(str(tmp_path / "ledger.db")) as server:
         until(lambda: server.http.get("/readyz").status_code == 200)
         for host in ("10.1.2.3:8350", "10.1.2.3", "[fd00::7]:8350"):
-            for path in ("/healthz", "/readyz"):
+            for path in ("/healthz", "/readyz", "/metrics"):
                 assert get(server, path, host=host).status_code == 200
-            for path in ("/", "/metrics", "/v1/token", "/healthz/x"):
+            assert server.http.get("/metrics", headers={"host": host}).status_code == 401
+            for path in ("/", "/v1/token", "/healthz/x"):
                 assert get(server, path, host=host).status_code == 421
-        assert get(server, "/healthz", host="pod-7").status_code == 421
+        for path in ("/healthz", "/metrics"):
+            assert get(server, path, host="pod-7").status_code == 421
         assert server.http.post("/healthz", headers={"host": "10.1.2.3"}).status_code == 405
+
+
+def assert_clients_trust(url, token, cert, context):
+    """With the certificate as a file or in a context; without, it is said once and at once."""
+
+    async def listed(verify):
+        async with AsyncClient(url, token, verify=verify) as client:
+            return [project.name for project in await client.projects()]
+
+    for verify in (cert, Path(cert), context):
+        with Client(url, token, verify=verify) as client:
+            assert [project.name for project in client.projects()] == ["clinic"]
+        assert asyncio.run(listed(verify)) == ["clinic"]
+    began = time.monotonic()
+    with (
+        Client(url, token, retries=50) as client,
+        pytest.raises(ServiceError, match=r"certificate is not trusted.*as verify="),
+    ):
+        client.projects()
+    with pytest.raises(ServiceError, match="certificate is not trusted"):
+        asyncio.run(listed(None))
+    assert time.monotonic() - began < 30  # fifty attempts would wait for minutes
+    with pytest.raises(ServiceError, match=r"no certificates can be read from none\.pem"):
+        Client(url, token, verify="none.pem")
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="nothing here makes a certificate")
@@ -108,6 +150,7 @@ def test_the_server_speaks_tls(tmp_path):
             assert http.get("/v1/projects", headers=headers).json()["projects"]
         with pytest.raises(httpx.TransportError):
             server.http.get("/healthz")
+        assert_clients_trust(f"https://127.0.0.1:{server.port}", server.token, cert, trusting)
     with pytest.raises(OptionError, match="give both"):
         Settings(tls=(cert, ""))
 

@@ -173,7 +173,7 @@ def test_commands_about_tokens_and_ledgers(folder, monkeypatch):
     monkeypatch.chdir(folder)
     missing = askwise("token", "list")
     assert isinstance(missing.exception, LedgerError)
-    assert f"{folder}/askwise.db': --db says where" in str(missing.exception)
+    assert f"{folder}/askwise.db': name it with --db" in str(missing.exception)
     assert list(folder.iterdir()) == []
     open_ledger("askwise.db").close()
     shown = askwise("token", "create", "--scope", "read").stdout

@@ -1,4 +1,4 @@
-"""What operators send and are answered, as types: tokens, and projects as a whole."""
+"""The requests and answers of operators, as types: tokens, and projects as a whole."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Price = Annotated[float, Meta(ge=0.0, le=1e9)]
 
 
 Scope = Literal["read", "decide", "admin"]
-"""What a token may do; each may do what the one before may."""
+"""The rights of a token. Each scope includes the ones before it."""
 
 
 class NewToken(Body):
-    """A token: what it may do, where, how long and how often."""
+    """A token with its scope, its project, its lifetime and its rate."""
 
     scope: Scope
     project: Name | None = None
@@ -34,18 +34,22 @@ class NewToken(Body):
 
 
 class Rotation(Body):
-    """A token gives way to a new one that may do the same."""
+    """A token is replaced by a new one with the same rights."""
 
     overlap: Annotated[int, Meta(ge=0, le=YEAR)] = 0
-    """Seconds that the old one is still good for."""
+    """The seconds for which the old token stays valid."""
 
 
 class Revocation(Body):
-    """A token is good for nothing any more."""
+    """A token becomes invalid."""
+
+
+class SigningIn(Body):
+    """A link is exchanged for a token. It is sent as a token is, so the body is empty."""
 
 
 class TokenStory(msgspec.Struct):
-    """What is known of a token; what it is, is shown once."""
+    """The facts of a token. The secret itself is shown once."""
 
     id: str
     scope: str
@@ -55,7 +59,7 @@ class TokenStory(msgspec.Struct):
     revoked: str | None
     rate: int | None
     token: str | None = None
-    """Only when it was just made."""
+    """Only when it was just created."""
 
 
 class Tokens(msgspec.Struct):
@@ -82,19 +86,19 @@ class Deleting(Body):
     """The project and all its events are removed, for ever."""
 
     name: Name
-    """Once more, so that it is the one that is meant."""
+    """The name again, to confirm the project."""
 
 
 class Deleted(msgspec.Struct):
-    """A project that is no more."""
+    """A project that was deleted."""
 
     name: str
     events: int
-    """How many were removed."""
+    """The number of events that were removed."""
 
 
 class Cloning(Body):
-    """A new project that begins with what this one has learned."""
+    """A new project that begins with the knowledge of this one."""
 
     name: Name
     problem: Problem | None = None
@@ -106,15 +110,15 @@ class Erasing(Body):
 
 
 class Erased(msgspec.Struct):
-    """A case of which nothing is left but that it was."""
+    """A case that was erased; only its number remains."""
 
     case: int
     events: int
-    """How many were blanked."""
+    """The number of events that were blanked."""
 
 
 class Repricing(Body):
-    """From the next plan on observations have these prices; others stay."""
+    """From the next plan on, observations have these prices. Other prices stay."""
 
     prices: Annotated[dict[str, Price], Meta(min_length=1)]
 

@@ -1,4 +1,4 @@
-"""What a call of the service is, and how paths name what it is about."""
+"""The type of a call of the service, with its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ CASE = PROJECT + "/cases/{case}"
 ONE_TOKEN = "/v1/tokens/{token}"  # noqa: S105
 
 LARGEST = 2**53
-"""The largest whole number that every reader of JSON has."""
+"""The largest whole number that every reader of JSON can represent."""
+
+STAKE = ("stake", 1e-18, 1e9)
+"""How many times the reward of a case counts. The project's reward value limits it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +29,18 @@ class Call(Generic[T]):
     handler: str
     """The class and the method that answer it; the method's name is the call's in the document."""
     scope: str
-    """What the token must allow: read, decide or admin; empty: any token that is good."""
+    """The scope that the token must have: read, decide or admin; empty for any valid token."""
     summary: str
     answer: type[T]
-    """Of a stream: the type of one line."""
+    """The type of the answer; for a stream, of one line."""
     body: Any = None
     """The type of the body; None for a call without one."""
     status: int = 200
     content_type: str = "application/json"
-    query: tuple[tuple[str, int, int], ...] = ()
-    """Whole numbers that may be given: name, least, most."""
+    query: tuple[tuple[str, int, int] | tuple[str, float, float], ...] = ()
+    """Numbers that may be given: name, least, most. They are whole if their limits are."""
     is_for_one: bool = True
-    """Whether a token for one project may ask it there; else only one for all of them may."""
+    """Whether a token for one project may make it; else only a token for all projects may."""
     has_key: bool = True
     """Whether a POST has an idempotency key; in a batch, each item has its own."""
     decoder: msgspec.json.Decoder[Any] = field(init=False, repr=False)

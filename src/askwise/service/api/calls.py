@@ -1,4 +1,4 @@
-"""The table of calls: what may be asked over HTTP, with which token, and what is answered.
+"""The table of calls: every HTTP call, with its token and its answer.
 
 The routes (`http/routing.py`), the OpenAPI document (`api/openapi.py`) and the requests of the
 client (`client/requests.py`) are all made from this table.
@@ -6,10 +6,13 @@ client (`client/requests.py`) are all made from this table.
 **Where would I add a new HTTP call?** Two places:
 
 1. here, one more `Call`; a body or an answer of a new shape is a type in `api/messages.py`;
-2. its handler, the method that `handler` names: `DecisionHandlers` (`http/decision_handlers.py`)
-   decides about cases, `ProjectHandlers` (`http/project_handlers.py`) creates and lists projects,
-   `ReportHandlers` (`http/report_handlers.py`) reads what a project has done, and
-   `AdministrationHandlers` (`http/administration_handlers.py`) does what operators ask.
+2. its handler, the method that `handler` names.
+
+`DecisionHandlers` (`http/decision_handlers.py`) decides about cases. `ProjectHandlers`
+(`http/project_handlers.py`) creates and lists projects. `ReportHandlers`
+(`http/report_handlers.py`) reports on projects. `AdministrationHandlers`
+(`http/administration_handlers.py`) is for operators. `TableHandlers` (`http/table_handlers.py`)
+reads tables of past cases.
 
 The call is then served, checked for its token, counted in the metrics and described in
 /openapi.json, and `Client.call` and `AsyncClient.call` can make it. A method of the clients with
@@ -20,10 +23,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from askwise.service.api.call import CASE, LARGEST, PROJECT, Call
+from askwise.service.api.administration import SigningIn, TokenStory
+from askwise.service.api.call import CASE, LARGEST, PROJECT, STAKE, Call
 from askwise.service.api.messages import (
     Acting,
-    Alarms,
     BatchAnswer,
     BatchItem,
     Cancelling,
@@ -43,6 +46,8 @@ from askwise.service.api.messages import (
     WorthAnswer,
 )
 from askwise.service.api.operator_calls import OPERATOR_CALLS
+from askwise.service.api.reports import Alarms, Versions
+from askwise.service.api.tables import DraftAnswer, Drafting, FitAnswer, Fitting
 
 GET_TOKEN = Call(
     method="GET",
@@ -69,6 +74,39 @@ CREATE_PROJECT = Call(
     body=NewProject,
     answer=ProjectAnswer,
     status=201,
+)
+SIGN_IN = Call(
+    method="POST",
+    path="/v1/sign-in",
+    handler="ProjectHandlers.sign_in",
+    scope="sign-in",
+    summary="Change the link that the server printed for a token, once. The link is the token.",
+    body=SigningIn,
+    answer=TokenStory,
+    status=201,
+    has_key=False,
+)
+DRAFT_PROBLEM = Call(
+    method="POST",
+    path="/v1/draft",
+    handler="TableHandlers.draft",
+    scope="admin",
+    is_for_one=False,
+    summary="Draft a problem that a table of past cases fits.",
+    body=Drafting,
+    answer=DraftAnswer,
+    has_key=False,
+)
+FIT_TABLE = Call(
+    method="POST",
+    path="/v1/fit",
+    handler="TableHandlers.fit",
+    scope="admin",
+    is_for_one=False,
+    summary="Learn from a table of past cases; a project may begin with the answer.",
+    body=Fitting,
+    answer=FitAnswer,
+    has_key=False,
 )
 GET_PROJECT = Call(
     method="GET",
@@ -167,7 +205,16 @@ GET_POLICY = Call(
     scope="read",
     summary="The policy as a tree.",
     answer=PolicyAnswer,
-    query=(("version", 1, LARGEST),),
+    query=(("version", 1, LARGEST), STAKE),
+)
+LIST_VERSIONS = Call(
+    method="GET",
+    path=PROJECT + "/versions",
+    handler="ReportHandlers.versions",
+    scope="read",
+    summary="The newest versions of the policy, or those planned before a moment (seconds).",
+    answer=Versions,
+    query=(("before", 1, LARGEST // 1_000_000), ("limit", 1, 200)),
 )
 GET_WORTH = Call(
     method="GET",
@@ -176,6 +223,7 @@ GET_WORTH = Call(
     scope="read",
     summary="What observations are worth.",
     answer=WorthAnswer,
+    query=(STAKE,),
 )
 GET_SUMMARY = Call(
     method="GET",

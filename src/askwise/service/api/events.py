@@ -30,16 +30,16 @@ TYPES: dict[str, tuple[Any, Any]] = {
     "prices": (Repricing, ProjectAnswer),
     "erase": (dict, Erased),
 }
-"""What an event of each kind has as its body, and as its answer."""
+"""The types of the body and of the answer of each kind of event."""
 
 
 def typed_body(event: EventLine) -> Any:
-    """What was asked; None if the case was erased."""
+    """Returns the body of a request; None if the case was erased."""
     return _typed(event, event.body, 0)
 
 
 def typed_answer(event: EventLine) -> Any:
-    """What was answered; None if the case was erased."""
+    """Returns the answer; None if the case was erased."""
     return _typed(event, event.answer, 1)
 
 

@@ -1,7 +1,7 @@
-"""What is sent and what is answered, as types: the one place that says what a body may hold.
+"""The bodies and answers of all calls, as types.
 
-Numbers are finite, booleans are not numbers but may stand for values, unknown fields are refused;
-the OpenAPI document is made from these types.
+Numbers are finite. Booleans are not numbers, but may stand for values. Unknown fields are refused.
+The OpenAPI document is made from these types.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Name = Annotated[
         description="1 to 64 letters, digits, dots, dashes, underscores; a letter or digit first.",
     ),
 ]
-Key = Annotated[
-    str, Meta(pattern=r"^[!-~]{1,200}\Z", description="1 to 200 printable characters of ASCII.")
-]
+KEY_RULE = "1 to 200 characters of ASCII without spaces, for example a UUID"
+Key = Annotated[str, Meta(pattern=r"^[!-~]{1,200}\Z", description=f"{KEY_RULE}.")]
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 CaseNumber = Annotated[int, Meta(ge=1, le=2**53)]
 Text = Annotated[str, Meta(max_length=200)]
-"""As long as a declared value may be: what is counted as another one is kept, too."""
+"""A text as long as a declared value may be, because an undeclared value is stored too."""
 
 Seen = Text | Whole | float | bool | None
-"""A value, a boolean that stands for one, a number or a date for its bin, or null for a look that
-failed."""
+"""A value, a boolean that stands for one, a number or a date for its bin, or null for a failed
+observation.
+"""
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is sent: no other fields than these."""
+    """The body of a request, without other fields."""
 
 
 class ChosenLearner(Body, omit_defaults=False):
@@ -48,7 +48,7 @@ class ChosenLearner(Body, omit_defaults=False):
 
 
 class NewProject(Body):
-    """A problem, and who learns it; or a saved learner, to begin with what it knows."""
+    """A problem and its learner; or a saved learner, with its knowledge."""
 
     name: Name
     problem: Problem | None = None
@@ -58,7 +58,7 @@ class NewProject(Body):
 
 
 class Opening(Body):
-    """A new case: what is given and on file, its own prices, how many times its reward counts."""
+    """A new case: given values and values on file, its own prices, its stake."""
 
     known: dict[str, Seen] | None = None
     prices: dict[str, float] | None = None
@@ -66,10 +66,10 @@ class Opening(Body):
 
 
 class Observing(Body):
-    """What was bought showed these values; `paid` is what it cost, if that was not known.
+    """The values of what was bought. `paid` is its price, if that was not known.
 
-    With `unasked` people looked at some of it without being asked; they knew more of the case than
-    it did, unless `knew_more` is false.
+    With `unasked`, people made some of the observations without being asked. They knew more about
+    the case than it did, unless `knew_more` is false.
     """
 
     values: dict[str, Seen]
@@ -79,16 +79,16 @@ class Observing(Body):
 
 
 class Acting(Body):
-    """What people did, whatever was advised; they knew more of the case, unless that is denied."""
+    """The action that people took. They knew more about the case, unless `knew_more` is false."""
 
     action: Text
     knew_more: bool = True
 
 
 class Rewarding(Body):
-    """How well it went; by default, because nothing came; or a correction.
+    """The reward of a case, which may be a default or a correction.
 
-    From 0 to 1, or in the currency if the problem has `rewards`, within these.
+    It is from 0 to 1, or within `rewards` in the currency if the problem has them.
     """
 
     reward: Annotated[float, Meta(ge=-LARGEST_AMOUNT, le=LARGEST_AMOUNT)]
@@ -101,20 +101,20 @@ class Cancelling(Body):
 
 
 class BlockEnd(Body, omit_defaults=False):
-    """A block of cases is over: what the project remembers from now on. The replanner writes it."""
+    """A block of cases is over, and the project forgets some blocks. The replanner writes it."""
 
     block: Annotated[int, Meta(ge=1)]
-    """How many blocks are over."""
+    """The number of blocks that are over."""
     first: Annotated[int, Meta(ge=0)]
     """The oldest block that is remembered."""
     drift: bool = False
-    """Whether all before it is forgotten because it contradicts what came since."""
+    """Whether everything before it is forgotten because the population has changed."""
 
 
 class BatchItem(Body):
     """One request of a batch, with its own key.
 
-    Just one of open, observations, acted, reward, cancel.
+    It has exactly one of open, observations, acted, reward, cancel.
     """
 
     key: Key
@@ -135,11 +135,11 @@ class CaseAnswer(msgspec.Struct, omit_defaults=True):
     cost: float
     policy_version: int
     propensity: tuple[float, ...] | None = None
-    """With the action: how likely each look was, and then the action, given what was seen."""
+    """With the action: the probability of each observation, and then of the action."""
 
 
 class CaseStory(msgspec.Struct):
-    """A case as it stands, and how it came there."""
+    """A case with its current state and its history."""
 
     case: int
     status: str
@@ -149,17 +149,17 @@ class CaseStory(msgspec.Struct):
     policy_version: int
     known: dict[str, str | int | None]
     path: tuple[str, ...]
-    """What was bought, in order."""
+    """The purchases in order."""
     reward: float | None
     by_default: bool
     opened: str
     stake: float = 1.0
     overruled: bool = False
-    """Whether people did the action in place of what was advised, or before anything was."""
+    """Whether people took the action instead of the advice, or before there was advice."""
 
 
 class ProjectAnswer(msgspec.Struct):
-    """A project as it stands."""
+    """A project with its current state."""
 
     name: str
     problem: Problem
@@ -169,11 +169,11 @@ class ProjectAnswer(msgspec.Struct):
     cases: int
     events: int
     planned_events: int
-    """How many events the current policy was planned with."""
+    """The number of events behind the current policy."""
     planned: str
     plan_failure: str | None
     archived: str | None = None
-    """Since when it takes no requests; null if it does."""
+    """The time since which it refuses requests; null if it accepts them."""
     token: str | None = None
     """Only when it was just created."""
 
@@ -192,7 +192,7 @@ class EventLine(msgspec.Struct):
 
 
 class DaySummary(msgspec.Struct):
-    """What happened on one day, UTC."""
+    """The summary of one day, UTC."""
 
     day: str
     opened: int
@@ -202,23 +202,27 @@ class DaySummary(msgspec.Struct):
     reward: float
     spend: float
     gain: float
+    stake: float
+    """The sum of the stakes of the cases that got their first reward."""
 
 
 class BlockSummary(msgspec.Struct):
-    """What the cases with these numbers earned and spent, whenever that was."""
+    """The summary of the cases with these numbers, on any days."""
 
     first: int
     last: int
     acted: int
     rewarded: int
     awaited: int
-    """Those that acted and have no reward yet."""
+    """The cases that acted and have no reward yet."""
     reward: float
     spend: float
+    stake: float
+    """The sum of the stakes of the rewarded cases."""
 
 
 class EstimateAnswer(msgspec.Struct):
-    """A number that is not known for certain, and its interval of 95 %."""
+    """An estimate with its interval of 95 %."""
 
     value: float
     low: float
@@ -226,18 +230,18 @@ class EstimateAnswer(msgspec.Struct):
 
 
 class OverruledAnswer(msgspec.Struct):
-    """What people did in place of what was advised: how often, and how well it went."""
+    """An action that people took instead of the advice, with its count and mean reward."""
 
     action: str
     cases: int
     rewarded: int
-    """How many of those have their reward."""
+    """The number of those that have their reward."""
     reward: float | None
     """The mean of these, per unit of stake; null if there is none."""
 
 
 class Summary(msgspec.Struct):
-    """What a project has earned and spent. A reward counts as many times as its case's stake."""
+    """The earnings and the spend of a project. A reward is multiplied by its case's stake."""
 
     cases: int
     statuses: dict[str, int]
@@ -248,30 +252,36 @@ class Summary(msgspec.Struct):
     bought: dict[str, int]
     days: list[DaySummary]
     blocks: list[BlockSummary]
-    """Narrow ones first, and wider as there are more cases."""
+    """The blocks of cases; they get wider as there are more cases."""
     overruled: list[OverruledAnswer]
     unasked: dict[str, int]
-    """How often people looked at what, without being asked."""
+    """How often people made each observation without being asked."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case, by the newest policy version for
-    which that was worked out; null before the first, and where it cannot be said."""
+    which it was computed; null if it is not known.
+    """
+    behind: float | None = None
+    """The lag in seconds of the read-only database from which this was read; null if it was read
+    from the ledger itself.
+    """
 
 
 class TreeAnswer(msgspec.Struct):
-    """A policy as a tree; by the best estimate of today, each node says why."""
+    """A policy as a tree. Each node has the current estimates."""
 
     value: float | None
-    """What a case is expected to gain by it: the gain at the root of the tree; null if unknown."""
+    """The expected gain of a case, at the root of the tree; null if unknown."""
     text: str
     tree: dict[str, Any]
 
 
 class PolicyAnswer(msgspec.Struct):
-    """What cases follow, and what has been learned."""
+    """The policy that cases follow, and the recommended one."""
 
     policy_version: int
     follows: TreeAnswer
     recommends: TreeAnswer
+    stake: float = 1.0
 
 
 class Demand(msgspec.Struct):
@@ -282,7 +292,7 @@ class Demand(msgspec.Struct):
 
 
 class DemandBand(msgspec.Struct):
-    """At a price, between which two shares of the cases the best policy buys (95 %)."""
+    """The 95 % interval of the share of the cases in which the best policy buys, at a price."""
 
     price: float
     low: float
@@ -290,64 +300,56 @@ class DemandBand(msgspec.Struct):
 
 
 class ObservationAnswer(msgspec.Struct):
-    """What one observation is worth; null where it is not believed to matter."""
+    """The worth of one observation; null if it does not matter by the estimates, or if there are no
+    cases yet.
+    """
 
     name: str
     cost: float
     bought: int = 0
-    """How often, so far."""
+    """How often it was bought so far."""
     share: float | None = None
-    """Of the cases in which the best policy buys it."""
+    """The share of the cases in which the best policy buys it."""
     adds: float | None = None
     adds_low: float | None = None
     adds_high: float | None = None
     """The interval of what it adds, 95 %."""
     adds_if_free: float | None = None
     break_even: float | None = None
-    """The highest price at which the best policy still buys it; null also if that is any."""
+    """The highest price at which the best policy still buys it; null also if there is no limit."""
     break_even_low: float | None = None
     break_even_high: float | None = None
     """The interval of that, 95 %; null where it has no end."""
     verdict: str | None = None
-    """Whether it pays by all of that interval: "pays", "does not pay", "not known yet"."""
+    """Whether it pays over the whole interval: "pays", "does not pay", "not known yet"; or "no
+    cases yet".
+    """
     cases_to_settle: float | None = None
     """About how many more cases will settle that; null if it cannot be foreseen."""
     fees: float = 0.0
-    """What is paid on top for its panels, on average where it is bought; in no price above."""
+    """The mean panel fees where it is bought, which are in none of the prices above."""
     demand: list[Demand] = []
     demand_band: list[DemandBand] = []
 
 
 class WorthAnswer(msgspec.Struct):
-    """What each observation is worth, and what a case gains, by the best estimate of today."""
+    """The worth of each observation, and the gain of a case, by the current estimates."""
 
     policy_version: int
     observations: list[ObservationAnswer]
     gain: float | None = None
-    """By the best policy."""
+    """The gain of the best policy."""
     gain_of_nothing: float | None = None
-    """If nothing were bought."""
+    """The gain if nothing were bought."""
     gain_of_everything: float | None = None
-    """If everything were bought, or as much as may be."""
+    """The gain if everything were bought, or as much as allowed."""
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case; null if it cannot be said."""
-
-
-class Alarm(msgspec.Struct):
-    """What an operator should look at."""
-
-    name: str
-    detail: str
-
-
-class Alarms(msgspec.Struct):
-    """The alarms of a project; none, if all is well."""
-
-    alarms: list[Alarm]
+    stake: float = 1.0
 
 
 class TokenAnswer(msgspec.Struct):
-    """What the token of the request may do."""
+    """The rights of the token of the request."""
 
     scope: str
     project: str | None
@@ -355,14 +357,14 @@ class TokenAnswer(msgspec.Struct):
 
 
 class Flaw(msgspec.Struct):
-    """Where in the body, and what."""
+    """An error in the body, with its place."""
 
     pointer: str
     detail: str
 
 
 class ProblemDetails(msgspec.Struct, omit_defaults=True):
-    """An error, as RFC 9457 has it."""
+    """An error in the format of RFC 9457."""
 
     type: str
     title: str
@@ -384,7 +386,7 @@ class Cases(msgspec.Struct):
 
 
 class BatchAnswer(msgspec.Struct, omit_defaults=True):
-    """What one request of a batch was answered."""
+    """The answer to one request of a batch."""
 
     status: int
     answer: CaseAnswer | None = None

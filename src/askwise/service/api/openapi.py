@@ -24,7 +24,7 @@ MONITORING: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/readyz": ("Whether it can decide: 503 and why, if not.", "application/json", _READY),
     "/metrics": ("For Prometheus; needs the scope read.", "text/plain", {"type": "string"}),
 }
-"""What monitoring asks, outside of /v1: path → summary, content type, schema of the answer."""
+"""The paths for monitoring, outside of /v1: path → summary, content type, schema of the answer."""
 
 
 def document(*, authenticates: bool = True) -> dict[str, Any]:
@@ -64,6 +64,11 @@ _REFUSED = {
 }
 
 
+def _number(least: float, most: float) -> dict[str, object]:
+    kind = "integer" if isinstance(least, int) else "number"
+    return {"type": kind, "minimum": least, "maximum": most}
+
+
 def _operation(call: Call[Any], body: Any, answer: Any) -> dict[str, Any]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": schema}
@@ -79,7 +84,7 @@ def _operation(call: Call[Any], body: Any, answer: Any) -> dict[str, Any]:
             "name": name,
             "in": "query",
             "required": False,
-            "schema": {"type": "integer", "minimum": least, "maximum": most},
+            "schema": _number(least, most),
         }
         for name, least, most in call.query
     ]

@@ -8,9 +8,11 @@ from http import HTTPStatus
 
 import msgspec
 
-from askwise.service.api.messages import Flaw, ProblemDetails
+from askwise.service.api.messages import KEY_RULE, Flaw, ProblemDetails
 
 _AT = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
+_KEY = re.compile(r"^Expected `str` matching regex '\^\[!-~\]\{1,200\}.*'$")
+_TRUNCATED = "Input data was truncated"
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
 
 LONGEST = 1000
@@ -18,7 +20,7 @@ LONGEST = 1000
 
 
 class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure)
-    """What is answered instead; nothing has changed."""
+    """An error answer. Nothing has changed."""
 
     def __init__(
         self,
@@ -35,11 +37,12 @@ class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure
         self.status = status
         self.detail = detail
         self.pointer = pointer
-        """Where in the body, as a JSON pointer; `header:` and `path:` name what is not in it."""
+        """The place in the body, as a JSON pointer; `header:` and `path:` are places outside of it.
+        """
         self.retry = retry
-        """After how many seconds it is worth trying again; 0: not at all."""
+        """The seconds after which to try again; 0 if it is useless."""
         self.allowed = allowed
-        """The methods that would do, of 405."""
+        """The allowed methods, for 405."""
 
     def details(self) -> ProblemDetails:
         """The refusal as the body that is sent."""
@@ -53,17 +56,21 @@ class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure
 
 
 def malformed(error: Exception, within: str = "") -> Refusal:
-    """A body that cannot be read: what is wrong, and where."""
+    """Returns the refusal of an unreadable body, with the place of the error."""
     if isinstance(error, RecursionError):
         return Refusal(400, "the body is nested too deeply")
     if isinstance(error, UnicodeDecodeError):
         return Refusal(400, f"the body is not UTF-8: {error.reason}")
     text = str(error)
+    if text == _TRUNCATED:  # msgspec says this of half a character at the end too
+        text = "it ends too early, or in a \\u escape of half a character (a lone surrogate)"
     if not isinstance(error, msgspec.ValidationError):
         return Refusal(400, f"the body is not JSON: {text}")
     at = _AT.search(text)
     if at is not None:
         text, within = text[: at.start()], within + _pointer(at["path"])
+    if _KEY.match(text):
+        text = f"expected {KEY_RULE}"
     field = _FIELD.match(text)
     if field is not None:
         within += f"/{field['name'].replace('~', '~0').replace('/', '~1')}"

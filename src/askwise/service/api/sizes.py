@@ -2,9 +2,8 @@
 
 What a project takes is memory, in every process that serves it, and time in which no other request
 is served. Both follow from a few numbers: how many subsets and states there are, how many actions,
-how many values. Each table that is built is counted here as so many numbers of 8 bytes; what is
-counted was compared with the memory that creating such a project takes
-(tests/service/api/test_sizes.py).
+how many values. Each table that is built is counted here as so many numbers of 8 bytes. The count
+was compared with the memory that such a project needs (tests/service/api/test_sizes.py).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 from askwise.counting import SPARSE_FROM
 from askwise.errors import TooLargeError
 from askwise.estimation.joint import MOST_CELLS
-from askwise.problem import Problem
+from askwise.problem import Observation, Problem
 from askwise.states.layout import count_products, count_states, said
 
 MOST_NUMBERS = 32_000_000
@@ -104,27 +103,35 @@ def _check_names(problem: Problem) -> None:
                 "those that matter least"
             )
     for o in observations:
-        if len(o.values) > MOST_VALUES:
-            raise TooLargeError(
-                f"observation {_short(o.name)}: {len(o.values):,} values, more than the "
-                f"{MOST_VALUES:,} that are served: give a number fewer edges, or join values"
-            )
-        _check_length("an observation's name", o.name)
-        for value in o.values:
-            _check_length(f"observation {_short(o.name)}: a value", value)
+        why = why_not_served(o)
+        if why is not None:
+            raise TooLargeError(f"observation {_short(o.name)} {why}")
     for action in actions:
-        _check_length("an action", action)
+        if len(action) > LONGEST:
+            raise TooLargeError(f"an action has a name of {_too_long(action)}")
 
 
-def _check_length(what: str, name: object) -> None:
-    if isinstance(name, str):
-        if len(name) > LONGEST:
-            raise TooLargeError(
-                f"{what} has {len(name):,} characters, at most {LONGEST} are served: "
-                f"shorten {_short(name)}"
-            )
-    elif not -(2**63) <= int(name) < 2**63:  # type: ignore[call-overload]
-        raise TooLargeError(f"{what} is a whole number beyond 64 bits: write it as a text")
+def why_not_served(observation: Observation) -> str | None:
+    """What about an observation is too large to be served, after its name; None if nothing is."""
+    name, values = observation.name, observation.values
+    if len(name) > LONGEST:
+        return f"has a name of {_too_long(name)}"
+    if len(values) > MOST_VALUES:
+        return (
+            f"has {len(values):,} values, more than the {MOST_VALUES:,} that are served: give a "
+            "number fewer edges, or join values"
+        )
+    for value in values:
+        if isinstance(value, str):
+            if len(value) > LONGEST:
+                return f"has a value of {_too_long(value)}"
+        elif not -(2**63) <= int(value) < 2**63:
+            return "has a value that is a whole number beyond 64 bits: write it as a text"
+    return None
+
+
+def _too_long(text: str) -> str:
+    return f"{len(text):,} characters, at most {LONGEST} are served: shorten {_short(text)}"
 
 
 def _short(name: str) -> str:

@@ -1,1 +1,1 @@
-"""What one process of the server holds behind its HTTP handlers, and how it is doing."""
+"""The state of one server process behind its HTTP handlers, and its health."""

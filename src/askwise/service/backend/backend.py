@@ -1,8 +1,8 @@
-"""What one process of the server holds: ledger, policies, tokens, and the thread that writes.
+"""The state of one server process: ledger, policies, tokens, and the thread that writes.
 
-A maintenance thread looks every quarter of a second for what other processes did: new projects, new
-policy versions, new and revoked tokens. It also reads and unpacks new versions, so that no request
-waits for that.
+Every quarter of a second a maintenance thread reads the changes of other processes: new projects,
+new policy versions, new and revoked tokens. It also reads and unpacks new versions, so that no
+request waits for that.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.backend.metrics import Metrics
 from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.backend.readiness import Readiness
+from askwise.service.backend.replica import Replica
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
+from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project
 from askwise.service.logging import log, log_failure
 from askwise.service.replanning.policy_versions import PolicyCache
@@ -29,14 +31,15 @@ from askwise.service.settings import Settings
 from askwise.service.tokens import TokenCache
 
 REFRESHED_EVERY = 0.25
-"""Seconds between two looks at the ledger."""
+"""Seconds between two reads of the ledger."""
 
 ADOPTED_EVERY = 1.0
-"""Seconds between two policies of a project that are adopted: unpacking one takes milliseconds of
-the interpreter, and requests want it too."""
+"""Seconds between two adopted policies of a project. Unpacking a policy holds the interpreter for
+milliseconds, and requests need it too.
+"""
 
 EAGER = 50
-"""With more projects than this, each is loaded when it is asked for; a thousand take long."""
+"""With more projects than this, each is loaded on first use, because a thousand take long."""
 
 YOUNG = 10_000
 """Events up to which a project adopts every policy at once: it learns fastest then."""
@@ -48,6 +51,7 @@ class Backend:
     def __init__(self, settings: Settings, worker: int = 0) -> None:
         self.settings = settings
         self.ledger = open_ledger(settings.db)
+        self.replica = Replica(settings.read_db) if settings.read_db else None
         self.policy_cache = PolicyCache(self.ledger)
         self.tokens = TokenCache(self.ledger)
         self.limits = RateLimits(settings.workers)
@@ -55,9 +59,9 @@ class Backend:
         self.readiness = Readiness(self.ledger, self.writer)
         self.metrics = Metrics(worker, self.writer, self.readiness, settings.metrics_folder)
         self.projects: dict[str, Project] = {}
-        """By name, as they were at the last look at the ledger."""
+        """The projects by name, as of the last read of the ledger."""
         self.deciders: dict[str, CaseDecider] = {}
-        """By the name of their project; for reading only, the writer has its own."""
+        """The deciders by project, for reading only. The writer has its own."""
         self._adopted: dict[int, tuple[int, float]] = {}
         """The version of each project that cases follow, and since when."""
         self._closing = threading.Event()
@@ -75,6 +79,14 @@ class Backend:
         self._closing.set()
         self._maintenance.join()
         self.ledger.close()
+        if self.replica is not None:
+            self.replica.ledger.close()
+
+    @property
+    def reports(self) -> Ledger:
+        """Where reports are read: in the database that follows, if there is one that can be."""
+        replica = self.replica
+        return self.ledger if replica is None or replica.behind is None else replica.ledger
 
     def project(self, name: str) -> Project:
         """The project as it stands now; a refusal if there is none."""
@@ -111,7 +123,7 @@ class Backend:
         return self.decider(project)
 
     def refresh(self) -> None:
-        """Learn what other processes did."""
+        """Reads the changes of other processes."""
         self.tokens.refresh()
         projects = self.ledger.projects()
         self.projects = {project.name: project for project in projects}
@@ -127,10 +139,11 @@ class Backend:
             except Exception as error:  # whatever is wrong with it, other projects go on
                 why = str(error) if isinstance(error, AskwiseError) else type(error).__name__
                 self.readiness.cannot_follow(project, why)
+        self.policy_cache.drop_plans()
         self.readiness.note_projects(projects)
 
     def _adopt(self, project: Project) -> None:
-        """Have cases follow the project's newest policy from now on."""
+        """Adopts the project's newest policy for new cases."""
         version, since = self._adopted.get(project.id, (0, -ADOPTED_EVERY))
         now = time.monotonic()
         if version == project.version:
@@ -151,6 +164,8 @@ class Backend:
     def _maintain(self) -> None:
         while not self._closing.is_set():
             began = time.monotonic()
+            if self.replica is not None:
+                self.replica.look(self.projects.values())
             for task, failed in (
                 (self.refresh, self.readiness.cannot_read),
                 (self.readiness.probe, self.readiness.cannot_read),
@@ -164,6 +179,6 @@ class Backend:
                     failed(type(error).__name__)
                     log_failure("maintenance failed", error)
             self.metrics.leave()
-            # with a thousand projects a look takes long: it gets a fifth of the time, no more
+            # with a thousand projects a read takes long: it gets at most a fifth of the time
             took = time.monotonic() - began
             self._closing.wait(max(REFRESHED_EVERY, 4.0 * took))

@@ -1,8 +1,8 @@
 """Numbers for Prometheus, of all workers together.
 
-A worker counts with plain dictionaries. Several times a second it leaves what it counted in a
-folder that all workers of a server share, and whichever of them is asked for /metrics answers for
-all: its own numbers as they are now, those of the others as they left them last.
+A worker counts with plain dictionaries. Several times a second it writes its counts to a folder
+that all workers of a server share. The worker that gets a request for /metrics answers for all. It
+uses its own current counts, and the last written counts of the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class WorkerCounts(msgspec.Struct):
-    """What one worker has counted."""
+    """The counts of one worker."""
 
     worker: str
     requests: list[tuple[str, int, int]]
@@ -42,7 +42,7 @@ class WorkerCounts(msgspec.Struct):
 
 
 class ProjectFacts(NamedTuple):
-    """What is shown of a project beside its row."""
+    """The facts of a project for the metrics, beside its row."""
 
     gain: float = 0.0
     spend: float = 0.0
@@ -50,12 +50,14 @@ class ProjectFacts(NamedTuple):
 
 
 class ServerFacts(NamedTuple):
-    """What is shown of the server as a whole."""
+    """The facts of the whole server for the metrics."""
 
     lease: Lease
     database: int
     """Bytes."""
     projects: dict[str, ProjectFacts]
+    behind: float | None = None
+    """Seconds that the read-only database is behind, if there is one that can be read."""
 
 
 class Metrics:
@@ -64,7 +66,7 @@ class Metrics:
     def __init__(self, worker: int, writer: Writer, readiness: Readiness, folder: str = "") -> None:
         self.worker = str(worker)
         self.connections: Callable[[], int] = lambda: 0
-        """How many are open now."""
+        """The number of open connections."""
         self._writer = writer
         self._readiness = readiness
         self._folder = Path(folder) if folder else None
@@ -79,7 +81,7 @@ class Metrics:
         self._seconds += seconds
 
     def leave(self) -> None:
-        """Leave what was counted where the other workers find it."""
+        """Writes the counts to the shared folder."""
         if self._folder is None:
             return
         part = self._folder / f".{self.worker}.part"
@@ -191,6 +193,9 @@ def _server_families(facts: ServerFacts) -> Iterator[Any]:
     held = [(lease.holder, lease.left / 1e6)] if lease.is_good else []
     yield _gauge("lease_seconds", "How long the planner's lease is good for.", "holder", held)
     yield _gauge("database_bytes", "The database on disk.", (), [((), facts.database)])
+    if facts.behind is not None:
+        text = "How far the read-only database is behind."
+        yield _gauge("replica_lag_seconds", text, (), [((), facts.behind)])
 
 
 def _gauge(name: str, text: str, labels: str | tuple[str, ...], values: Any) -> Any:

@@ -1,10 +1,10 @@
-"""How many requests a token may make: a bucket for each, filled evenly.
+"""The rate limit of a token is a bucket that fills at a constant rate.
 
     tokens(t) = min(r, tokens(t₀) + (t − t₀) r / 60),    r requests a minute
 
-A request takes one out, and a batch one for each of its items; what is not there is owed, and the
-next request waits for it. Each worker counts by itself, so it lets its share of the rate through:
-however a client spreads its connections, it is never more than the rate.
+A request takes one token out, and a batch one for each of its items. A deficit is owed, and the
+next request waits for it. Each worker counts separately and allows its share of the rate. So a
+client makes at most r (1 + t/60) requests in t seconds, however it spreads its connections.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RateLimits:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._buckets: dict[str, tuple[float, float]] = {}
-        """By the id of the token: how many requests were left, and when that was."""
+        """By token: the number of requests that were left, and the time of that."""
 
     def owe(self, token: StoredToken, requests: int) -> None:
         """Count so many more, of a request that was charged already."""

@@ -1,8 +1,8 @@
-"""Whether a worker can decide, and what else its operators should know: /readyz.
+"""/readyz reports whether a worker can decide, and warnings for its operators.
 
-That the ledger can be written is known from what was written. Where no request writes, a probe is
-written now and then; more often where the last one failed, or the database looks as though it could
-not be written. So asking /readyz costs nothing, and an idle server one commit a minute.
+Successful writes show that the ledger can be written. If no request writes, a probe is written from
+time to time. It is written more often if the last write failed, or if the database shows signs of
+failure. So a request for /readyz costs nothing, and an idle server makes one commit a minute.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RETRIED_EVERY = 1.0
 """where the last write failed."""
 
 STALE = 30.0
-"""Seconds without a look at the ledger after which it counts as one that cannot be read."""
+"""Seconds without a read of the ledger after which it counts as unreadable."""
 
 LATE = 120.0
 """Seconds that a project may have events that its policy does not know of: twice what a replanner
@@ -39,7 +39,7 @@ LOGGED_EVERY = 30.0
 
 
 class Readiness:
-    """What the maintenance thread of a worker has found out."""
+    """The findings of the maintenance thread of a worker."""
 
     def __init__(self, ledger: Ledger, writer: Writer) -> None:
         self._ledger = ledger
@@ -64,7 +64,7 @@ class Readiness:
     def obstacles(self) -> list[str]:
         """Why nothing can be decided now; empty if it can. No names: /readyz needs no token."""
         if self._read_at is None and not self._cannot_read:
-            return ["not ready yet"]
+            return ["not ready yet: the projects and their policies are being read from the ledger"]
         found = []
         if self._cannot_read or time.monotonic() - (self._read_at or 0.0) > STALE:
             found.append("the ledger cannot be read now")

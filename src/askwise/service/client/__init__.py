@@ -1,4 +1,4 @@
-"""A client for the service, waiting or awaiting."""
+"""Clients for the service: `Client` waits for answers, `AsyncClient` awaits them."""
 
 from askwise.service.client.client import AsyncClient, Client
 

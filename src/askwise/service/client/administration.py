@@ -1,4 +1,4 @@
-"""What operators ask: tokens, and projects as a whole. `Client` and `AsyncClient` have it."""
+"""The calls of operators, on tokens and whole projects. `Client` and `AsyncClient` have them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Administration(ABC):
         case: int = 0,
         token: str = "",
         body: object = None,
-        query: Mapping[str, int | None] | None = None,
+        query: Mapping[str, float | None] | None = None,
     ) -> T:
-        """The answer to a call of the table."""
+        """Makes a call of the table and returns its answer."""
 
     def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
-        """A new project that begins with what a learner knows."""
+        """Creates a project that starts with the knowledge of a learner."""
         return self.call(calls.CREATE_PROJECT, body=NewProject(name, saved=learner.to_bytes()))
 
     def tokens(self) -> list[TokenStory]:
-        """All tokens: not what they are, but what they may do."""
+        """Lists all tokens with their rights; the secrets are not stored."""
         return (self.call(operator_calls.LIST_TOKENS)).tokens
 
     def create_token(
@@ -59,52 +59,56 @@ class Administration(ABC):
         expires_in: int | None = None,
         rate: int | None = None,
     ) -> TokenStory:
-        """A new token, shown once; good for so many seconds, for so many requests a minute."""
+        """Creates a token, which is shown once. It may have a lifetime in seconds and a rate a
+        minute.
+        """
         return self.call(
             operator_calls.CREATE_TOKEN, body=NewToken(scope, project, expires_in, rate)
         )
 
     def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
-        """A token in place of this one, which is good for so many seconds still."""
+        """Replaces a token by a new one with the same rights. The old one stays valid for some
+        seconds.
+        """
         return self.call(operator_calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
 
     def revoke_token(self, id: str) -> TokenStory:
-        """Let a token be good for nothing."""
+        """Revokes a token at once."""
         return self.call(operator_calls.REVOKE_TOKEN, token=id)
 
     def archive(self, project: str) -> ProjectAnswer:
-        """Let a project take no more requests; it can still be read."""
+        """Archives a project: it refuses requests, and can still be read."""
         return self.call(operator_calls.ARCHIVE_PROJECT, project=project)
 
     def restore(self, project: str) -> ProjectAnswer:
-        """Let an archived project take requests again."""
+        """Restores an archived project, which accepts requests again."""
         return self.call(operator_calls.RESTORE_PROJECT, project=project)
 
     def rename(self, project: str, name: str) -> ProjectAnswer:
-        """Give a project another name; its tokens are for that then."""
+        """Renames a project. Its tokens are valid for the new name."""
         return self.call(operator_calls.RENAME_PROJECT, project=project, body=Renaming(name))
 
     def delete(self, project: str) -> Deleted:
-        """Remove a project and all its events, for ever."""
+        """Removes a project and all its events for good."""
         return self.call(operator_calls.DELETE_PROJECT, project=project, body=Deleting(project))
 
     def erase(self, project: str, case: int) -> Erased:
-        """Erase a case that is over, for ever; what it added to the counters stays."""
+        """Erases a finished case for good; its contribution to the counters stays."""
         return self.call(operator_calls.ERASE_CASE, project=project, case=case)
 
     def clone(self, project: str, name: str, problem: Problem | None = None) -> ProjectAnswer:
-        """A new project that begins with what this one has learned, of this version of it."""
+        """Creates a project with the knowledge of this one, perhaps with more values or actions."""
         return self.call(operator_calls.CLONE_PROJECT, project=project, body=Cloning(name, problem))
 
     def reprice(self, project: str, prices: Mapping[str, float]) -> ProjectAnswer:
-        """Let observations have these prices from the next plan on."""
+        """Sets new prices of observations, from the next plan on."""
         return self.call(
             operator_calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices))
         )
 
 
 class AsyncAdministration(ABC):
-    """The same as `Administration`, to be awaited."""
+    """The calls of `Administration`, to be awaited."""
 
     @abstractmethod
     async def call(
@@ -115,18 +119,18 @@ class AsyncAdministration(ABC):
         case: int = 0,
         token: str = "",
         body: object = None,
-        query: Mapping[str, int | None] | None = None,
+        query: Mapping[str, float | None] | None = None,
     ) -> T:
-        """The answer to a call of the table."""
+        """Makes a call of the table and returns its answer."""
 
     async def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
-        """A new project that begins with what a learner knows."""
+        """Creates a project that starts with the knowledge of a learner."""
         return await self.call(
             calls.CREATE_PROJECT, body=NewProject(name, saved=learner.to_bytes())
         )
 
     async def tokens(self) -> list[TokenStory]:
-        """All tokens: not what they are, but what they may do."""
+        """Lists all tokens with their rights; the secrets are not stored."""
         return (await self.call(operator_calls.LIST_TOKENS)).tokens
 
     async def create_token(
@@ -137,49 +141,53 @@ class AsyncAdministration(ABC):
         expires_in: int | None = None,
         rate: int | None = None,
     ) -> TokenStory:
-        """A new token, shown once; good for so many seconds, for so many requests a minute."""
+        """Creates a token, which is shown once. It may have a lifetime in seconds and a rate a
+        minute.
+        """
         return await self.call(
             operator_calls.CREATE_TOKEN, body=NewToken(scope, project, expires_in, rate)
         )
 
     async def rotate_token(self, id: str, *, overlap: int = 0) -> TokenStory:
-        """A token in place of this one, which is good for so many seconds still."""
+        """Replaces a token by a new one with the same rights. The old one stays valid for some
+        seconds.
+        """
         return await self.call(operator_calls.ROTATE_TOKEN, token=id, body=Rotation(overlap))
 
     async def revoke_token(self, id: str) -> TokenStory:
-        """Let a token be good for nothing."""
+        """Revokes a token at once."""
         return await self.call(operator_calls.REVOKE_TOKEN, token=id)
 
     async def archive(self, project: str) -> ProjectAnswer:
-        """Let a project take no more requests; it can still be read."""
+        """Archives a project: it refuses requests, and can still be read."""
         return await self.call(operator_calls.ARCHIVE_PROJECT, project=project)
 
     async def restore(self, project: str) -> ProjectAnswer:
-        """Let an archived project take requests again."""
+        """Restores an archived project, which accepts requests again."""
         return await self.call(operator_calls.RESTORE_PROJECT, project=project)
 
     async def rename(self, project: str, name: str) -> ProjectAnswer:
-        """Give a project another name; its tokens are for that then."""
+        """Renames a project. Its tokens are valid for the new name."""
         return await self.call(operator_calls.RENAME_PROJECT, project=project, body=Renaming(name))
 
     async def delete(self, project: str) -> Deleted:
-        """Remove a project and all its events, for ever."""
+        """Removes a project and all its events for good."""
         return await self.call(
             operator_calls.DELETE_PROJECT, project=project, body=Deleting(project)
         )
 
     async def erase(self, project: str, case: int) -> Erased:
-        """Erase a case that is over, for ever; what it added to the counters stays."""
+        """Erases a finished case for good; its contribution to the counters stays."""
         return await self.call(operator_calls.ERASE_CASE, project=project, case=case)
 
     async def clone(self, project: str, name: str, problem: Problem | None = None) -> ProjectAnswer:
-        """A new project that begins with what this one has learned, of this version of it."""
+        """Creates a project with the knowledge of this one, perhaps with more values or actions."""
         return await self.call(
             operator_calls.CLONE_PROJECT, project=project, body=Cloning(name, problem)
         )
 
     async def reprice(self, project: str, prices: Mapping[str, float]) -> ProjectAnswer:
-        """Let observations have these prices from the next plan on."""
+        """Sets new prices of observations, from the next plan on."""
         return await self.call(
             operator_calls.REPRICE_PROJECT, project=project, body=Repricing(dict(prices))
         )

@@ -1,4 +1,4 @@
-"""The bodies of the clients' requests, from what their methods are given."""
+"""Makes the bodies of the clients' requests from the arguments of their methods."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from askwise.service.api.messages import (
 def new_project(
     name: str, problem: Problem, learner: str, options: Mapping[str, Any] | None
 ) -> NewProject:
-    """A project, with its problem and its learner."""
+    """Returns a new project with its problem and its learner."""
     return NewProject(name, problem, ChosenLearner(learner, dict(options or {})))
 
 
 def opening(
     known: Mapping[str, Seen] | None, prices: Mapping[str, float] | None, stake: float
 ) -> Opening:
-    """A case to open; what JSON cannot say is refused here."""
+    """Returns a case to open, and refuses what JSON cannot represent."""
     if not math.isfinite(stake):  # JSON has no such numbers
         raise ServiceError(f"a stake must be a number above 0, got {stake!r}")
     own = None if prices is None else dict(prices)
@@ -38,12 +38,12 @@ def opening(
 def observing(
     values: Mapping[str, Seen], paid: Mapping[str, float] | None, unasked: bool, knew_more: bool
 ) -> Observing:
-    """What was looked at in a case."""
+    """Returns the observed values of a case."""
     return Observing(dict(values), None if paid is None else dict(paid), unasked, knew_more)
 
 
 def rewarding(reward: float, default: bool, replaces: bool) -> Rewarding:
-    """How well a case went; what JSON cannot say is refused here."""
+    """Returns the reward of a case, and refuses what JSON cannot represent."""
     if not math.isfinite(reward):  # JSON has no such numbers
         raise ServiceError(f"a reward must be a finite number, got {reward!r}")
     return Rewarding(reward, default, replaces)

@@ -1,15 +1,17 @@
-"""A client for `askwise serve`, waiting or awaiting.
+"""Clients for `askwise serve`, waiting or awaiting.
 
-A request that got no answer, or was told to come again, is sent again with the same idempotency
-key: however often it arrives, it happens once. Every call of `api/calls.py` can be made with
-`call`; the methods give the usual ones their own names and arguments.
+If a request gets no answer, or a 503, the client sends it again with the same idempotency key: it
+takes effect once, however often it arrives. `call` makes any call of `api/calls.py`; the methods
+give the usual calls their own names and arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -34,20 +36,23 @@ from askwise.service.api.messages import (
 )
 from askwise.service.client.administration import Administration, AsyncAdministration
 from askwise.service.client.bodies import new_project, observing, opening, rewarding
-from askwise.service.client.requests import RETRIED, ClientRequest, wait_before
+from askwise.service.client.requests import (
+    RETRIED,
+    ClientRequest,
+    http_options,
+    is_final,
+    wait_before,
+)
 
 T = TypeVar("T")
 
 
-def _options(url: str, token: str, timeout: float) -> dict[str, Any]:
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    return {"base_url": url, "headers": headers, "timeout": timeout}
-
-
 class Client(Administration):
-    """Asks a service and waits for its answers.
+    """A client that waits for the answers of a service.
 
-    retries: how often a request is sent again before that is an error.
+    retries: How often a request is sent again before an error is raised.
+    verify: For a server with its own certificate: a file with that certificate, or with the one of
+        its authority; or an `ssl.SSLContext`.
     """
 
     def __init__(
@@ -57,21 +62,22 @@ class Client(Administration):
         *,
         timeout: float = 30.0,
         retries: int = 5,
+        verify: str | Path | ssl.SSLContext | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.retries = retries
-        self._http = httpx.Client(transport=transport, **_options(url, token, timeout))
+        self._http = httpx.Client(transport=transport, **http_options(url, token, timeout, verify))
 
     def __enter__(self) -> Self:
-        """Open until the block ends."""
+        """The connections are open until the block ends."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections that the client has open."""
+        """Closes the connections to the service."""
         self.close()
 
     def close(self) -> None:
-        """Close the connections to the service."""
+        """Closes the connections to the service."""
         self._http.close()
 
     def create_project(
@@ -82,16 +88,16 @@ class Client(Administration):
         learner: str = "learner",
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
-        """A new project; the answer has a token for it, once."""
+        """Creates a project. The answer has a token for it, which is shown once."""
         body = new_project(name, problem, learner, options)
         return self.call(calls.CREATE_PROJECT, body=body)
 
     def projects(self) -> list[ProjectAnswer]:
-        """All projects that the token is for."""
+        """Lists the projects that the token may read."""
         return (self.call(calls.LIST_PROJECTS)).projects
 
     def project(self, name: str) -> ProjectAnswer:
-        """A project as it stands."""
+        """Returns a project as it is now."""
         return self.call(calls.GET_PROJECT, project=name)
 
     def open(
@@ -102,7 +108,7 @@ class Client(Administration):
         prices: Mapping[str, float] | None = None,
         stake: float = 1.0,
     ) -> CaseAnswer:
-        """A new case: what to buy, or the action."""
+        """Opens a case. The answer has the observations to buy, or the action."""
         body = opening(known, prices, stake)
         return self.call(calls.OPEN_CASE, project=project, body=body)
 
@@ -116,12 +122,12 @@ class Client(Administration):
         unasked: bool = False,
         knew_more: bool = True,
     ) -> CaseAnswer:
-        """What was bought, or looked at unasked, showed these values: what next."""
+        """Reports the values of observations. The answer has what to buy next, or the action."""
         body = observing(values, paid, unasked, knew_more)
         return self.call(calls.OBSERVE, project=project, case=case, body=body)
 
     def act(self, project: str, case: int, action: str, *, knew_more: bool = True) -> CaseAnswer:
-        """People did this, whatever was advised."""
+        """Reports the action that people took."""
         body = Acting(action, knew_more)
         return self.call(calls.ACT, project=project, case=case, body=body)
 
@@ -134,50 +140,50 @@ class Client(Administration):
         default: bool = False,
         replaces: bool = False,
     ) -> CaseAnswer:
-        """How well it went; by default, or as a correction."""
+        """Reports the reward of a case, also as a default or as a correction."""
         body = rewarding(reward, default, replaces)
         return self.call(calls.REWARD, project=project, case=case, body=body)
 
     def cancel(self, project: str, case: int) -> CaseAnswer:
-        """Abandon a case; what it spent stays spent."""
+        """Abandons a case. What it has spent stays counted."""
         return self.call(calls.CANCEL, project=project, case=case)
 
     def case(self, project: str, case: int) -> CaseStory:
-        """A case as it stands."""
+        """Returns a case as it is now."""
         return self.call(calls.GET_CASE, project=project, case=case)
 
     def cases(self, project: str, *, before: int | None = None, limit: int = 50) -> list[CaseStory]:
-        """The newest cases; those with a number below `before`."""
-        query = {"limit": limit, "before": before}
+        """Lists the newest cases, or those with a number below `before`."""
+        query: dict[str, float | None] = {"limit": limit, "before": before}
         return (self.call(calls.LIST_CASES, project=project, query=query)).cases
 
     def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
-        """The cases that wait longest for their reward."""
+        """Lists the cases that have waited longest for their reward."""
         query = {"limit": limit}
         return (self.call(calls.LIST_AWAITED, project=project, query=query)).cases
 
     def token(self) -> TokenAnswer:
-        """What its token may do."""
+        """Returns the rights of the client's token."""
         return self.call(calls.GET_TOKEN)
 
     def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
-        """Many requests at once; each item has a key of its own."""
+        """Sends many requests at once. Each item has its own key and gets its own answer."""
         return self.call(calls.BATCH, project=project, body=list(items))
 
-    def policy(self, project: str) -> PolicyAnswer:
-        """The policy as a tree."""
-        return self.call(calls.GET_POLICY, project=project)
+    def policy(self, project: str, *, stake: float | None = None) -> PolicyAnswer:
+        """Returns the policy as a tree, for cases whose reward counts that many times."""
+        return self.call(calls.GET_POLICY, project=project, query={"stake": stake})
 
-    def worth(self, project: str) -> WorthAnswer:
-        """What each observation is worth."""
-        return self.call(calls.GET_WORTH, project=project)
+    def worth(self, project: str, *, stake: float | None = None) -> WorthAnswer:
+        """Returns the worth of each observation, for cases whose reward counts that many times."""
+        return self.call(calls.GET_WORTH, project=project, query={"stake": stake})
 
     def summary(self, project: str) -> Summary:
-        """What was earned and spent."""
+        """Returns what was earned and spent."""
         return self.call(calls.GET_SUMMARY, project=project)
 
     def events(self, project: str, *, after: int = 0) -> Iterator[EventLine]:
-        """All events with a higher number, as they are read."""
+        """Iterates over all events with a higher number."""
         request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
         with self._http.stream(request.method, request.path) as response:
             if response.status_code != 200:
@@ -193,9 +199,9 @@ class Client(Administration):
         case: int = 0,
         token: str = "",
         body: object = None,
-        query: Mapping[str, int | None] | None = None,
+        query: Mapping[str, float | None] | None = None,
     ) -> T:
-        """The answer to a call of the table; what the path names, the body and the query."""
+        """Makes a call of the table, with the names in its path, its body and its query."""
         request = ClientRequest(
             call, project=project, case=case, token=token, body=body, query=query
         )
@@ -206,7 +212,7 @@ class Client(Administration):
                     request.method, request.path, content=request.content, headers=request.headers
                 )
             except httpx.TransportError as error:
-                if is_last or isinstance(error, httpx.UnsupportedProtocol):
+                if is_last or is_final(error):
                     raise request.no_answer(attempt + 1, error) from error
                 time.sleep(wait_before(attempt, None))
                 continue
@@ -217,7 +223,7 @@ class Client(Administration):
 
 
 class AsyncClient(AsyncAdministration):
-    """The same as `Client`, to be awaited."""
+    """The calls of `Client`, to be awaited."""
 
     def __init__(
         self,
@@ -226,21 +232,24 @@ class AsyncClient(AsyncAdministration):
         *,
         timeout: float = 30.0,
         retries: int = 5,
+        verify: str | Path | ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.retries = retries
-        self._http = httpx.AsyncClient(transport=transport, **_options(url, token, timeout))
+        self._http = httpx.AsyncClient(
+            transport=transport, **http_options(url, token, timeout, verify)
+        )
 
     async def __aenter__(self) -> Self:
-        """Open until the block ends."""
+        """The connections are open until the block ends."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the connections that the client has open."""
+        """Closes the connections to the service."""
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections to the service."""
+        """Closes the connections to the service."""
         await self._http.aclose()
 
     async def create_project(
@@ -251,16 +260,16 @@ class AsyncClient(AsyncAdministration):
         learner: str = "learner",
         options: Mapping[str, Any] | None = None,
     ) -> ProjectAnswer:
-        """A new project; the answer has a token for it, once."""
+        """Creates a project. The answer has a token for it, which is shown once."""
         body = new_project(name, problem, learner, options)
         return await self.call(calls.CREATE_PROJECT, body=body)
 
     async def projects(self) -> list[ProjectAnswer]:
-        """All projects that the token is for."""
+        """Lists the projects that the token may read."""
         return (await self.call(calls.LIST_PROJECTS)).projects
 
     async def project(self, name: str) -> ProjectAnswer:
-        """A project as it stands."""
+        """Returns a project as it is now."""
         return await self.call(calls.GET_PROJECT, project=name)
 
     async def open(
@@ -271,7 +280,7 @@ class AsyncClient(AsyncAdministration):
         prices: Mapping[str, float] | None = None,
         stake: float = 1.0,
     ) -> CaseAnswer:
-        """A new case: what to buy, or the action."""
+        """Opens a case. The answer has the observations to buy, or the action."""
         body = opening(known, prices, stake)
         return await self.call(calls.OPEN_CASE, project=project, body=body)
 
@@ -285,14 +294,14 @@ class AsyncClient(AsyncAdministration):
         unasked: bool = False,
         knew_more: bool = True,
     ) -> CaseAnswer:
-        """What was bought, or looked at unasked, showed these values: what next."""
+        """Reports the values of observations. The answer has what to buy next, or the action."""
         body = observing(values, paid, unasked, knew_more)
         return await self.call(calls.OBSERVE, project=project, case=case, body=body)
 
     async def act(
         self, project: str, case: int, action: str, *, knew_more: bool = True
     ) -> CaseAnswer:
-        """People did this, whatever was advised."""
+        """Reports the action that people took."""
         body = Acting(action, knew_more)
         return await self.call(calls.ACT, project=project, case=case, body=body)
 
@@ -305,52 +314,52 @@ class AsyncClient(AsyncAdministration):
         default: bool = False,
         replaces: bool = False,
     ) -> CaseAnswer:
-        """How well it went; by default, or as a correction."""
+        """Reports the reward of a case, also as a default or as a correction."""
         body = rewarding(reward, default, replaces)
         return await self.call(calls.REWARD, project=project, case=case, body=body)
 
     async def cancel(self, project: str, case: int) -> CaseAnswer:
-        """Abandon a case; what it spent stays spent."""
+        """Abandons a case. What it has spent stays counted."""
         return await self.call(calls.CANCEL, project=project, case=case)
 
     async def case(self, project: str, case: int) -> CaseStory:
-        """A case as it stands."""
+        """Returns a case as it is now."""
         return await self.call(calls.GET_CASE, project=project, case=case)
 
     async def cases(
         self, project: str, *, before: int | None = None, limit: int = 50
     ) -> list[CaseStory]:
-        """The newest cases; those with a number below `before`."""
-        query = {"limit": limit, "before": before}
+        """Lists the newest cases, or those with a number below `before`."""
+        query: dict[str, float | None] = {"limit": limit, "before": before}
         return (await self.call(calls.LIST_CASES, project=project, query=query)).cases
 
     async def awaited(self, project: str, *, limit: int = 50) -> list[CaseStory]:
-        """The cases that wait longest for their reward."""
+        """Lists the cases that have waited longest for their reward."""
         query = {"limit": limit}
         return (await self.call(calls.LIST_AWAITED, project=project, query=query)).cases
 
     async def token(self) -> TokenAnswer:
-        """What its token may do."""
+        """Returns the rights of the client's token."""
         return await self.call(calls.GET_TOKEN)
 
     async def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
-        """Many requests at once; each item has a key of its own."""
+        """Sends many requests at once. Each item has its own key and gets its own answer."""
         return await self.call(calls.BATCH, project=project, body=list(items))
 
-    async def policy(self, project: str) -> PolicyAnswer:
-        """The policy as a tree."""
-        return await self.call(calls.GET_POLICY, project=project)
+    async def policy(self, project: str, *, stake: float | None = None) -> PolicyAnswer:
+        """Returns the policy as a tree, for cases whose reward counts that many times."""
+        return await self.call(calls.GET_POLICY, project=project, query={"stake": stake})
 
-    async def worth(self, project: str) -> WorthAnswer:
-        """What each observation is worth."""
-        return await self.call(calls.GET_WORTH, project=project)
+    async def worth(self, project: str, *, stake: float | None = None) -> WorthAnswer:
+        """Returns the worth of each observation, for cases whose reward counts that many times."""
+        return await self.call(calls.GET_WORTH, project=project, query={"stake": stake})
 
     async def summary(self, project: str) -> Summary:
-        """What was earned and spent."""
+        """Returns what was earned and spent."""
         return await self.call(calls.GET_SUMMARY, project=project)
 
     async def events(self, project: str, *, after: int = 0) -> AsyncIterator[EventLine]:
-        """All events with a higher number, as they are read."""
+        """Iterates over all events with a higher number."""
         request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
         async with self._http.stream(request.method, request.path) as response:
             if response.status_code != 200:
@@ -366,9 +375,9 @@ class AsyncClient(AsyncAdministration):
         case: int = 0,
         token: str = "",
         body: object = None,
-        query: Mapping[str, int | None] | None = None,
+        query: Mapping[str, float | None] | None = None,
     ) -> T:
-        """The answer to a call of the table; what the path names, the body and the query."""
+        """Makes a call of the table, with the names in its path, its body and its query."""
         request = ClientRequest(
             call, project=project, case=case, token=token, body=body, query=query
         )
@@ -379,7 +388,7 @@ class AsyncClient(AsyncAdministration):
                     request.method, request.path, content=request.content, headers=request.headers
                 )
             except httpx.TransportError as error:
-                if is_last or isinstance(error, httpx.UnsupportedProtocol):
+                if is_last or is_final(error):
                     raise request.no_answer(attempt + 1, error) from error
                 await asyncio.sleep(wait_before(attempt, None))
                 continue

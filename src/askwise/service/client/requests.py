@@ -1,13 +1,16 @@
-"""Requests as a client sends them, made from the table of calls in `api/calls.py`."""
+"""Makes requests from the table of calls in `api/calls.py`, and reads their answers."""
 
 from __future__ import annotations
 
 import secrets
+import ssl
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
+import httpx
 import msgspec
 import numpy as np
 
@@ -20,14 +23,18 @@ T = TypeVar("T")
 RETRIED = (429, 502, 503, 504)
 """Statuses after which a request is sent again."""
 
+NOT_TRUSTED = "CERTIFICATE_VERIFY_FAILED"
+"""What OpenSSL says of a certificate that it cannot verify."""
+
 LONGEST_WAIT = 5.0
 """Seconds."""
 
 
 class ClientRequest(Generic[T]):
-    """One request, which may be sent again: its idempotency key stays the same.
+    """One request. It may be sent again, with the same idempotency key.
 
-    project, case, token: what the path names. query: numbers by name; None is not sent.
+    project, case, token: The names in the path.
+    query: Numbers by name; None is not sent.
     """
 
     def __init__(
@@ -38,7 +45,7 @@ class ClientRequest(Generic[T]):
         case: int = 0,
         token: str = "",
         body: object = None,
-        query: Mapping[str, int | None] | None = None,
+        query: Mapping[str, float | None] | None = None,
     ) -> None:
         self.method = call.method
         names = {"project": quote(project, safe=""), "token": quote(token, safe="")}
@@ -55,13 +62,13 @@ class ClientRequest(Generic[T]):
             self.headers["idempotency-key"] = new_key()
 
     def read(self, status: int, content: bytes) -> T:
-        """The answer; raises ServiceError if it is a refusal."""
+        """Returns the answer, or raises `ServiceError` if the service refused."""
         if 200 <= status < 300:
             return msgspec.json.decode(content, type=self.answer)
         raise self.refusal(status, content)
 
     def refusal(self, status: int, content: bytes) -> ServiceError:
-        """What the service says is wrong."""
+        """Returns the error that the service reports."""
         try:
             detail = msgspec.json.decode(content, type=ProblemDetails).detail
         except msgspec.MsgspecError:
@@ -69,21 +76,50 @@ class ClientRequest(Generic[T]):
         return ServiceError(f"{self.method} {self.path}: {detail}", status)
 
     def no_answer(self, attempts: int, error: Exception) -> ServiceError:
-        """That the service could not be reached."""
+        """Returns the error for a service that cannot be reached."""
         text = f"{type(error).__name__} {error}".strip()
-        return ServiceError(f"{self.method} {self.path}: no answer in {attempts} attempts: {text}")
+        where = f"{self.method} {self.path}"
+        if NOT_TRUSTED in text:
+            remedy = "give the file of its certificate, or of its authority's, as verify="
+            return ServiceError(
+                f"{where}: the server's certificate is not trusted: {remedy} ({text})"
+            )
+        return ServiceError(f"{where}: no answer in {attempts} attempts: {text}")
+
+
+def http_options(
+    url: str, token: str, timeout: float, verify: str | Path | ssl.SSLContext | None
+) -> dict[str, Any]:
+    """Returns the options of a client of httpx."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    options = {"base_url": url, "headers": headers, "timeout": timeout}
+    if verify is None:
+        return options
+    if not isinstance(verify, ssl.SSLContext):
+        try:
+            verify = ssl.create_default_context(cafile=verify)
+        except OSError as error:  # ssl.SSLError is one
+            raise ServiceError(
+                f"verify: no certificates can be read from {verify}: {error}"
+            ) from None
+    return options | {"verify": verify}
+
+
+def is_final(error: Exception) -> bool:
+    """Returns whether it is useless to try again: the address or the certificate is wrong."""
+    return isinstance(error, httpx.UnsupportedProtocol) or NOT_TRUSTED in str(error)
 
 
 def new_key() -> str:
-    """An idempotency key that is used nowhere else.
+    """Returns a new unique idempotency key.
 
-    It begins with the time, so that keys of one hour are near each other in the ledger's index.
+    It begins with the time, so that keys of the same hour are close together in the ledger's index.
     """
     return f"{time.time_ns() // 1000:014x}-{secrets.token_hex(12)}"
 
 
 def wait_before(attempt: int, retry_after: str | None) -> float:
-    """How long to wait before sending again, in seconds."""
+    """Returns how many seconds to wait before the next attempt."""
     if retry_after is not None and retry_after.isdigit():
         return min(float(retry_after), LONGEST_WAIT)
     return float(min(0.05 * 2**attempt, LONGEST_WAIT))

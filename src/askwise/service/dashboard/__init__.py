@@ -1,1 +1,1 @@
-"""What people look at: summaries, explanations, and the page itself."""
+"""The dashboard: summaries, explanations, and the page itself."""

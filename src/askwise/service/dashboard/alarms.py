@@ -1,4 +1,4 @@
-"""What operators should look at, project by project.
+"""The alarms for operators, by project.
 
 | alarm | when |
 | --- | --- |
@@ -10,26 +10,28 @@
 | `exploration_collapsed` | the policy tries nothing, though there is still much to learn |
 | `learned_enough` | perfect knowledge would add next to nothing: the learning can end |
 
-The last three go by what observations are worth, as far as that was worked out for the newest
-policy: whoever opens the dashboard, or asks for the summary, has it worked out.
+The last three use the worth of observations. The replanner computes it about once a minute
+(`replanning/outlook.py`), so that all workers raise the same alarms.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from askwise.counting import PAID_UNIT, UNIT
 from askwise.problem import Problem
-from askwise.service.api.messages import WorthAnswer
+from askwise.service.dashboard.amounts import Amounts, counted
 from askwise.service.dashboard.summaries import awaited
 from askwise.service.decisions.stored_cases import decode_case
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import BY_BLOCK, DAY, DRIFT, reward_of, spend_of
+from askwise.service.ledger.counters import DAY, DRIFT
 from askwise.service.ledger.rows import Project
 from askwise.service.logging import log
+from askwise.service.replanning.outlook import Outlook, outlook_of
 
 OVERDUE = 30 * DAY
 """Microseconds after which a reward is overdue."""
@@ -52,18 +54,17 @@ NAMES = (
 
 
 class Facts(NamedTuple):
-    """What a worker knows of a project beside its ledger."""
+    """The facts of a project that a worker has beside the ledger."""
 
     is_late: bool = False
     unreadable: str = ""
-    worth: WorthAnswer | None = None
-    explores: bool = True
-    """Whether the policy tries anything beside what it believes best."""
 
 
 def find_alarms(ledger: Ledger, project: Project, facts: Facts) -> dict[str, str]:
-    """The alarms of a project by name, and a sentence for each."""
+    """The alarms of a project by name, and a sentence for each; an archived one has none."""
     found: dict[str, str] = {}
+    if project.archived:
+        return found
     if project.failure:
         found["plan_behind"] = f"the newest plan failed: {project.failure}"
     elif facts.is_late:
@@ -79,62 +80,95 @@ def find_alarms(ledger: Ledger, project: Project, facts: Facts) -> dict[str, str
     if oldest and now - decode_case(oldest[0]).opened > OVERDUE:
         days = (now - decode_case(oldest[0]).opened) // DAY
         found["rewards_overdue"] = f"case {oldest[0].id} has waited for its reward for {days} days"
-    if facts.worth is not None:
-        found |= _from_worth(ledger, project, facts, facts.worth)
+    outlook = outlook_of(project)
+    if outlook is not None:
+        found |= _from_outlook(ledger, project, outlook)
     return found
 
 
-def _from_worth(
-    ledger: Ledger, project: Project, facts: Facts, worth: WorthAnswer
-) -> dict[str, str]:
+def _from_outlook(ledger: Ledger, project: Project, worth: Outlook) -> dict[str, str]:
     found: dict[str, str] = {}
-    gained = _recent_gain(ledger, project)
-    if gained is not None and worth.gain_of_nothing is not None and gained < worth.gain_of_nothing:
+    gained, nothing = _recent_gain(ledger, project), worth.gain_of_nothing
+    if gained is not None and nothing is not None and gained.of_unit < nothing:
+        each = "for each unit of stake" if gained.is_staked else "each"
         found["gain_below_nothing"] = (
-            f"the newest cases gained {gained:,.4g} each, buying nothing would gain "
-            f"{worth.gain_of_nothing:,.4g}"
+            f"the newest cases gained {gained.of_unit:,.4g} {each}, buying nothing would gain "
+            f"{nothing:,.4g}"
         )
     left, gain = worth.still_to_learn, abs(worth.gain or 0.0)
     if left is not None and gain:
         if left.high < LITTLE * gain:
             found["learned_enough"] = f"perfect knowledge would add {left.value:,.2g} a case"
-        elif left.low > MUCH * gain and not facts.explores:
+        elif left.low > MUCH * gain and not worth.explores:
             found["exploration_collapsed"] = (
                 f"the policy tries nothing, and {left.value:,.2g} a case is still to learn"
             )
     return found
 
 
-def _recent_gain(ledger: Ledger, project: Project) -> float | None:
-    """What the newest cases that have their reward gained, in the mean; None if they are few."""
-    blocks: dict[int, dict[str, int]] = {}
-    for (block, place), amount in ledger.counter_values(project.id, "block").items():
-        blocks.setdefault(block, dict.fromkeys(BY_BLOCK, 0))[BY_BLOCK[place]] = amount
-    problem = msgspec.json.decode(project.problem, type=Problem)
-    rewarded, gain = 0, 0.0
-    for _, of_block in sorted(blocks.items(), reverse=True):
+class _RecentGain(NamedTuple):
+    of_unit: float
+    """For each unit of stake: what buying nothing would gain is for a stake of 1."""
+    is_staked: bool
+
+
+def _recent_gain(ledger: Ledger, project: Project) -> _RecentGain | None:
+    """What the newest cases that have their reward gained; None if they are few."""
+    amounts = Amounts(msgspec.json.decode(project.problem, type=Problem))
+    rewarded, gain, stake = 0, 0.0, 0.0
+    for _, of_block in reversed(counted(ledger, project.id, "block")):
         if of_block["awaited"]:
             continue  # what it spent is known, and not what it will earn
         rewarded += of_block["rewarded"]
-        gain += problem.reward_value * reward_of(of_block) * UNIT - spend_of(of_block) * PAID_UNIT
-        if problem.rewards is not None:
-            gain += problem.lowest_reward * of_block["rewarded"]
-        if rewarded >= FEWEST:
-            return gain / rewarded
+        gain += amounts.gain(of_block)
+        stake += amounts.stake(of_block)
+        if rewarded >= FEWEST and stake > 0.0:
+            return _RecentGain(gain / stake, stake != rewarded)
     return None
 
 
 class AlarmLog:
-    """Says in the log when an alarm is raised, and when it is over: once each."""
+    """Says in the log when an alarm is raised, and when it is over: once each.
 
-    def __init__(self) -> None:
+    folder: shared by all workers of a server; of those that see an alarm, the one that makes a file
+    for it there says so. Without a folder there is one worker.
+    """
+
+    def __init__(self, folder: str = "") -> None:
+        self._folder = Path(folder) if folder else None
         self._raised: dict[str, set[str]] = {}
 
-    def note(self, project: str, found: dict[str, str]) -> None:
+    def note(self, project: Project, found: Mapping[str, str]) -> None:
         """The alarms of a project are these now."""
-        before = self._raised.get(project, set())
-        for name in found.keys() - before:
-            log("warning", "alarm", project=project, alarm=name, detail=found[name])
-        for name in before - found.keys():
-            log("info", "alarm is over", project=project, alarm=name)
-        self._raised[project] = set(found)
+        before = self._raised.get(project.name, set())
+        for name in sorted(found.keys() - before):
+            if self._is_first(project, name):
+                log("warning", "alarm", project=project.name, alarm=name, detail=found[name])
+        for name in sorted(before - found.keys()):
+            if self._is_first_to_end(project, name):
+                log("info", "alarm is over", project=project.name, alarm=name)
+        self._raised[project.name] = set(found)
+
+    def _is_first(self, project: Project, name: str) -> bool:
+        try:
+            if self._folder is not None:
+                self._file(self._folder, project, name).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:  # a full disk: rather twice than never
+            return True
+        return True
+
+    def _is_first_to_end(self, project: Project, name: str) -> bool:
+        try:
+            if self._folder is not None:
+                self._file(self._folder, project, name).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    @staticmethod
+    def _file(folder: Path, project: Project, name: str) -> Path:
+        return folder / f"{project.id}.{name}.alarm"

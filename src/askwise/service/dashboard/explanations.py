@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from askwise.errors import OptionError
 from askwise.explain import ObservationWorth
 from askwise.explain import worth as worth_of
 from askwise.policy import Policy
@@ -21,11 +22,17 @@ from askwise.service.api.messages import (
     TreeAnswer,
     WorthAnswer,
 )
+from askwise.service.api.refusals import Refusal
+from askwise.service.decisions.case_terms import policy_at_stake
 from askwise.service.logging import log_failure
 from askwise.service.replanning.policy_versions import PolicyVersion
 
 MOST_KEPT = 64
 """Answers that are kept, of all projects together."""
+
+MOST_WAITING = 2
+"""Answers for stakes other than 1 that are worked out at a time, or wait for it: all other projects
+wait behind them."""
 
 
 class Explanations:
@@ -38,10 +45,10 @@ class Explanations:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "explanations")
         self._loop = asyncio.get_running_loop()
-        self._found: OrderedDict[tuple[str, int, int], asyncio.Future[Any]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, int, int, float], asyncio.Future[Any]] = OrderedDict()
         self._worth: dict[int, WorthAnswer] = {}
         self._begun: dict[int, tuple[int, asyncio.Task[None]]] = {}
-        """What was last begun for a summary of each project: of which version."""
+        """By project, the version for which a summary was last begun."""
 
     def close(self) -> None:
         """Begin to work out nothing more."""
@@ -49,15 +56,16 @@ class Explanations:
             task.cancel()
         self._thread.shutdown(cancel_futures=True)
 
-    async def tree(self, project: int, planned: PolicyVersion) -> PolicyAnswer:
-        """What cases follow, and what has been learned."""
-        answer: PolicyAnswer = await self._once("tree", project, planned, policy_tree)
+    async def tree(self, project: int, planned: PolicyVersion, stake: float = 1.0) -> PolicyAnswer:
+        """Returns the policy that cases with a stake follow, and the recommended one."""
+        answer: PolicyAnswer = await self._once("tree", project, planned, stake, policy_tree)
         return answer
 
-    async def worth(self, project: int, planned: PolicyVersion) -> WorthAnswer:
-        """What each observation is worth."""
-        answer: WorthAnswer = await self._once("worth", project, planned, worth)
-        self._worth[project] = answer
+    async def worth(self, project: int, planned: PolicyVersion, stake: float = 1.0) -> WorthAnswer:
+        """Returns the worth of each observation in cases with a stake."""
+        answer: WorthAnswer = await self._once("worth", project, planned, stake, worth)
+        if stake == 1.0:
+            self._worth[project] = answer
         return answer
 
     def still_to_learn(self, project: int, planned: PolicyVersion) -> EstimateAnswer | None:
@@ -74,36 +82,55 @@ class Explanations:
             self._begun[project] = (planned.version, begun)
         return None if known is None else known.still_to_learn
 
-    def known_worth(self, project: int) -> WorthAnswer | None:
-        """What observations are worth, as far as it was worked out."""
-        return self._worth.get(project)
-
     async def _work_out(self, project: int, planned: PolicyVersion) -> None:
         try:
             await self.worth(project, planned)
-        except Exception as error:  # nobody waits for it, so it is said here
+        except Exception as error:  # no caller waits for it, so it is logged here
             log_failure("what observations are worth could not be worked out", error)
 
     async def _once(
-        self, what: str, project: int, planned: PolicyVersion, work: Callable[[PolicyVersion], Any]
+        self,
+        what: str,
+        project: int,
+        planned: PolicyVersion,
+        stake: float,
+        work: Callable[[PolicyVersion, float], Any],
     ) -> Any:
-        key = (what, project, planned.version)
+        key = (what, project, planned.version, stake)
         if key not in self._found:
-            self._found[key] = self._loop.run_in_executor(self._thread, work, planned)
-            while len(self._found) > MOST_KEPT:
-                self._found.popitem(last=False)
+            self._check_waiting(stake)
+            self._found[key] = self._loop.run_in_executor(self._thread, work, planned, stake)
+            if len(self._found) > MOST_KEPT:
+                self._forget_one()
         try:
             return await asyncio.shield(
                 self._found[key]
             )  # a client that leaves does not cancel it for others
+        except OptionError as error:  # a stake that cannot be
+            raise Refusal(422, str(error), "query:stake") from None
         except Exception:
             self._found.pop(key, None)  # it may work the next time
             raise
 
+    def _forget_one(self) -> None:
+        """Drops the oldest answer for a stake other than 1, because a client may request thousands
+        of them. If there is none, it drops the oldest of all.
+        """
+        staked = (key for key in self._found if key[3] != 1.0)
+        del self._found[next(staked, next(iter(self._found)))]
 
-def policy_tree(planned: PolicyVersion) -> PolicyAnswer:
-    """What cases follow now (it may be exploring), and what has been learned."""
-    recommended = planned.learner.recommend()
+    def _check_waiting(self, stake: float) -> None:
+        """Refuses another stake while many are worked on: there are more of them than versions."""
+        if stake == 1.0:
+            return
+        waiting = sum(key[3] != 1.0 and not found.done() for key, found in self._found.items())
+        if waiting >= MOST_WAITING:
+            raise Refusal(503, "too many stakes are being worked out", retry=1)
+
+
+def policy_tree(planned: PolicyVersion, stake: float = 1.0) -> PolicyAnswer:
+    """Returns the policy that cases follow now, which may explore, and the recommended one."""
+    recommended = planned.learner.recommend(stake=stake)
 
     def answer(policy: Policy) -> TreeAnswer:
         tree = policy.tree(recommended.evidence)
@@ -111,12 +138,13 @@ def policy_tree(planned: PolicyVersion) -> PolicyAnswer:
         gain = None if reason is None else reason.gain
         return TreeAnswer(_finite(gain), str(tree), tree.to_dict())
 
-    return PolicyAnswer(planned.version, answer(planned.policy), answer(recommended))
+    follows = policy_at_stake(planned, stake)
+    return PolicyAnswer(planned.version, answer(follows), answer(recommended), stake)
 
 
-def worth(planned: PolicyVersion) -> WorthAnswer:
-    """By the best estimate of today what each observation adds, and what one may pay for it."""
-    lattice, known = planned.learner.statistics.lattice, worth_of(planned.learner)
+def worth(planned: PolicyVersion, stake: float = 1.0) -> WorthAnswer:
+    """Returns what each observation adds, and its break-even price, by the current estimates."""
+    lattice, known = planned.learner.statistics.lattice, worth_of(planned.learner, stake=stake)
     rows = {row.name: row for row in known}  # of many observations, just those that matter
 
     def answer(name: str, price: float, row: ObservationWorth | None) -> ObservationAnswer:
@@ -124,12 +152,12 @@ def worth(planned: PolicyVersion) -> WorthAnswer:
             return ObservationAnswer(name, price)
         return ObservationAnswer(
             name,
-            price,
+            row.price,
             share=row.bought,
-            adds=row.adds,
-            adds_low=row.adds_low,
-            adds_high=row.adds_high,
-            adds_if_free=row.free - row.without,
+            adds=_finite(row.adds),
+            adds_low=_finite(row.adds_low),
+            adds_high=_finite(row.adds_high),
+            adds_if_free=_finite(row.free - row.without),
             break_even=_finite(row.break_even),
             break_even_low=_finite(row.break_even_low),
             break_even_high=_finite(row.break_even_high),
@@ -149,6 +177,7 @@ def worth(planned: PolicyVersion) -> WorthAnswer:
         gain_of_nothing=_finite(known.blind_gain),
         gain_of_everything=_finite(known.full_gain),
         still_to_learn=None if learn is None else EstimateAnswer(*learn),
+        stake=stake,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the dashboard and its users ask of a project: its cases, what was earned, all events."""
+"""Reports on a project: its cases, its earnings, all events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from askwise.counting import PAID_UNIT, UNIT
 from askwise.counting.overrides import Overrides
 from askwise.problem import Problem
 from askwise.service.api.messages import (
@@ -18,10 +17,11 @@ from askwise.service.api.messages import (
     OverruledAnswer,
     Summary,
 )
+from askwise.service.dashboard.amounts import REWARD_DIGITS, Amounts, counted, total
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.case_blocks import cases_of
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, reward_of, spend_of
+from askwise.service.ledger.counters import DAY
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Project, Status, StoredCase
 from askwise.service.logging import timestamp
@@ -49,27 +49,27 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
 
 
 def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
-    """What a project has earned and spent, day by day and block by block."""
-    project, problem = decider.project.id, decider.lattice.problem
-    rows = [_day(day, of_day, problem) for day, of_day in _rows(ledger, project, "day", DAILY)]
+    """Returns the earnings and the spend of a project, by day and by block."""
+    project, amounts = decider.project.id, Amounts(decider.lattice.problem)
+    rows = [_day(day, of_day, amounts) for day, of_day in counted(ledger, project, "day")]
     people = overrides(ledger, decider)
     statuses = ledger.counter_values(project, "status")
     return Summary(
         cases=sum(row.opened for row in rows),
         statuses={s.name.lower(): statuses.get((int(s), 0), 0) for s in Status},
-        reward=sum(row.reward for row in rows),
-        spend=sum(row.spend for row in rows),
-        gain=sum(row.gain for row in rows),
+        reward=total((row.reward for row in rows), REWARD_DIGITS),
+        spend=total(row.spend for row in rows),
+        gain=total(row.gain for row in rows),
         bought=bought(ledger, decider),
         days=rows,
-        blocks=[_block(*row, problem) for row in _rows(ledger, project, "block", BY_BLOCK)],
+        blocks=[_block(*row, amounts) for row in counted(ledger, project, "block")],
         overruled=[OverruledAnswer(*row) for row in people.by_action()],
         unasked=people.looks(),
     )
 
 
 def overrides(ledger: Ledger, decider: CaseDecider) -> Overrides:
-    """What people did without being asked, as the library counts it."""
+    """Returns the actions and observations of people, as the library counts them."""
     people = Overrides(decider.lattice)
     for name, array in people.arrays():
         for (cell, place), amount in ledger.counter_values(decider.project.id, name).items():
@@ -77,42 +77,25 @@ def overrides(ledger: Ledger, decider: CaseDecider) -> Overrides:
     return people
 
 
-def _rows(
-    ledger: Ledger, project: int, kind: str, names: tuple[str, ...]
-) -> list[tuple[int, dict[str, int]]]:
-    """The counters of a kind: of each cell, in order, what is counted there by name."""
-    found: dict[int, dict[str, int]] = {}
-    for (cell, place), amount in ledger.counter_values(project, kind).items():
-        found.setdefault(cell, dict.fromkeys(names, 0))[names[place]] = amount
-    return sorted(found.items())
-
-
-def _reward(amounts: dict[str, int], problem: Problem) -> float:
-    """The sum of rewards, in the currency if they are money."""
-    shares = reward_of(amounts) * UNIT
-    if problem.rewards is None:
-        return shares
-    return problem.lowest_reward * amounts["rewarded"] + problem.reward_value * shares
-
-
-def _block(block: int, amounts: dict[str, int], problem: Problem) -> BlockSummary:
+def _block(block: int, of: dict[str, int], amounts: Amounts) -> BlockSummary:
     cases = cases_of(block)
     return BlockSummary(
         first=cases.start,
         last=cases.stop - 1,
-        acted=amounts["acted"],
-        rewarded=amounts["rewarded"],
-        awaited=amounts["awaited"],
-        reward=_reward(amounts, problem),
-        spend=spend_of(amounts) * PAID_UNIT,
+        acted=of["acted"],
+        rewarded=of["rewarded"],
+        awaited=of["awaited"],
+        reward=amounts.reward(of),
+        spend=amounts.spend(of),
+        stake=amounts.stake(of),
     )
 
 
 def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
     """The oldest cases whose reward is awaited; only blocks that have some are looked through."""
     found: list[StoredCase] = []
-    for block, amounts in _rows(ledger, project, "block", BY_BLOCK):
-        if amounts["awaited"] > 0:
+    for block, of in counted(ledger, project, "block"):
+        if of["awaited"] > 0:
             wanted = limit - len(found)
             found += ledger.cases_in(project, Status.ACTED, cases_of(block), wanted)
         if len(found) >= limit:
@@ -120,26 +103,25 @@ def awaited(ledger: Ledger, project: int, limit: int) -> list[StoredCase]:
     return found
 
 
-def _day(day: int, amounts: dict[str, int], problem: Problem) -> DaySummary:
-    reward, spend = _reward(amounts, problem), spend_of(amounts) * PAID_UNIT
-    worth = reward if problem.rewards else problem.reward_value * reward
+def _day(day: int, of: dict[str, int], amounts: Amounts) -> DaySummary:
     return DaySummary(
         day=time.strftime("%Y-%m-%d", time.gmtime(day * DAY // 1_000_000)),
-        opened=amounts["opened"],
-        acted=amounts["acted"],
-        rewarded=amounts["rewarded"],
-        cancelled=amounts["cancelled"],
-        reward=reward,
-        spend=spend,
-        gain=worth - spend,
+        opened=of["opened"],
+        acted=of["acted"],
+        rewarded=of["rewarded"],
+        cancelled=of["cancelled"],
+        reward=amounts.reward(of),
+        spend=amounts.spend(of),
+        gain=amounts.gain(of),
+        stake=amounts.stake(of),
     )
 
 
 def ledger_totals(ledger: Ledger, project: Project) -> tuple[float, float]:
-    """What all cases of a project gained, and what they spent."""
-    problem = msgspec.json.decode(project.problem, type=Problem)
-    days = [_day(*row, problem) for row in _rows(ledger, project.id, "day", DAILY)]
-    return sum(day.gain for day in days), sum(day.spend for day in days)
+    """Returns the gain and the spend of all cases of a project."""
+    amounts = Amounts(msgspec.json.decode(project.problem, type=Problem))
+    days = [of for _, of in counted(ledger, project.id, "day")]
+    return total(map(amounts.gain, days)), total(map(amounts.spend, days))
 
 
 def bought(ledger: Ledger, decider: CaseDecider) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What operators ask about tokens and whole projects, as jobs for the writer."""
+"""The requests of operators about tokens and whole projects, as jobs for the writer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def token_story(token: StoredToken) -> TokenStory:
-    """What is known of a token."""
+    """Returns the facts of a token."""
     return TokenStory(
         id=token.id,
         scope=token.scope,
@@ -91,14 +91,18 @@ def token_rotation(key: str, id: str, overlap: int) -> tuple[str, Administration
 
 
 def token_revocation(key: str, id: str) -> Administration:
-    """That a token is good for nothing any more; the last one for everything is kept."""
+    """Makes a token invalid. The last admin token for all projects is kept."""
 
     def revoke(transaction: Transaction, at: int) -> Written:
         token = _good_token(transaction, id, at)
         others = [
             t
             for t in transaction.tokens()
-            if t.id != id and t.scope == "admin" and not t.project and t.is_good(at)
+            if t.id != id
+            and t.scope == "admin"
+            and not t.project
+            and t.is_good(at)
+            and (token.expires or not t.expires)  # one that will expire is no lasting key
         ]
         if token.scope == "admin" and not token.project and not others:
             why = "this is the last token for everything: rotate it, or make another one first"
@@ -121,7 +125,7 @@ def _good_token(transaction: Transaction, id: str, at: int) -> StoredToken:
 
 
 def archiving(ledger: Ledger, key: str, name: str, *, archives: bool) -> Administration:
-    """That a project takes no requests any more, or again."""
+    """Makes a project refuse requests, or accept them again."""
 
     def change(transaction: Transaction, project: Project, at: int) -> Written:
         if bool(project.archived) == archives:
@@ -135,7 +139,7 @@ def archiving(ledger: Ledger, key: str, name: str, *, archives: bool) -> Adminis
 
 
 def renaming(ledger: Ledger, key: str, name: str, body: Renaming) -> Administration:
-    """That a project has another name, and its tokens are for that."""
+    """Gives a project another name, and its tokens too."""
 
     def rename(transaction: Transaction, project: Project, at: int) -> Written:
         if transaction.project(body.name) is not None:
@@ -151,7 +155,7 @@ def renaming(ledger: Ledger, key: str, name: str, body: Renaming) -> Administrat
 
 
 def deletion(ledger: Ledger, key: str, name: str, body: Deleting) -> Administration:
-    """That a project is no more, nor anything of it."""
+    """Deletes a project with everything in it."""
     if body.name != name:
         raise Refusal(422, f"expected the name of the project once more: {name!r}", "#/name")
 
@@ -189,7 +193,7 @@ def _about_project(
 
 
 def repricing(project: Project, key: str, body: Repricing) -> Administration:
-    """That observations have other prices: an event of the project, which goes on from there."""
+    """Sets other prices of observations, as an event of the project."""
     problem = msgspec.json.decode(project.problem, type=Problem)
     known = {o.name: o for o in problem.observations if not o.given}
     unknown = [name for name in body.prices if name not in known]

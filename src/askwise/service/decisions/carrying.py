@@ -1,9 +1,9 @@
-"""What a project has learned, carried over to another version of its problem.
+"""The counters of a project are transferred to another version of its problem.
 
 Counters are by state, and a state is a value for some observations. As long as the observations are
-the same, every state of the old problem is one of the new: whatever was counted there stays true.
-Values and actions that are new have no counts. What was paid for an observation is carried over
-where its price is the same.
+the same, every state of the old problem is one of the new, and its counts stay valid. New values
+and actions have no counts. The payments for an observation are transferred if its price is the
+same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def carried_over(learner: BaseLearner, problem: Problem, seed: int) -> BaseLearn
     _check_version(old, problem)
     rounds = rounds_of(learner)
     new = new_learner(problem, learner.name, learner.options, seed)
-    is_same = (old.actions, old.panels) == (problem.actions, problem.panels)
+    is_same = _beside_states(old) == _beside_states(problem)
     if is_same and rounds_of(new).now.lattice == rounds.now.lattice:
         costs = {o.name: o.cost for o in old.observations if not o.given}
         changed = {
@@ -42,6 +42,12 @@ def carried_over(learner: BaseLearner, problem: Problem, seed: int) -> BaseLearn
     rounds_of(new).now.count_opened(rounds.now.opened)
     new.merge(statistics)
     return new
+
+
+def _beside_states(problem: Problem) -> tuple[object, ...]:
+    """The properties of a problem that a learner uses besides states and prices."""
+    ordered = tuple(o.is_ordered for o in problem.observations)
+    return problem.actions, problem.panels, ordered
 
 
 def _check_version(old: Problem, new: Problem) -> None:

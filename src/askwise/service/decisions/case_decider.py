@@ -1,4 +1,4 @@
-"""What happens to a case when a request comes: the library decides, and says what to count.
+"""For a request about a case, the library decides, and returns what to count.
 
 A `CaseDecider` belongs to one project in one process. Cases come in and go out as they are stored,
 and what was counted meanwhile is read from `changes`. The same steps taken again, from the events
@@ -33,6 +33,7 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
+from askwise.service.ledger.counters import split
 from askwise.service.ledger.rows import Project, Status, StoredCase
 from askwise.service.replanning.policy_versions import AnyVersion, PolicyVersion, learner_of
 from askwise.service.replanning.thinning import AnsweredPolicy, ThinVersion
@@ -49,6 +50,8 @@ KINDS: dict[type[Request], str] = {
 }
 MOST_CACHED = 10_000
 """Cases that are kept in memory."""
+MOST_OWN_POLICIES = 200
+"""Cases with prices or a stake of their own that are kept in memory: each may keep a whole plan."""
 
 BODIES = {kind: body for body, kind in KINDS.items()}
 
@@ -83,8 +86,10 @@ class CaseDecider:
         """Cases by number, each with how it was stored."""
         self.forgets = self.changes.blocks is not None
         """Whether what a step counts depends on how many cases were opened before it."""
+        self._own_policies = 0
+        """The number of cached cases that may keep their own policy in memory."""
         self._cached_version = 0
-        """Of the policy that those follow."""
+        """The version of the policy that the cached cases follow."""
 
     def find_version(self, version: int) -> AnyVersion:
         """The policy of this version, or what is left of it."""
@@ -122,7 +127,7 @@ class CaseDecider:
         case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
         served = ServedCase(case, planned.version, planned.lattice, at, prices=terms.prices)
         served.spent = case.cost  # of an action that is taken at once
-        spent = round(served.spent / PAID_UNIT)
+        spent = split(served.spent, PAID_UNIT)
         self.changes.count_step(at, number, None, served.status, spent=spent)
         return self._answer(served, 201, has_acted=case.action_index >= 0)
 
@@ -179,9 +184,9 @@ class CaseDecider:
         return self._answer(served)
 
     def _count_spent(self, served: ServedCase, at: int) -> None:
-        """Count what a step has cost, for looks or for the action."""
-        spent, served.spent = served.spent, served.case.cost
-        more = round(served.spent / PAID_UNIT) - round(spent / PAID_UNIT)
+        """Counts what a step has cost, for observations or for the action."""
+        spent, served.spent = split(served.spent, PAID_UNIT), served.case.cost
+        more = _less(split(served.spent, PAID_UNIT), spent)
         before = served.update_status()
         self.changes.count_step(at, served.case.id, before, served.status, spent=more)
 
@@ -210,9 +215,11 @@ class CaseDecider:
         else:
             case.reward(body.reward, replaces=body.replaces)
         assert case.share is not None
-        more = _earned_units(case, case.share) - (
-            0 if share is None else _earned_units(case, share)
-        )
+        more = _earned(case, case.share)
+        if share is not None:
+            more = _less(more, _earned(case, share))
+        else:
+            self.changes.count_stake(at, case.id, case.stake)
         self.changes.count_step(at, case.id, served.update_status(), served.status, earned=more)
         return self._answer(served)
 
@@ -226,18 +233,20 @@ class CaseDecider:
         return self._answer(served)
 
     def cached(self, numbers: Iterable[int]) -> dict[int, StoredCase]:
-        """Those of the cases that are in memory, as they were stored when last decided."""
+        """Returns the cases that are in memory, as they were last stored."""
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
     def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
         """The case that was stored like this, to go on with; the caller may change it.
 
-        Where the policy was thinned, a case that looks does what was answered.
+        If the policy was thinned, a case that has not acted repeats the stored answer.
         """
         if not stored.data:
             raise Refusal(410, f"case {stored.id} was erased", "path:case")
         cached = self._cached.pop(stored.id, None)
+        if cached is not None:
+            self._own_policies -= _has_own_policy(cached[1])
         if cached is not None and cached[0] == stored:
             served = cached[1]
             before: Any = served.case.policy
@@ -308,9 +317,14 @@ class CaseDecider:
         """Keep a case in memory; only cases of the newest policy, so that older ones can go."""
         if served.version > self._cached_version or len(self._cached) >= MOST_CACHED:
             self._cached.clear()
+            self._own_policies = 0
             self._cached_version = max(served.version, self._cached_version)
-        if served.version == self._cached_version:
+        is_own = _has_own_policy(served)
+        if served.version == self._cached_version and not (
+            is_own and self._own_policies >= MOST_OWN_POLICIES
+        ):
             self._cached[stored.id] = (stored, served)
+            self._own_policies += is_own
 
     def _check_paid(self, paid: dict[str, float], before: dict[tuple[int, int], int]) -> None:
         """Refuse what does not fit with all that was ever paid: the library sees one group only."""
@@ -327,14 +341,18 @@ class CaseDecider:
                     )
 
 
-def _earned_units(case: Case, share: float) -> int:
-    """What a case adds to Σr of its day and block, so that n low + β Σr is what was earned.
+def _earned(case: Case, share: float) -> tuple[int, int]:
+    """Returns what a case adds to Σr of its day and block, so that n low + β Σr is the earnings.
 
     It earned stake · (low + β r), and counts as one of n.
     """
     problem, stake = case.lattice.problem, case.stake
     more = (stake - 1.0) * problem.lowest_reward / problem.reward_value
-    return round((stake * share + more) / UNIT)
+    return split(stake * share + more, UNIT)
+
+
+def _less(after: tuple[int, int], before: tuple[int, int]) -> tuple[int, int]:
+    return after[0] - before[0], after[1] - before[1]
 
 
 def _status_text(status: Status) -> str:
@@ -345,3 +363,7 @@ def _status_text(status: Status) -> str:
         Status.REWARDED: "has its reward",
         Status.CANCELLED: "is cancelled",
     }[status]
+
+
+def _has_own_policy(served: ServedCase) -> bool:
+    return bool(served.prices) or served.case.stake != 1.0

@@ -1,7 +1,7 @@
-"""What a case was opened with beside what is known: its prices and its stake, and the plan for it.
+"""The terms of a case are its prices and its stake, and they determine its plan.
 
-The same version gives the same policy for the same terms, whenever and wherever that is asked: a
-learner that draws when it plans draws from a generator that the terms make.
+The same version gives the same policy for the same terms, at any time and in any process. A learner
+that draws when it plans gets a generator that depends on the terms.
 """
 
 from __future__ import annotations
@@ -36,3 +36,8 @@ def policy_for(planned: PolicyVersion, start: int, subset: int, terms: Terms) ->
         drawn = msgspec.msgpack.encode((start, sorted(prices.items()), stake))
         now.rng = np.random.default_rng([planned.version, zlib.crc32(drawn)])
         return rounds.policy_for_case(planned.policy, lattice, start, subset, stake)
+
+
+def policy_at_stake(planned: PolicyVersion, stake: float) -> Policy:
+    """The whole policy of cases with this stake that begin with nothing on file."""
+    return policy_for(planned, 0, 0, Terms(stake=stake)).exact()

@@ -86,7 +86,7 @@ class _ProjectRequests:
         self._policy_cache = policy_cache
         self._at = at
         self._jobs: list[tuple[int, Operation]] = []
-        """With their places in the group."""
+        """The jobs with their places in the group."""
         self._is_decided_ahead = False
         """Whether the requests about existing cases were decided before the lock."""
         self._by_key: dict[str, Event] = {}
@@ -94,18 +94,18 @@ class _ProjectRequests:
         self._found: dict[int, StoredCase] = {}
         """Cases as they are in the ledger; before the lock, as far as this process knows."""
         self._paid: dict[tuple[int, int], int] = {}
-        """What was ever paid for each observation."""
+        """The sum of all payments for each observation."""
         self._memory = Memory()
-        """Which blocks of cases are remembered, where the learner forgets."""
+        """The blocks of cases that are remembered, if the learner forgets."""
         self._is_archived = False
         self._decided: dict[int, _Decided] = {}
-        """What was decided, by place in the group."""
+        """The decisions, by place in the group."""
         self._places: dict[str, int] = {}
         """The place of each key that was decided."""
         self._cases: dict[int, StoredCase] = {}
         """Cases as the group has left them so far."""
         self._changed: dict[int, StoredCase] = {}
-        """Those of them that are to be written."""
+        """The cases that must be written."""
 
     def add(self, place: int, job: Operation) -> None:
         """Add a request, with its place in the group."""
@@ -162,9 +162,9 @@ class _ProjectRequests:
     def _can_decide_ahead(self) -> bool:
         """Whether requests about existing cases depend on nothing but those cases.
 
-        Amounts paid must fit together with all that was ever paid, a learner that forgets counts by
-        blocks of cases, and a request may be about a case that the same group opens: then they
-        depend on more.
+        Three kinds of requests depend on more. Amounts paid must fit together with all that was
+        ever paid. A learner that forgets counts by blocks of cases. A request may be about a case
+        that the same group opens.
         """
         if self._has_paid_amounts() or self.decider.forgets:
             return False

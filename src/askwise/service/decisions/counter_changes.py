@@ -1,4 +1,4 @@
-"""What a group of events adds to the counters of a project (`ledger/counters.py` lists them).
+"""The increments of a project's counters by a group of events (`ledger/counters.py` lists them).
 
 The increments are found by letting a learner count the events on counters that are all 0, and
 reading them off once. Beside what learners learn from, cases are counted by status, and cases,
@@ -19,7 +19,16 @@ from askwise.counting import BY_ROW, Statistics
 from askwise.learners.cases import Case
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.service.ledger.case_blocks import block_of
-from askwise.service.ledger.counters import BY_BLOCK, DAILY, DAY, HIGH, TALLY
+from askwise.service.ledger.counters import (
+    BY_BLOCK,
+    DAILY,
+    DAY,
+    HIGH,
+    REST_OF,
+    STAKE_OF,
+    STAKE_UNIT,
+    TALLY,
+)
 from askwise.service.ledger.rows import Increment, Status
 from askwise.service.replanning.memory import AT, KEPT, Blocks, Memory
 
@@ -74,16 +83,19 @@ class CounterChanges:
         lattice = self.rounds.now.lattice
         self._count_from_0()
         self._learned: list[Increment] = []
-        """What was counted in other blocks than that of now."""
+        """The increments of blocks other than the current one."""
         self._block: int | None = 0
-        """In which the learner's counters count now; None: in one that is forgotten."""
-        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0] * 5)
-        """How many, what they spent and earned (multiples of `HIGH`, and the rest, of both)."""
+        """The block in which the learner's counters count now; None if it is forgotten."""
+        self._steps: dict[_Step, list[int]] = defaultdict(lambda: [0] * 7)
+        """How many, what they spent and earned (multiples of `HIGH`, and the others, of both), and
+        the rests of both."""
+        self._stakes: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0] * 3)
+        """By day and block, of rewarded cases: what stakes are more than 1, and of how many."""
         self.bought = [0] * lattice.buyable
         """How often each observation was bought."""
 
     def increments(self) -> list[Increment]:
-        """All that was counted since the last `reset`, in the order of the keys."""
+        """Returns all increments since the last `reset`, in the order of the keys."""
         totals: Counter[tuple[str, int, int]] = Counter()
         for kind, cell, place, amount in self._step_increments():
             totals[kind, cell, place] += amount
@@ -137,12 +149,12 @@ class CounterChanges:
     # --- blocks of a learner that forgets --------------------------------------------------------
 
     def begin_step(self, opened: int, memory: Memory) -> None:
-        """What is counted next happens when so many cases were opened, and this is remembered."""
+        """Begins a step at this number of opened cases, with this memory."""
         if self.blocks is not None:
             self._now, self._memory = self.blocks.current(opened), memory
 
     def _count_in(self, block: int) -> None:
-        """Let the learner's counters count in this block, which may be forgotten."""
+        """Makes the learner's counters count in this block, which may be forgotten later."""
         if self.blocks is None:
             return
         kept = self.blocks.kept_with(block, self._memory)
@@ -158,7 +170,7 @@ class CounterChanges:
             array[...] = 0
 
     def _learned_in_block(self) -> list[Increment]:
-        """What the learner's counters have counted, in one block if it forgets."""
+        """Returns the increments of the learner's counters, in one block if it forgets."""
         statistics = self.rounds.now.statistics
         found = [Increment("cases", 0, 0, statistics.cases)] if statistics.cases else []
         for name, array in statistics.arrays():
@@ -182,20 +194,39 @@ class CounterChanges:
         before: Status | None,
         after: Status,
         *,
-        spent: int = 0,
-        earned: int = 0,
+        spent: tuple[int, int] = (0, 0),
+        earned: tuple[int, int] = (0, 0),
     ) -> None:
-        """A case went from one status to another, and spent and earned so much more on the way."""
+        """A case went from one status to another, and spent and earned so much more on the way.
+
+        Both are in whole units, and a rest (`counters.split`).
+        """
         totals = self._steps[at // DAY, block_of(case), before, after]
         totals[0] += 1
-        for place, amount in ((1, spent), (3, earned)):
-            high, low = divmod(amount, HIGH)
+        for place, of_rest, (units, rest) in ((1, 5, spent), (3, 6, earned)):
+            high, low = divmod(units, HIGH)
             totals[place] += high
             totals[place + 1] += low
+            totals[of_rest] += rest
+
+    def count_stake(self, at: int, case: int, stake: float) -> None:
+        """A case with this stake has its first reward; most have a stake of 1, and add nothing."""
+        if stake == 1.0:
+            return
+        totals = self._stakes[at // DAY, block_of(case)]
+        for place, amount in enumerate((*divmod(round((stake - 1.0) / STAKE_UNIT), HIGH), 1)):
+            totals[place] += amount
 
     def _step_increments(self) -> Iterator[Increment]:
-        """What the counted steps add up to."""
-        for (day, block, before, after), (count, *amounts) in self._steps.items():
+        """Returns the increments of the counted steps."""
+        for (day, block), amounts in self._stakes.items():
+            for place, amount in enumerate(amounts):
+                yield Increment(STAKE_OF["day"], day, place, amount)
+                yield Increment(STAKE_OF["block"], block, place, amount)
+        for (day, block, before, after), (count, *amounts, spent, earned) in self._steps.items():
+            for place, amount in enumerate((spent, earned, count)):
+                yield Increment(REST_OF["day"], day, place, amount)
+                yield Increment(REST_OF["block"], block, place, amount)
             for of_day, of_block, amount in zip(_DAY_AMOUNTS, _BLOCK_AMOUNTS, amounts, strict=True):
                 yield Increment("day", day, of_day, amount)
                 yield Increment("block", block, of_block, amount)

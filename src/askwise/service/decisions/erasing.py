@@ -32,13 +32,21 @@ ERASE = "erase"
 FindVersion = Callable[[Lattice, int], AnyVersion]
 
 
+class ChangedMeanwhile(Refusal):
+    """A case changed after it was read to be erased; read again, it may be erased."""
+
+
 def erasure(
     ledger: Ledger, project: Project, key: str, case: int, find_version: FindVersion
 ) -> Administration:
-    """That a case is erased; it must be over."""
+    """Erases a case, which must be over.
+
+    Its events are read here, before the turn to write, because finding them takes long in a large
+    ledger.
+    """
     found, events = ledger.case(project.id, case), ledger.events_of_case(project.id, case)
-    repriced: dict[int, int] = {}
-    if ledger.counter_values(project.id, REPRICED):
+    prices, repriced = ledger.counter_values(project.id, REPRICED), dict[int, int]()
+    if prices:
         repriced = _last_prices(ledger, project, CaseDecider(project, find_version).lattice)
 
     def erase(transaction: Transaction, at: int) -> Written:
@@ -49,8 +57,9 @@ def erasure(
             raise Refusal(410, f"case {case} was erased already", "path:case")
         if now.status in (Status.OBSERVING, Status.ACTED):
             raise Refusal(409, f"case {case} is not over: cancel it, then erase it", "path:case")
-        if now != found:
-            raise Refusal(503, "the case changed just now; nothing was done", retry=1)
+        if now != found or transaction.counter_values(project.id, REPRICED) != prices:
+            why = f"case {case} keeps changing: send no more rewards for it, then erase it"
+            raise ChangedMeanwhile(409, why, "path:case")
         memory = Memory.of(transaction.counter_values(project.id, MEMORY))
         added = _added(CaseDecider(project, find_version), events, memory, repriced)
         transaction.erase_case(project.id, case, [event.seq for event, _ in events])
@@ -67,7 +76,7 @@ def _added(
     memory: Memory,
     repriced: dict[int, int],
 ) -> list[Increment]:
-    """What the events of one case have added to the counters, as far as it is there still."""
+    """Returns what the events of one case have added to the counters and what was not forgotten."""
     case: StoredCase | None = None
     decider.changes.reset()
     found: list[Increment] = []

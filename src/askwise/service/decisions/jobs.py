@@ -1,7 +1,7 @@
-"""What operators ask, and what is answered to whatever was asked.
+"""The jobs of operators, and the answers to all jobs.
 
-What an operator asks becomes an event like any other: of the project that it is about, if that goes
-on from there (prices), and else of no project.
+A request of an operator becomes an event like any other. A change of prices is an event of its
+project, and other requests are events of no project.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from askwise.service.ledger.rows import NO_PROJECT, Event, Increment
 
 
 class Answer(NamedTuple):
-    """What was committed as the answer to a request."""
+    """The committed answer to a request."""
 
     status: int
     body: bytes
@@ -27,7 +27,7 @@ Result = Answer | Refusal
 
 
 class Written(NamedTuple):
-    """What an operator's request has changed."""
+    """The changes by an operator's request."""
 
     status: int
     answer: bytes
@@ -35,7 +35,7 @@ class Written(NamedTuple):
 
 
 class Administration(NamedTuple):
-    """What an operator asks, about a token or a whole project; it becomes an event as well."""
+    """An operator's request about a token or a whole project, which becomes an event as well."""
 
     key: str
     kind: str
@@ -43,7 +43,7 @@ class Administration(NamedTuple):
     apply: Callable[[Transaction, int], Written]
     """Changes something in the transaction, at that time; or raises a Refusal, and has not."""
     log: int = NO_PROJECT
-    """Of which project it becomes an event."""
+    """The project of which it becomes an event."""
     locks: tuple[int, ...] = ()
     """The projects that it changes."""
 

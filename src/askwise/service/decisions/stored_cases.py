@@ -29,7 +29,7 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     by_default: bool = False
     cancelled: bool = False
     prices: dict[str, float] = {}
-    """What was paid, where it is not the price that was planned with."""
+    """The amounts paid that differ from the planned prices."""
     on_file: list[int] = []
     spent: float = 0.0
     looks: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class CaseRecord(msgspec.Struct, array_like=True, omit_defaults=True):
     stake: float = 1.0
     people: PeopleDid = NOTHING
     block: int = 0
-    """In which block its reward was counted, where the learner forgets."""
+    """The block in which its reward was counted, if the learner forgets."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -65,7 +65,9 @@ class ServedCase:
         self.version = version
         """Of the policy that it follows."""
         self.lattice = lattice
-        """That of the policy, with the prices it was planned with; the case may have its own."""
+        """The lattice of the policy, at the prices it was planned with. The case may have its own
+        prices.
+        """
         self.opened = opened
         """When, in microseconds."""
         self.spent = spent

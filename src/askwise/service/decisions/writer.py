@@ -1,9 +1,13 @@
 """One thread writes: what waits is decided together and committed together.
 
 A group is one transaction; `commit_groups.py` says how it is decided. Should it fail, and not
-because the database is gone, a request in it is at fault. Then the transaction is taken back and
-each half of the group is tried again by itself, until the request that fails is alone: it is
+because the database is gone, a request in it is at fault. Then the transaction is rolled back, and
+each half of the group is tried again separately, until the request that fails is alone. It is
 refused, and all others are written. Answers leave after the commit.
+
+Projects take turns in a group, and a large batch is written in parts, so that a project with many
+requests does not hold up the others for long. The requests of one project are written in the order
+in which they came.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from functools import partial
 from askwise.errors import LedgerDataError, LedgerError, LedgerUnavailableError
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import CaseDecider
-from askwise.service.decisions.commit_groups import CommitGroup, Job
+from askwise.service.decisions.commit_groups import CommitGroup, Job, Operation
 from askwise.service.decisions.jobs import Result, StaleProjectError
 from askwise.service.ledger.contract import Ledger
 from askwise.service.logging import log, log_failure
@@ -27,7 +31,11 @@ MOST_WAITING = 10_000
 """Requests in the queue; beyond, the answer is 503."""
 
 LARGEST_GROUP = 2_000
-"""Requests in a group; a batch is not torn apart."""
+"""Requests in a group."""
+
+PART = 100
+"""Requests of a batch that are written together: other projects wait for one part at most. Each
+request of a batch has its own key and its own answer, so parts are as good as the whole."""
 
 Deliver = Callable[[list[Result]], None]
 
@@ -39,15 +47,16 @@ class Writer:
         self._ledger = ledger
         self._policy_cache = policy_cache
         self._deciders: dict[str, CaseDecider] = {}
-        self._queue: deque[tuple[Sequence[Job], Deliver]] = deque()
+        self._queues: dict[str, deque[tuple[Sequence[Job], Deliver]]] = {}
+        """The waiting requests by project. The project whose turn it is comes first."""
         self._size = 0
         self._wake = threading.Condition()
         self._is_closing = False
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self.groups = 0
-        """How many transactions were committed."""
+        """The number of committed transactions."""
         self.committed = 0
-        """How many requests were."""
+        """The number of committed requests."""
         self.wrote = self.failed = 0.0
         """When the ledger was written last, and when that failed last; by the monotonic clock."""
 
@@ -64,33 +73,33 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many requests are in the queue."""
+        """The number of requests in the queue."""
         return self._size
 
     def submit(self, jobs: Sequence[Job], deliver: Deliver) -> None:
-        """Have them decided and written; `deliver` is called in the thread, after the commit."""
+        """Queues requests to be decided and written. `deliver` is called in the thread, after the
+        commit.
+        """
         with self._wake:
             if self._is_closing:
                 raise Refusal(503, "the server is shutting down, nothing was written", retry=1)
             if self._size and self._size + len(jobs) > MOST_WAITING:
                 raise Refusal(503, "too many requests wait, nothing was written", retry=1)
             self._size += len(jobs)
-            self._queue.append((jobs, deliver))
+            project = next((job.project for job in jobs if isinstance(job, Operation)), "")
+            parts = [jobs[k : k + PART] for k in range(0, len(jobs), PART)] or [jobs]
+            deliver = deliver if len(parts) == 1 else _when_complete(len(jobs), deliver)
+            self._queues.setdefault(project, deque()).extend((part, deliver) for part in parts)
             self._wake.notify()
 
     def _work(self) -> None:
         while True:
             with self._wake:
-                while not self._queue and not self._is_closing:
+                while not self._queues and not self._is_closing:
                     self._wake.wait()
-                if not self._queue:
+                if not self._queues:
                     return
-                taken: list[tuple[Sequence[Job], Deliver]] = []
-                size = 0
-                while self._queue and (not taken or size < LARGEST_GROUP):
-                    taken.append(self._queue.popleft())
-                    size += len(taken[-1][0])
-                self._size -= size
+                taken = self._take()
             results = iter(self.commit([job for jobs, _ in taken for job in jobs]))
             for jobs, deliver in taken:
                 try:
@@ -98,11 +107,28 @@ class Writer:
                 except Exception as error:  # the client that waited is gone
                     log_failure("an answer could not be delivered", error)
 
+    def _take(self) -> list[tuple[Sequence[Job], Deliver]]:
+        """A group of what waits, from one project after the other."""
+        taken: list[tuple[Sequence[Job], Deliver]] = []
+        later: dict[str, deque[tuple[Sequence[Job], Deliver]]] = {}
+        """The projects that go on in the next group, because a part of a batch was taken."""
+        size = 0
+        while self._queues and (not taken or size < LARGEST_GROUP):
+            project = next(iter(self._queues))
+            queue = self._queues.pop(project)
+            taken.append(queue.popleft())
+            size += len(taken[-1][0])
+            if queue:
+                (later if len(taken[-1][0]) >= PART else self._queues)[project] = queue
+        self._queues |= later
+        self._size -= size
+        return taken
+
     def commit(self, jobs: Sequence[Job]) -> list[Result]:
         """Decide and write all of them, in order; an answer or a refusal for each."""
         results: list[Result] = []
         parts = [jobs]
-        """What is left to do, the first of them last."""
+        """The remaining parts, with the first one last."""
         while parts:
             part = parts.pop()
             try:
@@ -148,13 +174,25 @@ class Writer:
         return decider
 
 
+def _when_complete(size: int, deliver: Deliver) -> Deliver:
+    """Delivers the results of a batch once all of its parts are written."""
+    results: list[Result] = []
+
+    def take(more: list[Result]) -> None:
+        results.extend(more)
+        if len(results) == size:
+            deliver(results)
+
+    return take
+
+
 def _unavailable() -> Refusal:
     why = "the ledger cannot be written now; try again with the same key"
     return Refusal(503, why, retry=1)
 
 
 def _refusal(error: Exception) -> Refusal:
-    """What a request is answered that fails by itself."""
+    """Returns the refusal of a request that fails alone."""
     if isinstance(error, LedgerDataError):
         log("error", "a request does not fit into the ledger", error=str(error))
         return Refusal(422, "the ledger cannot hold what this asks for; nothing was written")

@@ -1,7 +1,8 @@
-"""From bytes on a socket to the handler of a call, and back.
+"""The HTTP layer leads from bytes on a socket to the handler of a call, and back.
 
-In the order of a request: `server.py` and `protocol.py` (uvicorn with limits), `asgi.py` (one
-request in, one response out), `app.py` (is it allowed, which handler, what if it fails) with
-`access.py` and `routing.py`, then a handler of `decision_handlers.py`, `project_handlers.py` or
-`report_handlers.py`. Where a new call is added is said in `api/calls.py`.
+A request passes these modules in order. `server.py` and `protocol.py` are uvicorn with limits.
+`asgi.py` reads one request and sends one response. `app.py`, with `access.py` and `routing.py`,
+checks the request, finds its handler and handles failures. The handlers are in
+`decision_handlers.py`, `project_handlers.py` and `report_handlers.py`. `api/calls.py` says how to
+add a call.
 """

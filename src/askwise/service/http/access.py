@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
+import time
 
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.rate_limits import RateLimits
@@ -14,6 +16,11 @@ from askwise.service.settings import Settings
 from askwise.service.tokens import FULL_ACCESS, TokenCache, check_scope
 
 READS = ("GET", "HEAD")
+
+UNKNOWN = "this token is not known, has expired, or was revoked"
+
+SEARCHED_EVERY = 0.05
+"""Seconds between two searches for tokens that are not known: a client may be guessing."""
 
 _HOST = re.compile(rb"(?P<name>\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::[0-9]*)?")
 
@@ -29,19 +36,22 @@ class Access:
         self._tokens = tokens
         self._limits = limits
         self._readers = readers
+        self._search: asyncio.Future[None] | None = None
+        """The next search for tokens that are not known, if it has not begun."""
+        self._searched = -SEARCHED_EVERY
 
-    def check_host(self, request: Request, *, is_probe: bool = False) -> None:
+    def check_host(self, request: Request, *, by_address: bool = False) -> None:
         """Refuse a request that is meant for another host.
 
-        A probe may ask by an address: what probes do not have is a name, and an address is nothing
-        that a page from elsewhere could make point here.
+        What watches a server may ask by an address: it knows no name. An address is nothing that a
+        page from elsewhere could make point here.
         """
         host = request.headers.get(b"host", b"").lower()
         found = _HOST.fullmatch(host)
         if found is None:
             raise Refusal(400, "header Host is not a host and a port", "header:Host")
         name = found["name"]
-        if name not in self._hosts and not (is_probe and _is_address(name)):
+        if name not in self._hosts and not (by_address and _is_address(name)):
             asked = f"this server does not answer to the host {host.decode('latin-1')!r}"
             raise Refusal(421, f"{asked}; --allow-host adds one", "header:Host")
 
@@ -66,16 +76,40 @@ class Access:
             tokens, header = self._tokens, request.headers.get(b"authorization")
             found = tokens.find(header)
             if found is None:  # it may have been made just now, by another process
-                await self._readers.run(tokens.search)
+                await self._next_search()
                 found = tokens.find(header)
             if found is None:
-                why = "this token is not known, has expired, or was revoked"
-                raise Refusal(401, why, "header:Authorization")
+                raise Refusal(401, UNKNOWN, "header:Authorization")
             token = found
             self._limits.charge(token)
-        if scope:
-            check_scope(token, scope, project)
+        check_scope(token, scope, project)
         return token
+
+    def check_again(self, request: Request, scope: str, project: str) -> StoredToken:
+        """The token of a request that was found before, as it is now; it is not charged again."""
+        token = FULL_ACCESS
+        if self._authenticates:
+            found = self._tokens.find(request.headers.get(b"authorization"))
+            if found is None:
+                raise Refusal(401, UNKNOWN, "header:Authorization")
+            token = found
+        check_scope(token, scope, project)
+        return token
+
+    async def _next_search(self) -> None:
+        """Wait for a search that begins after this; it is one for all requests that wait.
+
+        One that has begun may have missed the token. However many tokens are guessed, no more than
+        one thread is asked to read the database, every `SEARCHED_EVERY` seconds.
+        """
+        if self._search is None:
+            self._search = asyncio.ensure_future(self._search_tokens())
+        await asyncio.shield(self._search)
+
+    async def _search_tokens(self) -> None:
+        await asyncio.sleep(max(0.0, self._searched + SEARCHED_EVERY - time.monotonic()))
+        self._search, self._searched = None, time.monotonic()
+        await self._readers.run(self._tokens.refresh)
 
 
 def _is_address(name: bytes) -> bool:

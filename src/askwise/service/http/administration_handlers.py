@@ -26,7 +26,7 @@ from askwise.service.decisions.administration import (
 )
 from askwise.service.decisions.commit_groups import Creation
 from askwise.service.decisions.creation import project_clone
-from askwise.service.decisions.erasing import erasure
+from askwise.service.decisions.erasing import ChangedMeanwhile, erasure
 from askwise.service.decisions.jobs import Administration, Answer, Result
 from askwise.service.http.bodies import check_depth, encoded, read_body
 from askwise.service.http.decision_handlers import single_response
@@ -36,6 +36,9 @@ from askwise.service.http.threads import ReaderThreads, Submissions
 from askwise.service.logging import log
 
 _ID = re.compile(r"[0-9a-f]{12}")
+
+ERASED_WITHIN = 5
+"""Times that a case is read to be erased, should it change each time before that is written."""
 
 
 class AdministrationHandlers:
@@ -56,7 +59,7 @@ class AdministrationHandlers:
     # --- tokens ----------------------------------------------------------------------------------
 
     async def tokens(self, request: Request, target: Target) -> Response:
-        """All tokens, without what they are."""
+        """Lists all tokens, without their secrets."""
         request.arguments()
         found = await self._readers.run(self._backend.ledger.tokens)
         return encoded(Tokens([token_story(token) for token in found]))
@@ -73,7 +76,7 @@ class AdministrationHandlers:
         return await self._show_once(*token_rotation(key, which, body.overlap))
 
     async def revoke_token(self, request: Request, target: Target) -> Response:
-        """Let a token be good for nothing."""
+        """Makes a token invalid."""
         read_body(request, operator_calls.REVOKE_TOKEN.decoder)
         return await self._write(token_revocation(request.idempotency_key(), _token_id(target)))
 
@@ -87,17 +90,17 @@ class AdministrationHandlers:
     # --- projects --------------------------------------------------------------------------------
 
     async def archive(self, request: Request, target: Target) -> Response:
-        """Let a project take no more requests."""
+        """Makes a project refuse requests."""
         read_body(request, operator_calls.ARCHIVE_PROJECT.decoder)
         return await self._change(request, archiving, target.project, archives=True)
 
     async def restore(self, request: Request, target: Target) -> Response:
-        """Let a project take requests again."""
+        """Makes a project accept requests again."""
         read_body(request, operator_calls.RESTORE_PROJECT.decoder)
         return await self._change(request, archiving, target.project, archives=False)
 
     async def rename(self, request: Request, target: Target) -> Response:
-        """Give a project another name."""
+        """Gives a project another name."""
         body = read_body(request, operator_calls.RENAME_PROJECT.decoder)
         return await self._change(request, renaming, target.project, body)
 
@@ -123,7 +126,12 @@ class AdministrationHandlers:
             find = partial(backend.policy_cache.version_or_thin, project.id)
             return erasure(backend.ledger, project, key, target.case, find)
 
-        return await self._write(await self._readers.run(prepare))
+        for _ in range(ERASED_WITHIN):
+            job = await self._readers.run(prepare)
+            result: Result = await self._submissions.submit([job], itemgetter(0))
+            if not isinstance(result, ChangedMeanwhile):
+                break
+        return await self._written(job, result)
 
     async def clone(self, request: Request, target: Target) -> Response:
         """Create a project that begins with what another has learned."""
@@ -148,7 +156,9 @@ class AdministrationHandlers:
         return await self._write(await self._readers.run(prepare))
 
     async def _write(self, job: Administration) -> Response:
-        result: Result = await self._submissions.submit([job], itemgetter(0))
+        return await self._written(job, await self._submissions.submit([job], itemgetter(0)))
+
+    async def _written(self, job: Administration, result: Result) -> Response:
         if isinstance(result, Answer) and result.is_new:
             log("info", f"administration: {job.kind}", asked=msgspec.json.decode(job.body))
             await self._readers.run(self._backend.tokens.refresh)

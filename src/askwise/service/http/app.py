@@ -1,7 +1,7 @@
-"""From a request to its response: is it allowed, which handler answers, what if that fails.
+"""The application checks a request, calls its handler and handles failures.
 
-What is under /v1 is the table of `api/calls.py`. The rest is here: the dashboard's files, what
-monitoring asks (/healthz, /readyz, /metrics), and /openapi.json.
+The table of `api/calls.py` has everything under /v1. The rest is here: the dashboard's files, the
+paths for monitoring (/healthz, /readyz, /metrics), and /openapi.json.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from askwise.service.http.requests import (
 )
 from askwise.service.http.routing import Router, wrong_method
 from askwise.service.http.static_files import static_files
+from askwise.service.ledger.rows import StoredToken
 from askwise.service.logging import log, log_failure
 
-PROBES = ("/healthz", "/readyz")
-"""What a load balancer asks, by whatever name it has for this server."""
+ASKED_BY_ADDRESS = ("/healthz", "/readyz", "/metrics")
+"""The paths for load balancers and Prometheus, which may use any address of this server."""
 
 
 class App:
@@ -57,19 +58,21 @@ class App:
         }
 
     def end_streams(self) -> None:
-        """Let streams without end come to theirs: the server is closing."""
+        """Ends the streams, because the server is closing."""
         self._handlers.end_streams()
 
     def close(self) -> None:
         """End the threads of the handlers."""
         self._handlers.close()
 
-    async def __call__(self, request: Request, read: Callable[[], Awaitable[bytes]]) -> Response:
+    async def __call__(
+        self, request: Request, read: Callable[[StoredToken], Awaitable[bytes]]
+    ) -> Response:
         """The response; `read` gives the body, once the head was found to be allowed."""
         began = self._loop.time()
         name = "other"
         try:
-            self._access.check_host(request, is_probe=request.path in PROBES)
+            self._access.check_host(request, by_address=request.path in ASKED_BY_ADDRESS)
             self._access.check_origin(request)
             answer = self._answer_outside(request)
             if answer is not None:
@@ -80,7 +83,10 @@ class App:
                 project = target.project if route.is_for_one else ""
                 token = await self._access.check_token(request, route.scope, project)
                 if request.method not in READS:
-                    request.body = await read()
+                    request.body = await read(token)
+                    # a body may take its time: meanwhile the token may have been revoked, or the
+                    # project renamed
+                    token = self._access.check_again(request, route.scope, project)
                 answer = route.handler(request, target._replace(token=token))
             if not isinstance(answer, Response):
                 answer = await answer

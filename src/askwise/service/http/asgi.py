@@ -13,8 +13,11 @@ from typing import Any
 from askwise.service.api.refusals import Refusal
 from askwise.service.http.app import App
 from askwise.service.http.requests import DisconnectedError, Request, Response, refused
+from askwise.service.http.shares import Shares
+from askwise.service.ledger.rows import StoredToken
 from askwise.service.logging import log_failure
 from askwise.service.settings import Settings
+from askwise.service.tokens import FULL_ACCESS
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -37,9 +40,10 @@ class Asgi:
         self._app = app
         self.most_body = settings.most_body
         self._held = 0
+        self._shares = Shares(MOST_HELD // 4, "bytes of bodies")
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One request and its answer; a lifespan is not needed."""
+        """Handles one request. A lifespan is not needed."""
         if scope["type"] != "http":
             raise RuntimeError(f"askwise serves HTTP only, not {scope['type']}")
         body = _Body(self, receive)
@@ -52,6 +56,7 @@ class Asgi:
             return
         finally:
             self._held -= body.held
+            self._shares.give_back(body.token, body.held)
         try:
             is_head = scope["method"] == "HEAD"
             await write(response, send, receive, is_head=is_head, closes=body.is_expected)
@@ -59,8 +64,10 @@ class Asgi:
             log_failure("an answer broke off", error)
             raise  # the server closes the connection, so that no part is taken for the whole
 
-    def hold(self, size: int) -> None:
-        """Account for a part of a body."""
+    def hold(self, body: _Body, size: int) -> None:
+        """Account for a part of a body, within its token's share of what is held."""
+        self._shares.take(body.token, size)
+        body.held += size
         self._held += size
         if self._held > MOST_HELD:
             raise Refusal(503, "too many large bodies arrive at a time", retry=1)
@@ -75,9 +82,11 @@ class _Body:
         self.is_expected = False
         """Whether some of it has not arrived: then nothing can follow on the connection."""
         self.held = 0
+        self.token = FULL_ACCESS
 
-    async def read(self) -> bytes:
-        """The whole body, once it has arrived."""
+    async def read(self, token: StoredToken) -> bytes:
+        """The whole body, once it has arrived; it is held for this token."""
+        self.token = token
         if not self.is_expected:
             return b""
         first = await self._part()
@@ -93,8 +102,7 @@ class _Body:
         if message["type"] == "http.disconnect":
             raise DisconnectedError
         part: bytes = message.get("body", b"")
-        self.held += len(part)
-        self._asgi.hold(len(part))
+        self._asgi.hold(self, len(part))
         if self.held > self._asgi.most_body:
             raise _too_large(self._asgi.most_body)
         self.is_expected = message.get("more_body", False)

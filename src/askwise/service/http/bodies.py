@@ -65,11 +65,21 @@ def whole_number(text: str, name: str, least: int, most: int) -> int:
     return int(text)
 
 
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
+
+
+def number(text: str, name: str, least: float, most: float) -> float:
+    """An argument that is a number within limits."""
+    if not _NUMBER.fullmatch(text) or not least <= float(text) <= most:
+        raise Refusal(400, f"{name} must be a number from {least:g} to {most:g}", f"query:{name}")
+    return float(text)
+
+
 def query_numbers(request: Request, call: Call[Any]) -> dict[str, int]:
     """The whole numbers that the query gives, by name, each within the limits of the call."""
     given = request.arguments(*(name for name, *_ in call.query))
     return {
-        name: whole_number(given[name], name, least, most)
+        name: whole_number(given[name], name, int(least), int(most))
         for name, least, most in call.query
         if name in given
     }

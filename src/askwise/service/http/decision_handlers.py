@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 from askwise.errors import LedgerError
 from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
@@ -14,9 +17,13 @@ from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.case_decider import Request as CaseRequest
 from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.jobs import Result
+from askwise.service.decisions.writer import MOST_WAITING
 from askwise.service.http.bodies import read_body
 from askwise.service.http.requests import Answering, Request, Response, Target, refused
+from askwise.service.http.shares import Shares
 from askwise.service.http.threads import ReaderThreads, Submissions
+from askwise.service.ledger.rows import StoredToken
+from askwise.service.priority import lower_priority
 
 
 class DecisionHandlers:
@@ -26,6 +33,15 @@ class DecisionHandlers:
         self._backend = backend
         self._readers = readers
         self._submissions = submissions
+        self._shares = Shares(MOST_WAITING // 2, "requests that wait to be written")
+        self._loop = asyncio.get_running_loop()
+        self._planner = ThreadPoolExecutor(1, "openings", initializer=lower_priority)
+        """Plans for cases with something on file; a thousand of them in a batch take long, and
+        calls that read have their own threads."""
+
+    def close(self) -> None:
+        """Plan for no more cases."""
+        self._planner.shutdown(cancel_futures=True)
 
     def open(self, request: Request, target: Target) -> Answering:
         """Open a case under the newest policy."""
@@ -55,16 +71,32 @@ class DecisionHandlers:
             raise Refusal(422, f"a batch has 1 to {most:,} items, got {len(items):,}", "#")
         self._backend.limits.owe(target.token, len(items) - 1)
         jobs = [operation_of(target.project, k, item) for k, item in enumerate(items)]
-        return self._decide(jobs, batch_response)
+        return self._decide(target.token, jobs, batch_response)
 
     def _decide_one(self, request: Request, target: Target, body: CaseRequest) -> Answering:
         job = Operation(target.project, request.idempotency_key(), target.case, body)
-        return self._decide([job], single_response)
+        return self._decide(target.token, [job], single_response)
 
     def _decide(
-        self, jobs: list[Operation], render: Callable[[list[Result]], Response]
+        self,
+        token: StoredToken,
+        jobs: list[Operation],
+        render: Callable[[list[Result]], Response],
     ) -> Answering:
-        """Have them written; what must be planned for them alone is planned first, by a reader."""
+        """Submits the requests to the writer, within the token's share of the queue."""
+        self._shares.take(token, len(jobs))
+        try:
+            answering = asyncio.ensure_future(self._write(jobs, render))
+        except BaseException:
+            self._shares.give_back(token, len(jobs))
+            raise
+        answering.add_done_callback(lambda _: self._shares.give_back(token, len(jobs)))
+        return answering
+
+    def _write(
+        self, jobs: list[Operation], render: Callable[[list[Result]], Response]
+    ) -> asyncio.Future[Response] | Coroutine[Any, Any, Response]:
+        """What must be planned for them alone is planned first, aside."""
         decider = self._backend.deciders.get(jobs[0].project)
         openings = [job.body for job in jobs if isinstance(job.body, Opening)]
         if decider is not None:
@@ -80,17 +112,18 @@ class DecisionHandlers:
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Response:
-        if decider is None:  # nobody asked for this project yet
+        if decider is None:  # the project is not loaded yet
             with suppress(LedgerError):  # the writer finds that out, too
                 decider = await self._readers.run(self._backend.load, jobs[0].project)
         if decider is not None:
             openings = [body for body in openings if decider.needs_own_policy(body)]
-            await self._readers.run(self._backend.plan_openings, decider, openings)
+            plan = self._backend.plan_openings
+            await self._loop.run_in_executor(self._planner, plan, decider, openings)
         return await self._submissions.submit(jobs, render)
 
 
 def operation_of(project: str, place: int, item: BatchItem) -> Operation:
-    """What an item of a batch asks."""
+    """Returns the operation of an item of a batch."""
     asked = (item.open, item.observations, item.acted, item.reward, item.cancel)
     bodies = [body for body in asked if body is not None]
     if len(bodies) != 1:

@@ -12,6 +12,7 @@ from askwise.service.http.decision_handlers import DecisionHandlers
 from askwise.service.http.project_handlers import ProjectHandlers
 from askwise.service.http.report_handlers import ReportHandlers
 from askwise.service.http.requests import Handler
+from askwise.service.http.table_handlers import TableHandlers
 from askwise.service.http.threads import ReaderThreads, Submissions
 
 
@@ -25,11 +26,12 @@ class Handlers:
         submissions = Submissions(backend.writer)
         self._projects = ProjectHandlers(backend, self.readers, submissions)
         self._reports = ReportHandlers(backend, self.readers, self._is_closing)
-        decisions = DecisionHandlers(backend, self.readers, submissions)
+        decisions = self._decisions = DecisionHandlers(backend, self.readers, submissions)
         administration = AdministrationHandlers(backend, self.readers, submissions, self._projects)
+        tables = self._tables = TableHandlers()
         self._by_class = {
             type(handlers).__name__: handlers
-            for handlers in (decisions, self._projects, self._reports, administration)
+            for handlers in (decisions, self._projects, self._reports, administration, tables)
         }
 
     def find(self, name: str) -> Handler:
@@ -39,22 +41,25 @@ class Handlers:
         return handler
 
     def metrics_text(self) -> bytes:
-        """All metrics; read by a thread, for it asks the ledger about every project."""
+        """Returns all metrics. A thread reads them, because they need the ledger."""
         backend, facts = self._backend, {}
         projects = list(backend.projects.values())
         for project in projects:
-            days = ledger_totals(backend.ledger, project)
+            days = ledger_totals(backend.reports, project)
             alarms = self._reports.alarms_of(project)
             facts[project.name] = ProjectFacts(*days, tuple(alarms))
-        server = ServerFacts(backend.ledger.lease(), backend.ledger.size(), facts)
+        behind = None if backend.replica is None else backend.replica.behind
+        server = ServerFacts(backend.ledger.lease(), backend.ledger.size(), facts, behind)
         return backend.metrics.text(projects, server)
 
     def end_streams(self) -> None:
-        """Let streams without end come to theirs: the server is closing."""
+        """Ends the streams, because the server is closing."""
         self._is_closing.set()
 
     def close(self) -> None:
         """Begin nothing more in a thread."""
         self.readers.close()
         self._projects.close()
+        self._tables.close()
+        self._decisions.close()
         self._reports.close()

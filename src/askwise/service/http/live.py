@@ -1,4 +1,4 @@
-"""What changes in a project, as server-sent events: a few numbers whenever one of them moved."""
+"""The changes in a project as server-sent events: a few numbers whenever one of them changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from askwise.service.backend.backend import Backend
 from askwise.service.ledger.rows import StoredToken
 
 CHECKED_EVERY = 0.5
-"""Seconds between two looks for what changed."""
+"""Seconds between two checks for changes."""
 
 SILENT_FOR = 15.0
 """Seconds without a change after which a stream says that it is still there."""
@@ -20,7 +20,9 @@ SILENT_FOR = 15.0
 async def changes(
     backend: Backend, name: str, token: StoredToken, is_closing: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    """One event at once, then one for each change, until the server closes or the token ends."""
+    """Yields one event at once, then one for each change, until the server closes or the token
+    ends.
+    """
     loop = asyncio.get_running_loop()
     before, said = b"", loop.time()
     while not is_closing.is_set() and backend.tokens.is_good(token):

@@ -2,7 +2,7 @@
 
 uvicorn, with httptools and uvloop, parses requests, orders answers and shuts down. It has no limit
 for the head of a request, for trailers, for pipelined requests, or for the time in which a client
-sends and reads; and it closes a connection at once, which may reset it under an answer.
+sends and reads. It also closes a connection at once, which may reset it while an answer is sent.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from askwise.service.api.refusals import Refusal
 from askwise.service.http.requests import refused
 from askwise.service.http.transport import LingeringTransport, until_close
+from askwise.service.logging import SparseLog
 from askwise.service.settings import Settings
 
 MOST_HEAD = 16 * 1024
@@ -56,6 +57,9 @@ LINGER = 2.0
 LEAST_TAKEN = 16 * 1024
 """Bytes of an answer that a client takes within `write_within`, or all that there is."""
 
+_unread = SparseLog()
+"""For clients that do not take their answers: there may be any number of them."""
+
 
 class Protocol(HttpToolsProtocol):
     """One connection of a client."""
@@ -73,6 +77,8 @@ class Protocol(HttpToolsProtocol):
         self._is_head = self._is_begun = self._made_progress = False
         self._size = self._fields = self._parts = self._body = 0
         self._unparsed = self._framing = self._dropped = 0
+        self._bodies = 0
+        """Bytes of all bodies on this connection; those of one request are `_body`."""
         self._since = self.loop.time()
         """When the request began that is read, or when the last answer was complete."""
         self._taken_since = (self._since, 0)
@@ -106,7 +112,7 @@ class Protocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _parse(self, data: bytes) -> None:
-        self._made_progress, before = False, self._body
+        self._made_progress, before = False, self._bodies
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -122,7 +128,7 @@ class Protocol(HttpToolsProtocol):
         if self._unparsed > MOST_HEAD:
             self._answer_and_close(_head_too_large())
         elif self._is_begun and not self._is_head:
-            self._framing += len(data) - (self._body - before)
+            self._framing += len(data) - (self._bodies - before)
             if self._framing > MOST_FRAMING:
                 self._answer_and_close(
                     Refusal(413, f"more than {MOST_FRAMING:,} bytes beside the body")
@@ -135,6 +141,14 @@ class Protocol(HttpToolsProtocol):
                 Refusal(400, "the request is not complete") if self._is_begun else None
             )
         return self._running is not None and not self._running.response_complete
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody waits for answers any more; uvicorn tells only the newest request."""
+        for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        super().connection_lost(exc)
 
     # --- called by the parser ---------------------------------------------------------------------
 
@@ -182,6 +196,7 @@ class Protocol(HttpToolsProtocol):
         self._made_progress = True
         self._parts += 1
         self._body += len(body)
+        self._bodies += len(body)
         if self._parts > (MOST_TINY if self._body < TINY * self._parts else MOST_PARTS):
             self._refuse(Refusal(413, "the body comes in too many small parts"))
         if self._body > self._settings.most_body:
@@ -286,6 +301,7 @@ class Protocol(HttpToolsProtocol):
             self._taken_since = (now, taken)
         elif now - since > settings.write_within:
             if taken - before < LEAST_TAKEN:
+                _unread.log("info", "a client did not take its answer, and was dropped")
                 transport.abort()
                 return
             self._taken_since = (now, taken)

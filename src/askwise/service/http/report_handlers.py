@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 
-from askwise.service.api.call import LARGEST
-from askwise.service.api.calls import GET_POLICY, LIST_AWAITED, LIST_CASES, LIST_EVENTS
-from askwise.service.api.messages import Alarm, Alarms, Summary
+from askwise.errors import CaseError
+from askwise.problem.amounts import check_stake
+from askwise.service.api.call import LARGEST, STAKE
+from askwise.service.api.calls import (
+    GET_POLICY,
+    GET_WORTH,
+    LIST_AWAITED,
+    LIST_CASES,
+    LIST_EVENTS,
+    LIST_VERSIONS,
+)
+from askwise.service.api.messages import Summary
 from askwise.service.api.refusals import Refusal
+from askwise.service.api.reports import Alarm, Alarms, VersionAnswer, Versions
 from askwise.service.backend.backend import Backend
 from askwise.service.dashboard.alarms import AlarmLog, Facts, find_alarms
 from askwise.service.dashboard.explanations import Explanations
@@ -21,15 +31,40 @@ from askwise.service.dashboard.summaries import (
     pages_of_lines,
     summary,
 )
-from askwise.service.http.bodies import encoded, query_numbers, whole_number
+from askwise.service.http.bodies import encoded, number, query_numbers, whole_number
 from askwise.service.http.live import changes
 from askwise.service.http.requests import Request, Response, Target
+from askwise.service.http.shares import Shares
 from askwise.service.http.threads import ReaderThreads
-from askwise.service.ledger.rows import Project, StoredCase
+from askwise.service.ledger.rows import PolicyHead, Project, StoredCase, StoredToken
+from askwise.service.logging import timestamp
 from askwise.service.replanning.policy_versions import PolicyVersion
+from askwise.service.replanning.thinning import THIN
 
 DEFAULT_LIMIT = 50
 """Cases of an answer, if the request does not say how many."""
+
+
+MOST_STREAMS = 100
+"""Streams of changes of one token, in one worker."""
+
+_VERSIONS = "GET …/versions"
+
+
+def _version_answer(head: PolicyHead) -> VersionAnswer:
+    is_thinned = head.begins.startswith(THIN)
+    return VersionAnswer(head.version, timestamp(head.at), head.watermark, is_thinned)
+
+
+def _stake(given: Mapping[str, str], planned: PolicyVersion) -> float:
+    """Returns the stake of the request, if this project allows it."""
+    if "stake" not in given:
+        return 1.0
+    stake = number(given["stake"], *STAKE)
+    try:
+        return check_stake(stake, planned.lattice.problem.reward_value)
+    except CaseError as error:
+        raise Refusal(422, str(error), "query:stake") from None
 
 
 class ReportHandlers:
@@ -43,7 +78,8 @@ class ReportHandlers:
         self._readers = readers
         self._is_closing = is_closing
         self._explanations = Explanations()
-        self._alarm_log = AlarmLog()
+        self._alarm_log = AlarmLog(backend.settings.metrics_folder)
+        self._streams = Shares(MOST_STREAMS, "streams of changes")
 
     def close(self) -> None:
         """Work out no more explanations."""
@@ -52,7 +88,7 @@ class ReportHandlers:
     # --- cases -----------------------------------------------------------------------------------
 
     async def case(self, request: Request, target: Target) -> Response:
-        """One case as it stands."""
+        """Returns the current state of a case."""
         request.arguments()
         return await self._readers.run(self._case, target)
 
@@ -72,7 +108,7 @@ class ReportHandlers:
 
     def _cases(self, target: Target, before: int, limit: int) -> Response:
         project = self._backend.project(target.project)
-        return self._stories(project, self._backend.ledger.latest_cases(project.id, before, limit))
+        return self._stories(project, self._backend.reports.latest_cases(project.id, before, limit))
 
     async def awaited(self, request: Request, target: Target) -> Response:
         """The cases that wait longest for their reward."""
@@ -81,7 +117,7 @@ class ReportHandlers:
 
     def _awaited(self, target: Target, limit: int) -> Response:
         project = self._backend.project(target.project)
-        return self._stories(project, awaited(self._backend.ledger, project.id, limit))
+        return self._stories(project, awaited(self._backend.reports, project.id, limit))
 
     def _stories(self, project: Project, cases: Sequence[StoredCase]) -> Response:
         decider = self._backend.decider(project)
@@ -91,10 +127,9 @@ class ReportHandlers:
 
     async def policy(self, request: Request, target: Target) -> Response:
         """The policy as a tree."""
-        names = (name for name, *_ in GET_POLICY.query)
-        version = request.arguments(*names).get("version")
-        found = await self._readers.run(self._policy_version, target, version)
-        return encoded(await self._explanations.tree(*found))
+        given = request.arguments(*(name for name, *_ in GET_POLICY.query))
+        found = await self._readers.run(self._policy_version, target, given.get("version"))
+        return encoded(await self._explanations.tree(*found, _stake(given, found[1])))
 
     def _policy_version(
         self, target: Target, version: str | None = None
@@ -103,13 +138,30 @@ class ReportHandlers:
         number = project.version
         if version is not None:
             number = whole_number(version, "version", 1, project.version)
+        if number < project.version:
+            stored = self._backend.ledger.policy(project.id, number)
+            if stored is not None and stored.blob.startswith(THIN):
+                why = f"of version {number} only the prices are left; {_VERSIONS} says of which"
+                raise Refusal(410, why, "query:version")
         return project.id, self._backend.policy_cache.version(project.id, number)
 
+    async def versions(self, request: Request, target: Target) -> Response:
+        """When which version was planned."""
+        given = query_numbers(request, LIST_VERSIONS)
+        before, limit = given.get("before"), given.get("limit", DEFAULT_LIMIT)
+        return await self._readers.run(self._versions, target, before, limit)
+
+    def _versions(self, target: Target, before: int | None, limit: int) -> Response:
+        project = self._backend.project(target.project)
+        until = LARGEST if before is None else before * 1_000_000
+        heads = self._backend.reports.latest_policies(project.id, until, limit)
+        return encoded(Versions([_version_answer(head) for head in heads]))
+
     async def worth(self, request: Request, target: Target) -> Response:
-        """What each observation is worth."""
-        request.arguments()
+        """Returns the worth of each observation."""
+        given = request.arguments(*(name for name, *_ in GET_WORTH.query))
         found = await self._readers.run(self._policy_version, target)
-        answer = await self._explanations.worth(*found)
+        answer = await self._explanations.worth(*found, _stake(given, found[1]))
         counts = await self._readers.run(self._bought, target)
         observations = [
             msgspec.structs.replace(o, bought=counts[o.name]) for o in answer.observations
@@ -118,24 +170,26 @@ class ReportHandlers:
 
     def _bought(self, target: Target) -> dict[str, int]:
         backend = self._backend
-        return bought(backend.ledger, backend.decider(backend.project(target.project)))
+        return bought(backend.reports, backend.decider(backend.project(target.project)))
 
     # --- what happened ---------------------------------------------------------------------------
 
     async def summary(self, request: Request, target: Target) -> Response:
-        """What was earned and spent, and what is still to learn."""
+        """Returns the earnings and the spend, and what is still to learn."""
         request.arguments()
         answer = await self._readers.run(self._summary, target)
         found = await self._readers.run(self._policy_version, target)
         answer.still_to_learn = self._explanations.still_to_learn(*found)
+        replica = self._backend.replica
+        answer.behind = None if replica is None else replica.behind
         return encoded(answer)
 
     def _summary(self, target: Target) -> Summary:
         backend = self._backend
-        return summary(backend.ledger, backend.decider(backend.project(target.project)))
+        return summary(backend.reports, backend.decider(backend.project(target.project)))
 
     async def alarms(self, request: Request, target: Target) -> Response:
-        """What an operator should look at."""
+        """Returns the alarms for operators."""
         request.arguments()
         found = await self._readers.run(self._alarms, target)
         return encoded(Alarms([Alarm(name, detail) for name, detail in found.items()]))
@@ -146,32 +200,42 @@ class ReportHandlers:
     def alarms_of(self, project: Project) -> dict[str, str]:
         """The alarms of a project by name; those that are new, or over, are logged."""
         backend, readiness = self._backend, self._backend.readiness
-        planned = backend.policy_cache.in_memory(project.id)
         facts = Facts(
             is_late=project.name in readiness.late,
             unreadable=readiness.unreadable.get(project.name, ""),
-            worth=self._explanations.known_worth(project.id),
-            explores=planned is None or planned.policy.exploration is not None,
         )
-        found = find_alarms(backend.ledger, project, facts)
-        self._alarm_log.note(project.name, found)
+        found = find_alarms(backend.reports, project, facts)
+        self._alarm_log.note(project, found)
         return found
 
     async def events(self, request: Request, target: Target) -> Response:
-        """All events, a line each."""
+        """Streams all events, one a line."""
         after = query_numbers(request, LIST_EVENTS).get("after", 0)
         project = await self._readers.run(self._backend.project, target.project)
         stream = self._event_lines(project, after)
         return Response(200, content_type=LIST_EVENTS.content_type, stream=stream)
 
     async def _event_lines(self, project: Project, after: int) -> AsyncIterator[bytes]:
-        pages = pages_of_lines(self._backend.ledger, project, after)
+        pages = pages_of_lines(self._backend.reports, project, after)
         while (page := await self._readers.run(next, pages, None)) is not None:
             yield page
 
     async def live(self, request: Request, target: Target) -> Response:
-        """What changes, as it changes."""
+        """Streams the changes of a project as they happen."""
         request.arguments()
+        self._streams.check(target.token)
         await self._readers.run(self._backend.project, target.project)
-        stream = changes(self._backend, target.project, target.token, self._is_closing)
+        found = changes(self._backend, target.project, target.token, self._is_closing)
+        stream = self._counted(target.token, found)
         return Response(200, content_type="text/event-stream", stream=stream)
+
+    async def _counted(
+        self, token: StoredToken, stream: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """The stream, counted for its token for as long as it is read."""
+        self._streams.take(token)
+        try:
+            async for part in stream:
+                yield part
+        finally:
+            self._streams.give_back(token)

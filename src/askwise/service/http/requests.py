@@ -1,4 +1,4 @@
-"""What a request is, what its path names, and what a response is."""
+"""The types of a request, of its target and of a response."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+from askwise.service.api.messages import KEY_RULE
 from askwise.service.api.refusals import Refusal
 from askwise.service.ledger.rows import StoredToken
 from askwise.service.tokens import FULL_ACCESS
@@ -20,7 +21,7 @@ class DisconnectedError(Exception):
 
 
 class Request:
-    """What a client asks. The body is read once the head was found to be allowed."""
+    """The request of a client. The body is read only after the head was accepted."""
 
     __slots__ = ("body", "headers", "method", "path", "query")
 
@@ -53,14 +54,14 @@ class Request:
         if key is None or not _KEY.fullmatch(key):
             raise Refusal(
                 400,
-                "header Idempotency-Key is missing, or not 1 to 200 printable characters of ASCII",
+                f"header Idempotency-Key is missing, or not a key: expected {KEY_RULE}",
                 "header:Idempotency-Key",
             )
         return key.decode("ascii")
 
 
 class Target(NamedTuple):
-    """What a path names, and the token of the request."""
+    """The target of a path, and the token of the request."""
 
     project: str
     case: int
@@ -70,7 +71,7 @@ class Target(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What is answered; a stream has no length."""
+    """A response; a stream has no length."""
 
     status: int
     body: bytes = b""
@@ -80,7 +81,7 @@ class Response(NamedTuple):
 
 
 Answering = Response | asyncio.Future[Response] | Coroutine[Any, Any, Response]
-"""What a handler returns: a response, or what will be one."""
+"""A handler returns a response, or an awaitable of one."""
 
 Handler = Callable[[Request, Target], Answering]
 

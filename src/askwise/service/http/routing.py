@@ -1,4 +1,4 @@
-"""From a path to the call that it names, and to what the path names beside it."""
+"""The router finds the call of a path, and the names in the path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Route(NamedTuple):
 
 
 class Router:
-    """Finds the route of a request, in one look at a dictionary."""
+    """Finds the route of a request, with one lookup in a dictionary."""
 
     def __init__(self, calls: Sequence[Call[Any]], find: Callable[[str], Handler]) -> None:
         self._by_shape: dict[tuple[str, ...], dict[str, Route]] = {}

@@ -16,7 +16,7 @@ from askwise.service.http.protocol import Protocol
 from askwise.service.settings import Settings
 
 CHECKED_EVERY, CHECKED_AT_THE_END = 1.0, 0.05
-"""Seconds between two looks at the time limits of all connections: usually, and when it ends."""
+"""Seconds between two checks of the time limits of all connections: usually, and when it ends."""
 
 
 class Server(uvicorn.Server):
@@ -42,7 +42,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, and close all connections."""
-        self._is_ending.set()  # connections that nobody uses are closed now
+        self._is_ending.set()  # idle connections are closed now
         await super().shutdown(sockets)
         self._time_limits.cancel()
 

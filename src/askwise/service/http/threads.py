@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.commit_groups import Job
 from askwise.service.decisions.jobs import Result
 from askwise.service.decisions.writer import Writer
+from askwise.service.priority import lower_priority
 
 T = TypeVar("T")
 
@@ -23,11 +25,36 @@ class ReaderThreads:
         self._threads = ThreadPoolExecutor(4, "reader")
 
     async def run(self, call: Callable[..., T], *arguments: Any) -> T:
-        """What the call returns; other requests are answered meanwhile."""
+        """Returns the result of the call. Other requests are answered meanwhile."""
         return await self._loop.run_in_executor(self._threads, call, *arguments)
 
     def close(self) -> None:
         """Begin no more calls, and let those end that run."""
+        self._threads.shutdown(cancel_futures=True)
+
+
+class SlowThreads:
+    """Threads of low priority, for work that takes seconds; only so much may wait for them."""
+
+    def __init__(self, name: str, threads: int, most: int, beyond: str) -> None:
+        """`most` may run or wait at a time; `beyond` says what further ones are refused with."""
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(threads, name, initializer=lower_priority)
+        self._most, self._beyond = most, beyond
+        self._accepted = 0
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Returns the result of the work, or refuses if too much work waits."""
+        if self._accepted >= self._most:
+            raise Refusal(503, self._beyond, retry=1)
+        self._accepted += 1
+        try:
+            return await self._loop.run_in_executor(self._threads, work)
+        finally:
+            self._accepted -= 1
+
+    def close(self) -> None:
+        """Begin no more work, and let that end which runs."""
         self._threads.shutdown(cancel_futures=True)
 
 
@@ -41,7 +68,7 @@ class Submissions:
         self._is_woken = False
 
     def submit(self, jobs: Sequence[Job], render: Callable[[list[Result]], T]) -> asyncio.Future[T]:
-        """Have the jobs decided and written; then, what `render` makes of the results."""
+        """Has the jobs decided and written. Returns what `render` makes of the results."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._writer.submit(jobs, lambda results: self._finish(future, render, results))
         return future
@@ -52,7 +79,9 @@ class Submissions:
         render: Callable[[list[Result]], T],
         results: list[Result],
     ) -> None:
-        """In the writing thread: waking the loop takes long, so once for all that it finds then."""
+        """Runs in the writing thread. Waking the loop takes long, so it is done once for all
+        results.
+        """
         self._finished.append(lambda: _resolve(future, render(results)))
         if not self._is_woken:
             self._is_woken = True

@@ -1,4 +1,4 @@
-"""How answers leave a connection: closed in two steps, and as HTTP/1.0 wants them."""
+"""The transport closes a connection in two steps, and sends answers as HTTP/1.0 requires."""
 
 from __future__ import annotations
 

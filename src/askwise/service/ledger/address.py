@@ -1,8 +1,8 @@
-"""Addresses of databases: what is wrong with a mistyped one is said without its password.
+"""Reads addresses of databases, with error messages that never show a password.
 
-What libpq says of an address that it cannot read quotes parts of it, and where a password has a
-character with a meaning in addresses, a part of the password is taken for a host or a database. So
-an address is read here first, and nothing of it is repeated.
+libpq quotes parts of an address that it cannot read. If a password has a character with a meaning
+in addresses, libpq takes a part of the password for a host or a database, and would show it. So an
+address is read here first, and the errors repeat nothing of it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _PASSWORD = re.compile(r"\bpassword\s*=|:.*@", re.IGNORECASE)
 
 
 def is_postgres(where: str) -> bool:
-    """Whether it is an address of a server; anything else must be the name of a file."""
+    """Whether it is the address of a PostgreSQL server; anything else is the name of a file."""
     if where.startswith(POSTGRES):
         return True
     scheme = _SCHEME.match(where)
     if scheme is not None or _PASSWORD.search(where):
         begins = f"begins with {scheme[1]}:/ and" if scheme is not None else "has a password but"
         raise LedgerError(
-            f"the address of the database {begins} is none of PostgreSQL: {EXPECTED}, "
+            f"the address of the database {begins} is not one of PostgreSQL: {EXPECTED}, "
             "or the name of a file"
         )
     return False
 
 
 def checked(address: str) -> str:
-    """The address, if its parts can be told apart."""
+    """Returns the address, or raises LedgerError if its parts cannot be told apart."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -46,10 +46,10 @@ def checked(address: str) -> str:
         raise LedgerError(f"the address of the database cannot be read: {_advice()}") from None
     rest = (str(value) for name, value in parts.items() if name not in ("user", "password"))
     if any("@" in value for value in rest):
-        raise LedgerError(f"the address of the database has an @ too many: {_advice()}")
+        raise LedgerError(f"the address of the database has one @ too many: {_advice()}")
     ports = str(parts.get("port") or "0").split(",")
     if not all(port.isascii() and port.isdigit() for port in ports):
-        raise LedgerError(f"the port in the address of the database is no number: {_advice()}")
+        raise LedgerError(f"the port in the address of the database is not a number: {_advice()}")
     return address
 
 
@@ -66,7 +66,7 @@ def hidden(address: str, text: str) -> str:
 
 
 def shown(where: str) -> str:
-    """A database as it may be printed: the address without the password, or the name of the file.
+    """A database as it may be printed: the address without its password, or the name of the file.
 
     >>> shown("postgresql://clinic:secret@db/askwise")
     'postgresql://clinic:***@db/askwise'

@@ -1,4 +1,4 @@
-"""The statements about tokens and whole projects, and about what was removed."""
+"""The SQL statements for tokens, for whole projects, and for what was removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOKEN = ", ".join(StoredToken._fields)
 
 
 class AdministrationStatements:
-    """A part of `contract.Transaction`: what operators do, in one session."""
+    """The part of `contract.Transaction` that operators use, in one session."""
 
     _session: Session
 
@@ -23,18 +23,18 @@ class AdministrationStatements:
         return [StoredToken(*row) for row in self._session.all(sql)]
 
     def add_token(self, token: StoredToken) -> None:
-        """Write a token, which must be a new one."""
+        """Write a new token."""
         self._session.insert("tokens", [token])
 
     def change_token(self, token: StoredToken) -> None:
-        """Put this in place of the token of the same id."""
+        """Replace the token with the same id."""
         self._session.change(
             "UPDATE tokens SET project = ?, revoked = ?, expires = ? WHERE id = ?",
             *(token.project, token.revoked, token.expires, token.id),
         )
 
     def project(self, name: str) -> Project | None:
-        """The project of that name; PostgreSQL cannot look up a NUL, and no name has one."""
+        """The project of that name. PostgreSQL cannot look up a NUL, and no name has one."""
         if "\0" in name:
             return None
         sql = f"SELECT {PROJECT} FROM projects WHERE name = ? AND id <> ?"  # noqa: S608
@@ -42,14 +42,14 @@ class AdministrationStatements:
         return Project(*found[0]) if found else None
 
     def change_project(self, project: Project) -> None:
-        """Give the project of this number this name, problem and `archived`."""
+        """Change the name, the problem and `archived` of the project with this number."""
         self._session.change(
             "UPDATE projects SET name = ?, problem = ?, archived = ? WHERE id = ?",
             *(project.name, project.problem, project.archived, project.id),
         )
 
     def remove_project(self, project: int) -> None:
-        """Remove a project; what it leaves behind is purged later."""
+        """Remove a project; its rows are purged later."""
         session = self._session
         session.change("DELETE FROM projects WHERE id = ?", project)
         session.insert("removed", [(project,)])
@@ -59,7 +59,7 @@ class AdministrationStatements:
         )
 
     def replace_policy(self, project: int, version: int, blob: bytes) -> None:
-        """Put these bytes in place of those of a policy."""
+        """Replace the bytes of a policy."""
         sql = "UPDATE policies SET blob = ? WHERE project = ? AND version = ?"
         self._session.change(sql, blob, project, version)
 
@@ -72,7 +72,7 @@ class AdministrationStatements:
             self._session.change(sql, b"", b"", f"{ERASED} {seq}", project, seq)
 
     def purge(self, rows: int) -> bool:
-        """Remove up to so many rows that removed projects left; whether there may be more."""
+        """Remove up to `rows` rows of removed projects; returns whether there may be more."""
         session = self._session
         found = session.all("SELECT project FROM removed ORDER BY project LIMIT 1")
         if not found:

@@ -1,10 +1,9 @@
-"""Cases in blocks, to draw what they earned: narrow blocks first, and wider as there are more.
+"""Blocks of cases, for the chart of what cases earned.
 
-    16 cases a block up to case 1,024, then 2^e times as many from case 2^(9 + e) + 1 on
-
-From there on every doubling has 32 blocks. So the newer half of the cases always has 32 to 64
-points on a chart, however many cases there are, and a project of a million has some 400 blocks.
-What a case spends and earns belongs to its own block, however late it comes.
+A block has 16 cases up to case 1,024. From case 2^(9 + e) + 1 on it has 2^e times as many. So every
+doubling of the cases has 32 blocks. The newer half of the cases always has 32 to 64 points on the
+chart, and a project of a million cases has some 400 blocks. What a case spends and earns belongs to
+its own block, even if its reward comes late.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ NARROWEST = 4
 """log₂ of the cases in the first blocks."""
 
 _PLAIN = 2 * EVERY_DOUBLING << NARROWEST
-"""So many cases are in blocks of the first width."""
+"""The number of cases in blocks of the first width."""
 
 
 def block_of(case: int) -> int:

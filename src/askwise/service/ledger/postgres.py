@@ -1,7 +1,7 @@
 """The ledger in PostgreSQL, for processes on any number of machines.
 
-The row of a project is locked before anything is read in it, so two processes never step the same
-case or count in the same cells at once; nothing else needs a lock.
+The row of a project is locked before anything is read in the project. So two processes never change
+the same case or the same counters at once, and nothing else needs a lock.
 """
 
 from __future__ import annotations
@@ -47,17 +47,18 @@ DIALECT = {
 TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 
 COPIED_FROM = 200
-"""Rows from which on COPY is used, which is faster than arrays, but takes longer to begin."""
+"""Rows from which on COPY is used: faster than arrays, but slower to start."""
 
 UNAVAILABLE_CODES = ("08", "25", "28", "3D", "42501", "42P01", "53", "57", "58")
-"""How the codes of errors begin that every request would meet: the server cannot be reached, is
-read-only or shutting down, the account or the tables are missing, the disk is full or broken."""
+"""Prefixes of the codes of errors that every request would get. The server cannot be reached, is
+read-only or shutting down; the account or the tables are missing; or the disk is full or broken.
+"""
 
 DATA_CODES = ("22", "23", "54")
-"""How the codes of errors begin that are about what the server was given."""
+"""Prefixes of the codes of errors about what the server was given."""
 
 TOOK_TOO_LONG = "57014"
-"""The code of a statement that took longer than the server allows: a smaller one may not."""
+"""The code of a statement that took longer than the server allows; a smaller one may succeed."""
 
 CONNECTION_OPTIONS: dict[str, Any] = {
     "connect_timeout": 10,
@@ -66,7 +67,7 @@ CONNECTION_OPTIONS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-"""How soon a connection notices that the server is gone without a word."""
+"""How soon a connection notices that the server has disappeared."""
 
 MIGRATION_LOCK = 0x61736B77
 """The number of the advisory lock that migrations hold."""
@@ -96,18 +97,18 @@ class PostgresSession:
         return self.connection.execute(sql, (project, list(keys)), prepare=True).fetchall()
 
     def change(self, sql: str, *values: Any) -> None:
-        """Run a statement that has no rows."""
+        """Run a statement that returns no rows."""
         self.connection.execute(_statement(sql), values, prepare=True)
 
     def together(self, rows: int) -> AbstractContextManager[Any]:
         """A block whose statements are sent at once, without waiting for each answer.
 
-        Nothing can be copied in such a block, so many rows are sent without one.
+        COPY does not work in such a block, so many rows are sent without one.
         """
         return nullcontext() if rows >= COPIED_FROM else self.connection.pipeline()
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Insert rows: copied, or as one array for each column."""
+        """Insert rows with COPY, or as one array for each column."""
         if not rows:
             return
         if not then and len(rows) >= COPIED_FROM:
@@ -147,7 +148,7 @@ class PostgresLedger(SqlLedger):
             if not 0 <= version <= NEWEST:
                 raise LedgerError(
                     f"the schema of the database is of version {version}, expected at most "
-                    f"{NEWEST}: it was written by a newer askwise"
+                    f"{NEWEST}: it was written by a newer askwise, so upgrade askwise here"
                 )
             for step in STEPS[version:]:
                 for statement in step:
@@ -170,7 +171,7 @@ class PostgresLedger(SqlLedger):
 
     @contextmanager
     def write_session(self) -> Iterator[PostgresSession]:
-        """A session in a transaction: committed when the block ends, taken back if it raises."""
+        """A session in a transaction: committed when the block ends, rolled back if it raises."""
         with self._lock, self._translated_errors():
             try:
                 with ExitStack() as stack:
@@ -190,10 +191,10 @@ class PostgresLedger(SqlLedger):
         opened: psycopg.Connection[Row] | None,
         connect: Callable[[], psycopg.Connection[Row]],
     ) -> psycopg.Connection[Row]:
-        """The connection that is open, in a transaction; a new one, if the server has closed it.
+        """Begin a transaction on the open connection, or on a new one if the server closed it.
 
-        To begin is to ask the server. Where the answer is that the connection is lost, the server
-        was restarted since: nothing was asked of it yet, so it can be asked on a new one.
+        If the connection turns out to be lost at BEGIN, the server was restarted since. Nothing was
+        sent to it in this transaction yet, so a new connection can be used.
         """
         if opened is not None and not opened.closed:
             try:
@@ -205,20 +206,20 @@ class PostgresLedger(SqlLedger):
         connection = connect()
         try:
             stack.enter_context(connection.transaction())
-        except psycopg.Error:  # the server is about to go again
+        except psycopg.Error:  # the server is going down again
             connection.close()
             raise
         return connection
 
     def looks_unwritable(self) -> bool:
-        """Whether the server only follows another one, or takes no writes."""
+        """Whether the server is a replica of another one, or is read-only."""
         sql = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')"
         with self.read_session() as session:
             (is_following, is_read_only), *_ = session.all(sql)
         return bool(is_following) or is_read_only == "on"
 
     def checkpoint(self) -> None:
-        """Do nothing: the server shortens its log itself."""
+        """Do nothing, because the server shortens its log itself."""
 
     def size(self) -> int:
         """Bytes of the database, its indexes included."""
@@ -226,7 +227,7 @@ class PostgresLedger(SqlLedger):
             return int(session.all("SELECT pg_database_size(current_database())")[0][0])
 
     def compact(self) -> None:
-        """Let what was freed be used again; other sessions go on meanwhile."""
+        """Makes the freed space available. Other sessions need not wait."""
         with self._translated_errors():
             connection = self._connect()
             try:
@@ -262,9 +263,9 @@ class PostgresLedger(SqlLedger):
 
 
 def _error_type(error: psycopg.Error) -> type[LedgerError]:
-    """Whether the database is gone, or this is about what it was given, or neither."""
+    """The kind of the error: the database is unavailable, the data is at fault, or neither."""
     code = error.sqlstate
-    if code is None:  # nothing that a server said
+    if code is None:  # the error does not come from a server
         is_given = isinstance(error, psycopg.DataError)
         return LedgerDataError if is_given else LedgerUnavailableError
     if code.startswith(DATA_CODES):

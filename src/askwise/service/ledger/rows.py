@@ -1,4 +1,4 @@
-"""What a ledger keeps, as rows: projects, events, cases, counters, policies, tokens, the lease.
+"""The rows of a ledger: projects, events, cases, counters, policies, tokens, the lease.
 
 Times are whole microseconds since 1970, UTC.
 """
@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 NO_PROJECT = 0
-"""The number that stands for no project: requests that create projects have their keys there."""
+"""The number that stands for no project. Requests that create projects have their keys there."""
 
 
 class Project(NamedTuple):
@@ -27,39 +27,41 @@ class Project(NamedTuple):
     opened: int
     """How many cases were opened."""
     version: int
-    """Of its current policy."""
+    """The version of its current policy."""
     watermark: int
     """The newest event that this policy was planned with."""
     planned: int
-    """When that was."""
+    """When this policy was planned."""
     failure: str
-    """Why the newest plan failed; empty if it did not."""
+    """Why the newest plan failed; empty if it succeeded."""
     archived: int = 0
-    """Since when it takes no requests; 0 if it does."""
+    """Since when the project takes no requests; 0 if it does take them."""
+    outlook: str = ""
+    """What its alarms go by, as the replanner last worked it out (`replanning/outlook.py`)."""
 
 
 class Head(NamedTuple):
-    """What moves in a project with every event."""
+    """The part of a project that changes with every event."""
 
     seq: int
     opened: int
     version: int
     name: str = ""
-    """Of the project, when it was locked."""
+    """The name of the project when it was locked."""
     archived: int = 0
 
 
 class Event(NamedTuple):
-    """What happened, and what was answered."""
+    """A change that was requested, and the answer to it."""
 
     seq: int
     key: str
     kind: str
     case: int
-    """0 if it is about no case."""
+    """The number of the case; 0 if the event is about no case."""
     body: bytes
     status: int
-    """Of the answer, as HTTP has it."""
+    """The HTTP status of the answer."""
     answer: bytes
     at: int
 
@@ -74,7 +76,7 @@ class Increment(NamedTuple):
 
 
 class Status(IntEnum):
-    """Where a case is in its life."""
+    """The status of a case."""
 
     OBSERVING = 0
     ACTED = 1
@@ -92,20 +94,20 @@ class StoredCase(NamedTuple):
 
 
 class StoredToken(NamedTuple):
-    """What is kept of a token: never the token."""
+    """The stored facts of a token. The token itself is never stored."""
 
     id: str
     digest: bytes
     scope: str
     project: str
-    """Its name; empty for all projects."""
+    """The name of the project that it is for; empty for all projects."""
     created: int
     revoked: int
-    """When; 0 while the token is good."""
+    """When the token was revoked; 0 if it was not."""
     expires: int = 0
-    """When; 0: never."""
+    """When the token expires; 0 for never."""
     rate: int = 0
-    """Requests a minute; 0: any number."""
+    """Requests that it allows a minute; 0 for any number."""
 
     def is_good(self, now: int) -> bool:
         """Whether requests may use it."""
@@ -117,12 +119,22 @@ class StoredPolicy(NamedTuple):
 
     version: int
     watermark: int
-    """The newest event that was counted."""
+    """The newest event that the plan counted."""
     fence: int
     """The fencing number of the lease under which it was planned."""
     at: int
     blob: bytes
     """The learner, as the library saves it."""
+
+
+class PolicyHead(NamedTuple):
+    """A version of a project's policy, without the policy."""
+
+    version: int
+    watermark: int
+    at: int
+    begins: bytes
+    """Its first bytes, which tell a thinned version from a whole one."""
 
 
 class Snapshot(NamedTuple):
@@ -135,19 +147,22 @@ class Snapshot(NamedTuple):
 
 
 LEASE = 10_000_000
-"""Microseconds that a lease is good for, unless it is renewed. One that seems to be good for longer
-was given when the database's clock was ahead of now: it is good for nothing."""
+"""Microseconds that a lease is valid for, unless it is renewed.
+
+A lease that seems to be valid for longer was given before the database's clock was set back. It is
+not valid.
+"""
 
 
 class Lease(NamedTuple):
-    """The right to plan, until it expires; the next holder's has a higher fencing number."""
+    """The right to plan until it expires; the next holder gets a higher fencing number."""
 
     holder: str
     fence: int
     left: int
-    """Microseconds until it expires, by the database's clock; no other clock counts."""
+    """Microseconds until it expires, by the database's clock."""
 
     @property
     def is_good(self) -> bool:
-        """Whether only its holder may plan."""
+        """Whether the lease is valid: only its holder may plan."""
         return 0 < self.left <= LEASE

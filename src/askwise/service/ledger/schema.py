@@ -1,8 +1,8 @@
 """The tables, as steps from one version of the schema to the next.
 
-A step that was ever released is never edited: a later one goes on from it. `{int}`, `{blob}`,
-`{rowless}`, `{kept}` and `{removable}` are what databases write differently; each has a dictionary
-`DIALECT`.
+A step that was released is never edited: changes go into a later step. Databases differ in what
+they write for `{int}`, `{blob}`, `{rowless}`, `{kept}` and `{removable}`: each database has a
+dictionary `DIALECT`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE removed (project {int} PRIMARY KEY)",
         "{removable}",
     ),
+    ("ALTER TABLE projects ADD COLUMN outlook TEXT NOT NULL DEFAULT ''",),
 )
-"""What leads from version k to k + 1."""
+"""Step k brings the schema from version k to k + 1."""
 
 NEWEST = len(STEPS)

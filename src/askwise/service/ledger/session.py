@@ -1,4 +1,4 @@
-"""What the statements need of a database: a connection in which they run."""
+"""The connection to a database in which the statements run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Session(Protocol):
     """A connection to a database, as the statements need it."""
 
     locking: str
-    """What a SELECT says to hold its rows until the commit."""
+    """The end of a SELECT that locks its rows until the commit."""
     sum: str
-    """The sum of `counters.amount` and `excluded.amount`: an error if it does not fit."""
+    """The sum of `counters.amount` and `excluded.amount`; an error if it exceeds 64 bits."""
     now: str
     """Microseconds since 1970, by the database's clock."""
 
@@ -28,10 +28,10 @@ class Session(Protocol):
         """The rows of a project that have one of the keys in the column `key`."""
 
     def change(self, sql: str, *values: Any) -> None:
-        """Run a statement that has no rows."""
+        """Run a statement that returns no rows."""
 
     def together(self, rows: int) -> AbstractContextManager[Any]:
-        """A block whose statements, with inserts of so many rows, may be sent at once."""
+        """A block whose statements, with inserts of so many rows, may be sent together."""
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
-        """Insert rows; `then` says what becomes of one that is there already."""
+        """Insert rows; `then` says what to do with a row that exists already."""

@@ -1,7 +1,7 @@
-"""The statements, which all SQL databases share; how they are sent is each database's own.
+"""The SQL statements that all databases share.
 
-A `?` stands for a value. `Session` is a connection in which they run. What each method promises is
-said in `contract.py`.
+A `?` stands for a value. The statements run in a `Session`, and each database has its own.
+`contract.py` says what each method promises.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from askwise.service.ledger.rows import (
     Head,
     Increment,
     Lease,
+    PolicyHead,
     Project,
     Snapshot,
     StoredCase,
@@ -53,12 +54,12 @@ class SqlTransaction(AdministrationStatements):
         return heads
 
     def events_with_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
-        """The events that have taken these keys."""
+        """The events that have taken these idempotency keys, by key."""
         rows = self._session.each(EVENT, "events", "key", project, keys)
         return {row[1]: Event(*row) for row in rows}
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
-        """Those of the cases that exist."""
+        """The cases with these numbers, by number; numbers without a case are left out."""
         rows = self._session.each("id, status, data", "cases", "id", project, ids)
         return {row[0]: StoredCase(*row) for row in rows}
 
@@ -76,9 +77,9 @@ class SqlTransaction(AdministrationStatements):
         cases: Sequence[StoredCase],
         increments: Sequence[Increment],
     ) -> None:
-        """Write the events, put the cases in place of what was, add to the counters."""
+        """Write the events, replace the cases, and add to the counters."""
         session, insert = self._session, self._session.insert
-        # one statement may change a row once, so what is named twice is put together here
+        # a statement may change a row only once, so rows that are named twice are merged here
         last = {case.id: case for case in cases}
         added: dict[tuple[str, int, int], int] = {}
         for kind, cell, place, amount in increments:
@@ -91,7 +92,7 @@ class SqlTransaction(AdministrationStatements):
             session.change(sql, head.seq, head.opened, project)
 
     def move_counters(self, project: int, kind: str, into: str | None) -> None:
-        """Add all counters of a kind to those of another, and remove them; None: just remove."""
+        """Add all counters of a kind to another kind and remove them; None only removes them."""
         if into is not None:
             found = self.counter_values(project, kind).items()
             rows = [(project, into, *cell, amount) for cell, amount in found]
@@ -100,16 +101,16 @@ class SqlTransaction(AdministrationStatements):
         self._session.change(sql, project, kind)
 
     def holds_lease(self, fence: int) -> bool:
-        """Whether no newer lease was given than that of this number."""
+        """Whether the lease with this fencing number is the newest one."""
         sql = f"SELECT fence FROM leases WHERE name = 'replanner'{self._session.locking}"  # noqa: S608
         return bool(self._session.all(sql)[0][0] == fence)
 
     def create(self, project: Project, policy: StoredPolicy) -> int | None:
-        """Write a new project with a first policy: its number; None if the name is taken."""
+        """Write a project and its first policy; returns its number, None if the name is taken."""
         session = self._session
         if session.all("SELECT 1 FROM projects WHERE name = ?", project.name):
             return None
-        # of the row of no project, `opened` is the highest number of a project that was removed
+        # the row of NO_PROJECT keeps in `opened` the highest number of a removed project
         removed = session.all("SELECT opened FROM projects WHERE id = ?", NO_PROJECT)[0][0]
         number = int(max(session.all("SELECT max(id) FROM projects")[0][0], removed)) + 1
         session.insert("projects", [project._replace(id=number)])
@@ -117,11 +118,11 @@ class SqlTransaction(AdministrationStatements):
         return number
 
     def add_policy(self, project: int, policy: StoredPolicy) -> None:
-        """Write one more policy; which is current stays."""
+        """Write one more policy; the current version stays."""
         self._session.insert("policies", [(project, *policy)])
 
     def publish(self, project: int, policy: StoredPolicy) -> bool:
-        """Make the policy current if the one before it still is, and its lease is the newest."""
+        """Make the policy current, if the one before it still is and its lease is the newest."""
         head = self.lock([project]).get(project)
         is_ours = self.holds_lease(policy.fence)
         if head is None or head.version != policy.version - 1 or not is_ours:
@@ -144,11 +145,11 @@ class SqlLedger(ABC):
 
     @abstractmethod
     def write_session(self) -> AbstractContextManager[Session]:
-        """A session in a transaction: committed when the block ends, taken back if it raises."""
+        """A session in a transaction: committed when the block ends, rolled back if it raises."""
 
     @contextmanager
     def transaction(self) -> Iterator[SqlTransaction]:
-        """One transaction: committed when the block ends, taken back if it raises."""
+        """One transaction: committed when the block ends, rolled back if it raises."""
         with self.write_session() as session:
             yield SqlTransaction(session)
 
@@ -169,7 +170,7 @@ class SqlLedger(ABC):
         return StoredCase(*found[0]) if found else None
 
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
-        """Those of the cases that exist."""
+        """The cases with these numbers, by number; numbers without a case are left out."""
         with self.read_session() as session:
             return SqlTransaction(session).cases(project, ids)
 
@@ -182,7 +183,7 @@ class SqlLedger(ABC):
         return [StoredCase(*row) for row in self._all(sql, project, before, limit)]
 
     def cases_in(self, project: int, status: int, numbers: range, limit: int) -> list[StoredCase]:
-        """The first cases of that status among these numbers."""
+        """The first cases with this status among these numbers."""
         sql = (
             "SELECT id, status, data FROM cases WHERE project = ? AND id >= ? AND id < ? "
             "AND status = ? ORDER BY id LIMIT ?"
@@ -199,6 +200,12 @@ class SqlLedger(ABC):
         """The counters of a kind, by (cell, place)."""
         with self.read_session() as session:
             return SqlTransaction(session).counter_values(project, kind)
+
+    def counters_of(self, project: int, kinds: Sequence[str]) -> list[Increment]:
+        """The counters of some kinds, all of one moment, in no order."""
+        with self.read_session() as session:
+            rows = session.each("kind, cell, place, amount", "counters", "kind", project, kinds)
+        return [Increment(*row) for row in rows]
 
     def snapshot(self, project: int) -> Snapshot:
         """All counters of a project, of one moment."""
@@ -234,13 +241,21 @@ class SqlLedger(ABC):
         sql = "SELECT version, length(blob) FROM policies WHERE project = ? ORDER BY version"
         return [(version, size) for version, size in self._all(sql, project)]
 
+    def latest_policies(self, project: int, before: int, limit: int) -> list[PolicyHead]:
+        """The newest versions that were planned before a moment, the newest first."""
+        sql = (
+            "SELECT version, watermark, at, substr(blob, 1, 16) FROM policies "
+            "WHERE project = ? AND at < ? ORDER BY version DESC LIMIT ?"
+        )
+        return [PolicyHead(*row) for row in self._all(sql, project, before, limit)]
+
     def events_of_kind(self, project: int, kind: str) -> list[Event]:
         """All events of a kind, in order."""
         sql = f"SELECT {EVENT} FROM events WHERE project = ? AND kind = ? ORDER BY seq"  # noqa: S608
         return [Event(*row) for row in self._all(sql, project, kind)]
 
     def events_of_case(self, project: int, case: int) -> list[tuple[Event, int]]:
-        """The events of a case; with each, how many cases were opened up to it."""
+        """The events of a case, each with the number of cases opened up to it."""
         of_case = f"SELECT {EVENT} FROM events WHERE project = ? AND case_id = ? ORDER BY seq"  # noqa: S608
         opened = (
             "SELECT case_id FROM events WHERE project = ? AND seq <= ? AND kind = 'open' "
@@ -256,20 +271,25 @@ class SqlLedger(ABC):
 
     @abstractmethod
     def compact(self) -> None:
-        """Give back the space that was freed."""
+        """Releases the space that was freed."""
 
     def record_plan_failure(self, project: int, failure: str) -> None:
-        """Write why the project got no new policy."""
+        """Write why the newest plan of a project failed."""
         with self.write_session() as session:
             session.change("UPDATE projects SET failure = ? WHERE id = ?", failure, project)
 
+    def record_outlook(self, project: int, outlook: str) -> None:
+        """Write what a project's alarms go by."""
+        with self.write_session() as session:
+            session.change("UPDATE projects SET outlook = ? WHERE id = ?", outlook, project)
+
     def lease(self) -> Lease:
-        """The lease of the replanner as it stands."""
+        """The lease of the replanner, valid or expired."""
         with self.read_session() as session:
             return _lease(session)
 
     def take_lease(self, holder: str) -> Lease:
-        """Take or renew the right to plan, unless another holder's lease is good."""
+        """Take or renew the lease, unless another holder's lease is valid."""
         with self.write_session() as session:
             before = _lease(session, session.locking)
             if before.holder != holder and before.is_good:
@@ -283,19 +303,19 @@ class SqlLedger(ABC):
             return lease
 
     def release_lease(self, holder: str) -> None:
-        """Let the lease expire now, if it is this holder's."""
+        """End the lease now if this holder has it."""
         sql = "UPDATE leases SET expires = 0 WHERE name = 'replanner' AND holder = ?"
         with self.write_session() as session:
             session.change(sql, holder)
 
     @abstractmethod
     def looks_unwritable(self) -> bool:
-        """Whether there are signs that a commit would fail; nothing is written to find out."""
+        """Whether a commit would probably fail; writes nothing to find out."""
 
     def probe(self) -> None:
-        """Commit a write that has no meaning, or raise.
+        """Commit a write without meaning, or raise.
 
-        It counts up: SQLite writes nothing where a value stays the same.
+        It counts up, because SQLite writes nothing if a value stays the same.
         """
         again = " ON CONFLICT (name) DO UPDATE SET fence = leases.fence + 1"
         with self.write_session() as session:
@@ -307,19 +327,20 @@ class SqlLedger(ABC):
             return SqlTransaction(session).tokens()
 
     def add_token(self, token: StoredToken) -> None:
-        """Write a token, which must be a new one."""
+        """Write a new token."""
         with self.transaction() as transaction:
             transaction.add_token(token)
 
     def revoke_token(self, id: str, at: int) -> bool:
-        """Mark a token as revoked; whether there was one that was still good."""
+        """Mark a token as revoked; returns whether it was valid before."""
         with self.write_session() as session:
-            good = session.all("SELECT 1 FROM tokens WHERE id = ? AND revoked = 0", id)
+            of_good = f"SELECT 1 FROM tokens WHERE id = ? AND revoked = 0{session.locking}"  # noqa: S608
+            good = session.all(of_good, id)
             session.change("UPDATE tokens SET revoked = ? WHERE id = ? AND revoked = 0", at, id)
             return bool(good)
 
     def purge(self, rows: int) -> bool:
-        """Remove up to so many rows that removed projects left; whether there may be more."""
+        """Remove up to `rows` rows of removed projects; returns whether there may be more."""
         if not self._all("SELECT 1 FROM removed LIMIT 1"):
             return False
         with self.write_session() as session:

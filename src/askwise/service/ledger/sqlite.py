@@ -1,9 +1,9 @@
-"""The ledger in one SQLite file: WAL, and every commit on disk before it counts.
+"""The ledger in one SQLite file, with a write-ahead log and every commit synced to disk.
 
-SQLite lets one writer in at a time, and processes that wait for it poll. Here they wait for a lock
-on the file that wakes the next one, so waiting costs nothing. It is taken with flock, which SQLite
-does not use, on a descriptor that stays open as long as any connection: closing it sooner would
-drop the locks that SQLite holds.
+SQLite allows one writer at a time, and processes that wait for it poll. Here they wait for a lock
+on the file instead, which wakes the next one, so waiting costs nothing. The lock is taken with
+flock, which SQLite does not use. Its descriptor stays open as long as any connection: closing it
+sooner would drop the locks that SQLite holds.
 """
 
 from __future__ import annotations
@@ -46,28 +46,31 @@ DIALECT = {
         WHEN NOT EXISTS (SELECT 1 FROM removed WHERE project = OLD.project)
         BEGIN SELECT raise(ABORT, 'events are never removed'); END""",
 }
+WRITES = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+"""How a file is opened that is also written."""
+
 BUSY_TIMEOUT = 30_000
 """Milliseconds to wait for a writer that does not take our lock, such as a backup."""
 
 DATA_ERRORS = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
-"""What SQLite raises for what it is given. All else is about the file, and fails every request."""
+"""Errors about what SQLite was given. All other errors are about the file: every request fails."""
 
 CACHED_STATEMENTS = 256
 """Prepared statements that are kept."""
 
 CACHE_SIZE = 64 * 1024
-"""Kibibytes of pages that the writing connection keeps. Keys are found in no order: with the 2,000
-of SQLite it would read most pages of their index anew for every group."""
+"""Kibibytes of pages that the writing connection caches. Keys come in random order: with SQLite's
+default of 2,000 it would read most pages of their index again for every group."""
 
 ROWS_PER_STATEMENT = (256, 32, 4, 1)
-"""Rows of one insert; there are few sizes, so that all of them stay prepared."""
+"""Rows of one insert. There are few sizes, so that all statements stay prepared."""
 
 LEAST_FREE = 1 << 20
-"""Bytes: with less on the disk, a commit may find none."""
+"""Bytes that must be free on the disk; with fewer, a commit may fail."""
 
 LONG_LOG, LONGEST_LOG = 1_000, 16_000
-"""Pages of the write-ahead log: from LONG_LOG on `checkpoint` copies them into the file, beside the
-writers; from LONGEST_LOG on, should it not have come to that, a commit does."""
+"""Pages of the write-ahead log. From LONG_LOG on, `checkpoint` copies them into the file while
+others write. From LONGEST_LOG on, if no checkpoint has run, a commit copies them."""
 
 
 class SqliteSession:
@@ -78,11 +81,11 @@ class SqliteSession:
         "CASE typeof(counters.amount + excluded.amount) WHEN 'integer' "
         "THEN counters.amount + excluded.amount END"
     )
-    """Where it does not fit, SQLite would go on with a float: NULL is refused instead."""
+    """SQLite would turn a sum beyond 64 bits into a float; this makes it NULL, which is refused."""
     now = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
 
-    def __init__(self, path: str) -> None:
-        self.connection = apsw.Connection(path, statementcachesize=CACHED_STATEMENTS)
+    def __init__(self, path: str, flags: int = WRITES) -> None:
+        self.connection = apsw.Connection(path, flags, statementcachesize=CACHED_STATEMENTS)
         self.connection.set_busy_timeout(BUSY_TIMEOUT)
         self.connection.pragma("synchronous", "FULL")
         self.connection.pragma("foreign_keys", True)
@@ -96,7 +99,7 @@ class SqliteSession:
     ) -> list[Row]:
         """The rows of a project that have one of the keys: one statement, a search for each key.
 
-        `key IN (…)` would be read as a reason to go through the whole project.
+        With `key IN (…)` SQLite would scan the whole project.
         """
         sql = (
             f"SELECT {columns} FROM (SELECT value AS wanted FROM json_each(?)) "  # noqa: S608
@@ -105,18 +108,18 @@ class SqliteSession:
         return self.connection.execute(sql, (_json_list(keys), project)).fetchall()
 
     def change(self, sql: str, *values: Any) -> None:
-        """Run a statement that has no rows."""
+        """Run a statement that returns no rows."""
         self.connection.execute(sql, values)
 
     def together(self, rows: int) -> AbstractContextManager[None]:
-        """A block that does nothing: there is no server to wait for."""
+        """A block that does nothing, because there is no server to wait for."""
         return nullcontext()
 
     def insert(self, table: str, rows: Sequence[Row], then: str = "") -> None:
         """Insert rows, a few hundred with each statement.
 
-        A statement gives up the interpreter while it runs. One for each row would have to get it
-        back so often that, with another thread at work, it took twenty times as long.
+        A statement releases the GIL while it runs. One statement for each row would have to take
+        it back so often that, with another busy thread, it took twenty times as long.
         """
         done = 0
         for together in ROWS_PER_STATEMENT:
@@ -136,9 +139,14 @@ class SqliteLedger(SqlLedger):
 
     def __init__(self, path: str) -> None:
         if not Path(path).resolve().parent.is_dir():
-            raise LedgerError(f"{path}: there is no such folder")
+            raise LedgerError(
+                f"{path}: the folder of this file does not exist: create it, or name another file"
+            )
+        self._begin(path, os.O_RDWR | os.O_CREAT)
+
+    def _begin(self, path: str, flags: int) -> None:
         self.path = path
-        self._lock_file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock_file = os.open(path, flags | os.O_CLOEXEC, 0o600)
         self._lock = threading.Lock()
         self._writer: SqliteSession | None = None
         self._local = threading.local()
@@ -158,7 +166,8 @@ class SqliteLedger(SqlLedger):
                     if not 0 <= version <= NEWEST:
                         raise LedgerError(
                             f"{self.path}: its schema is of version {version}, "
-                            f"expected at most {NEWEST}: it was written by a newer askwise"
+                            f"expected at most {NEWEST}: it was written by a newer askwise, "
+                            "so upgrade askwise here"
                         )
                     for step in STEPS[version:]:
                         for statement in step:
@@ -181,7 +190,7 @@ class SqliteLedger(SqlLedger):
 
     @contextmanager
     def write_session(self) -> Iterator[SqliteSession]:
-        """A session in a transaction: committed when the block ends, taken back if it raises."""
+        """A session in a transaction: committed when the block ends, rolled back if it raises."""
         with self._write_lock(), _translated_errors(self.path):
             session = self._writer
             if session is None:
@@ -196,7 +205,7 @@ class SqliteLedger(SqlLedger):
                 with suppress(apsw.Error):
                     session.connection.execute("ROLLBACK")
                 if isinstance(error, apsw.Error) and not isinstance(error, DATA_ERRORS):
-                    # whatever the disk did, a new connection believes only what is in the file
+                    # after a failure of the disk, a new connection reads only what is in the file
                     self._writer = None
                     session.connection.close(True)
                 raise
@@ -213,8 +222,8 @@ class SqliteLedger(SqlLedger):
     def checkpoint(self) -> None:
         """Copy a long write-ahead log into the file.
 
-        Most of it is copied while others write, so that they hardly wait for the rest; then the
-        next commit begins the log anew.
+        Most of it is copied while others write, so that they wait only briefly for the rest. The
+        next commit then starts the log from its beginning.
         """
         if self._log_pages < LONG_LOG:
             return
@@ -231,7 +240,7 @@ class SqliteLedger(SqlLedger):
         return sum(file.stat().st_size for file in files if file.exists())
 
     def compact(self) -> None:
-        """Write the file anew, without the pages that are free."""
+        """Rewrite the file without its free pages."""
         with self._write_lock(), _translated_errors(self.path):
             connection = self._reader().connection
             connection.execute("VACUUM")
@@ -250,16 +259,19 @@ class SqliteLedger(SqlLedger):
     def _committed(self, connection: apsw.Connection, _: str, pages: int) -> int:
         self._log_pages = pages
         if pages >= LONGEST_LOG:
-            with suppress(apsw.Error):  # it is committed, whatever becomes of this
+            with suppress(apsw.Error):  # the commit stands, even if this fails
                 connection.wal_checkpoint()
         return 0
 
     def _reader(self) -> SqliteSession:
         session: SqliteSession | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = SqliteSession(self.path)
+            session = self._local.session = self._new_reader()
             self._readers.append(session)
         return session
+
+    def _new_reader(self) -> SqliteSession:
+        return SqliteSession(self.path)
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:

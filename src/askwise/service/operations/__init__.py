@@ -1,1 +1,1 @@
-"""What runs the service: its processes, the demo, and export and import of projects."""
+"""The operation of the service: its processes, the demo, and export and import of projects."""

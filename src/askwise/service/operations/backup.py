@@ -12,7 +12,7 @@ from pathlib import Path
 
 from askwise.errors import LedgerError
 from askwise.service.ledger import open_ledger
-from askwise.service.ledger.session import Session
+from askwise.service.ledger.session import Row, Session
 from askwise.service.ledger.sql import SqlLedger
 
 TABLES = {
@@ -27,6 +27,9 @@ TABLES = {
 """All tables but that of leases, which are of the moment; and the columns of their keys."""
 
 NO_PROJECT_IS_THERE = " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, opened = excluded.opened"
+
+PROJECT_BYTES = (2, 4)
+"""The columns of a project's row that have bytes: its problem, and the options of its learner."""
 
 PAGE = 1000
 
@@ -66,13 +69,21 @@ def _copy(source: str, target: str) -> int:
         after.close()
 
 
+def _with_bytes(project: Row) -> Row:
+    """A project with bytes where it has them: SQLite keeps the empty text of no project as text."""
+    return tuple(
+        value.encode() if place in PROJECT_BYTES and isinstance(value, str) else value
+        for place, value in enumerate(project)
+    )
+
+
 def _copy_table(reading: Session, writing: Session, table: str) -> int:
     keys, rows = TABLES[table], 0
     order, marks = ", ".join(keys), ", ".join("?" * len(keys))
     then = NO_PROJECT_IS_THERE if table == "projects" else ""
     page = reading.all(f"SELECT * FROM {table} ORDER BY {order} LIMIT {PAGE}")  # noqa: S608
     while page:
-        writing.insert(table, page, then)
+        writing.insert(table, [_with_bytes(row) for row in page] if then else page, then)
         rows += len(page)
         last = page[-1][: len(keys)]  # the columns of a key stand first
         page = reading.all(

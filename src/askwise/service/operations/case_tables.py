@@ -1,9 +1,9 @@
 """The cases of a project as a table, which `aw.fit` and `aw.off_policy` read as it is.
 
-A row is a case that has its reward: what was seen in it, in the order in which it was looked at,
-what was done, what that earned, and how likely each step was. Left out are cases that say nothing
-of what the project's policy does at its prices: those that people overruled or looked into
-unasked, those that began with something on file, and those with prices or a stake of their own.
+A row is a case that has its reward. It has the observed values in the order of purchase, the
+action, the reward, and the propensity of each step. Some cases are left out, because they do not
+show what the project's policy does at its prices. These are cases that people overruled or observed
+unasked, cases with values on file, and cases with their own prices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from askwise.service.api.messages import CaseAnswer
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.stored_cases import ServedCase
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.event_pages import pages_of_events
+from askwise.service.ledger.event_pages import watched_pages
 from askwise.service.ledger.rows import Project, Status
 from askwise.service.replanning.policy_versions import PolicyCache, learner_of
 
@@ -31,7 +31,7 @@ PAGE = 10_000
 
 
 class Written(NamedTuple):
-    """What became of the cases of a project."""
+    """The numbers of cases that were written and left out."""
 
     rows: int
     left_out: int
@@ -68,7 +68,10 @@ def _fields(table: _CaseTable, pa: Any) -> list[Any]:
         fields.append((o.name, pa.int64() if is_number else pa.string()))
     if table.is_path:
         fields.append(("order", pa.string()))
-    return [*fields, ("action", pa.string()), ("reward", pa.float64()), ("propensity", pa.string())]
+    fields += [("action", pa.string()), ("reward", pa.float64())]
+    if not any(name == "stake" for name, _ in fields):  # else it is an observation
+        fields.append(("stake", pa.float64()))
+    return [*fields, ("propensity", pa.string())]
 
 
 class _CaseTable:
@@ -83,11 +86,11 @@ class _CaseTable:
         self.is_path = rounds_of(learner).strategy.acquisition.name == "sequential"
         self.left_out = 0
         self._likely: dict[int, tuple[float, ...]] = {}
-        """How likely the steps of each case were."""
+        """The propensities of each case."""
 
     def pages(self) -> Iterator[list[dict[str, Any]]]:
         """The rows, some at a time, in the order of the cases."""
-        for events in pages_of_events(self._ledger, self._project, 0):
+        for events in watched_pages(self._ledger, self._project):
             for event in events:
                 if event.kind in ("open", "observe") and event.answer:
                     answer = msgspec.json.decode(event.answer, type=CaseAnswer)
@@ -108,7 +111,8 @@ class _CaseTable:
             return None
         found, likely = served.case, self._likely[case.id]
         looks = [self._decider.lattice.observations[i].name for i, _ in found.path]
-        row: dict[str, Any] = {"case": case.id, "action": found.action, "reward": found.earned}
+        row: dict[str, Any] = {"case": case.id, "action": found.action}
+        row |= {"reward": found.earned, "stake": found.stake}
         for name, value in found.state.items():
             failed = None if self.is_path else "unavailable"
             text = self.is_path and isinstance(value, int)
@@ -126,5 +130,4 @@ class _CaseTable:
     def _is_plain(self, served: ServedCase) -> bool:
         case = served.case
         is_filed = case.start >= self._decider.lattice.contexts
-        is_own = bool(served.prices) or case.stake != 1.0
-        return not (is_filed or is_own or case.is_overruled or case.unasked)
+        return not (is_filed or served.prices or case.is_overruled or case.unasked)

@@ -19,7 +19,7 @@ class Sizes(NamedTuple):
     policies: int
     bytes: int
     thinned: int
-    """How many of them were thinned just now."""
+    """The number of versions that were thinned now."""
     saved: int
 
 

@@ -54,14 +54,14 @@ class SimulatedPatients:
         self._model = breast_cancer(cost=COST, max_observations=4)
         self._stop = threading.Event()
         self._results: deque[tuple[int, float]] = deque()
-        """What cases will earn, in the order in which they acted."""
+        """The future rewards of cases, in the order in which they acted."""
 
     def stop(self) -> None:
-        """Let no more patients come."""
+        """Stops the stream of patients."""
         self._stop.set()
 
     def run(self) -> None:
-        """One patient after the other."""
+        """Simulates one patient after the other."""
         if self._backend.ledger.project(PROJECT) is None:
             body = NewProject(PROJECT, self._model.problem, ChosenLearner())
             self._ask([project_creation(new_key(), body)[1]])

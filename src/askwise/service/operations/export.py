@@ -12,10 +12,11 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
+from askwise._support.progress import Progress
 from askwise.errors import AskwiseError, LedgerError
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
@@ -26,7 +27,7 @@ from askwise.service.decisions.replay import Replay
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger, Transaction
 from askwise.service.ledger.counters import ERASED
-from askwise.service.ledger.event_pages import pages_of_events
+from askwise.service.ledger.event_pages import watched_pages
 from askwise.service.ledger.rows import NO_PROJECT, Event, Head, Increment, Project, StoredPolicy
 from askwise.service.operations.export_lines import (
     EndLine,
@@ -85,7 +86,7 @@ def export_project(ledger: Ledger, name: str) -> Iterator[bytes]:
         if policy.version <= project.version:
             policies += 1
             yield line(PolicyLine(policy.version, policy.watermark, policy.at, policy.blob))
-    for page in pages_of_events(ledger, project, 0):
+    for page in watched_pages(ledger, project):
         for e in page:
             events += 1
             body, answer = raw(e.body or b"null"), raw(e.answer or b"null")
@@ -164,9 +165,16 @@ def _import_lines(db: str, path: Path) -> tuple[str, int]:
     with path.open("rb") as file:
         ledger = open_ledger(db)
         try:
-            return import_project(ledger, iter(lambda: file.readline(MOST_LINE + 1), b""))
+            with Progress("bytes", path.stat().st_size) as progress:
+                return import_project(ledger, _lines_of(file, progress))
         finally:
             ledger.close()
+
+
+def _lines_of(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
+    for line in iter(lambda: file.readline(MOST_LINE + 1), b""):
+        yield line
+        progress.advance(len(line))
 
 
 def _problem_of(line: ProjectLine) -> tuple[bytes, bytes]:
@@ -258,7 +266,7 @@ class _Import:
         ]
 
     def finish(self) -> int:
-        """How many events there were, now that all of them are written."""
+        """Returns the number of events after all of them are written."""
         if self._project.version not in self._blobs:
             raise LedgerError("the file has not the policy that it says is current")
         self._write_page()
@@ -294,7 +302,7 @@ class _Import:
         return self._versions[version]
 
     def _check_thinned(self, line: PolicyLine) -> None:
-        """Of a policy that was thinned the prices are there, and those alone."""
+        """Checks that a thinned policy has prices only."""
         try:
             read_thinned(line.version, line.blob, self._lattice)
         except (msgspec.MsgspecError, ValueError, AskwiseError) as error:

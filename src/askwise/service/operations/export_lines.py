@@ -52,7 +52,7 @@ class EventLine(msgspec.Struct, tag="event", forbid_unknown_fields=True):
 
 
 class ErasedLine(msgspec.Struct, tag="erased", forbid_unknown_fields=True):
-    """What erased cases have added to the counters: it cannot be worked out any more."""
+    """The increments of erased cases, because they can no longer be computed."""
 
     counters: list[tuple[str, int, int, int]]
 

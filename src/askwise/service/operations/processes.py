@@ -28,7 +28,7 @@ from askwise.service.operations.worker import listen, run, work
 from askwise.service.priority import lower_priority
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.settings import Settings
-from askwise.service.tokens import new_token
+from askwise.service.tokens import new_link, new_token
 
 RESTARTED_AFTER = 0.5
 """Seconds before a process that died is started again."""
@@ -38,8 +38,9 @@ SWITCH_INTERVAL = 0.0005
 times as long, and the loop would wait that long for the writer at every read and every write."""
 
 GC_THRESHOLDS = (50_000, 20, 50)
-"""How rarely garbage is looked for. A worker makes thousands of small objects a request, none of
-them in circles, and holds many."""
+"""The thresholds of garbage collection. A worker makes thousands of small objects a request, none
+of them in cycles, and holds many.
+"""
 
 END_WITHIN = 30.0
 """Seconds for children to end by themselves, before they are killed."""
@@ -56,6 +57,20 @@ def first_token(db: str) -> str | None:
         return token
     finally:
         ledger.close()
+
+
+def sign_in_link(db: str, address: str) -> str:
+    """An address that opens the dashboard signed in, once.
+
+    What the link is stands behind the #, which no browser sends to a server, so no log has it.
+    """
+    ledger = open_ledger(db)
+    try:
+        text, kept = new_link()
+        ledger.add_token(kept)
+    finally:
+        ledger.close()
+    return f"{address}/#/sign-in/{text}"
 
 
 def listen_all(settings: Settings) -> list[socket.socket]:
@@ -108,7 +123,7 @@ class ChildProcesses:
         """On which each of the workers among them listens."""
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._missing: set[str] = set()
-        """Those that died and are not started again yet."""
+        """The workers that died and are not started again yet."""
         self._stop = threading.Event()
         self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
 
@@ -119,7 +134,7 @@ class ChildProcesses:
         self._supervisor.start()
 
     def stop(self) -> None:
-        """Let them finish what they have accepted, and end."""
+        """Ends the processes after they have finished what they accepted."""
         self._stop.set()
         if self._supervisor.is_alive():
             self._supervisor.join()
@@ -169,7 +184,7 @@ class ChildProcesses:
         """A process has ended; all but the warm-up are missing then."""
         del self._running[role]
         assert process.stdin is not None
-        with contextlib.suppress(OSError):  # what it was told last may not have been sent yet
+        with contextlib.suppress(OSError):  # the last message may not have been sent yet
             process.stdin.close()
         if role != "warm-up":
             self._missing.add(role)

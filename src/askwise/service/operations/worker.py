@@ -37,7 +37,7 @@ async def work(
     started: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve on this socket until told to stop."""
+    """Serves on this socket until it is stopped."""
     loop = asyncio.get_running_loop()
     stop = stop or asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -67,7 +67,7 @@ async def work(
 
 
 def _make_room(settings: Settings) -> int:
-    """How many connections a worker can have: each needs a file descriptor."""
+    """Returns the number of connections that a worker can have. Each needs a file descriptor."""
     wanted = settings.most_connections + SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted and soft != resource.RLIM_INFINITY:

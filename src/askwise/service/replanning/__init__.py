@@ -1,1 +1,1 @@
-"""From counters to the next version of a policy: by whom, when, and where versions are kept."""
+"""Makes new versions of policies from the counters, and keeps versions in memory."""

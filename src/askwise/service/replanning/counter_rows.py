@@ -1,4 +1,4 @@
-"""The counters of the ledger put into a learner, so that it plans with them."""
+"""Puts the counters of the ledger into a learner, so that it plans with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from askwise.service.ledger.rows import Increment
 
 
 def fill_counters(learner: BaseLearner, counters: Iterable[Increment]) -> None:
-    """Give a learner the counters of these rows, in place of its own."""
+    """Replace the counters of a learner with those of these rows."""
     rows, rounds = _by_kind(counters), rounds_of(learner)
     rounds.now.statistics = _statistics(learner, rows)
     for name, array in rounds.strategy.tallies().items():
@@ -24,7 +24,7 @@ def fill_counters(learner: BaseLearner, counters: Iterable[Increment]) -> None:
 
 
 def statistics_of(learner: BaseLearner, counters: Iterable[Increment]) -> Statistics:
-    """The counters of these rows, stored as the learner stores its own, and apart from them."""
+    """The counters of these rows, stored as the learner stores its own, as a separate object."""
     return _statistics(learner, _by_kind(counters))
 
 
@@ -42,6 +42,8 @@ def _statistics(learner: BaseLearner, rows: dict[str, list[Increment]]) -> Stati
     statistics.cases = sum(row.amount for row in rows.get("cases", ()))
     for name, array in statistics.arrays():
         _put(array, rows.get(name, ()), statistics if name in BY_ROW else None)
+    # an older askwise did not count these; a reward of then may be taken back now
+    np.maximum(statistics.graded_sums, 0, out=statistics.graded_sums)
     return statistics
 
 
@@ -57,4 +59,7 @@ def _put(
     try:
         array[(cells, places) if array.ndim == 2 else cells] = amounts
     except IndexError as error:
-        raise LedgerError(f"a counter is not one of the problem's: {error}") from None
+        raise LedgerError(
+            f"the ledger has a counter that is not one of the problem's ({error}): "
+            "askwise ledger verify shows what differs from the events"
+        ) from None

@@ -1,11 +1,13 @@
-"""What a project that forgets (`window`, `detect`) remembers: its counters, block by block.
+"""The counters of a project that forgets (`window`, `detect`), block by block.
 
-The library counts cases in blocks, and forgets whole blocks (`counting/forgetting.py`). Here each
-block has counters of its own: what is counted as `name` elsewhere is `name@block`. In which block
-something counts follows from how many cases were opened before it. When a block is over, the
-replanner compares it with what is remembered, as the library would, and writes what it found as an
-event, `forget`. With that event counters of blocks are dropped, or added to those of an older
-block, so that there are few of them. Taken again, the events leave the same counters.
+The library counts cases in blocks, and forgets whole blocks (`counting/forgetting.py`). In the
+ledger each block has counters of its own: a counter `name` becomes `name@block`. The number of
+cases opened before an event decides in which block the event counts.
+
+When a block is over, the replanner compares it with the blocks that are remembered, as the library
+does. It writes the result as an event, `forget`. With that event the counters of blocks are
+dropped, or added to those of an older block, so that few blocks are kept. Replaying the events
+gives the same counters.
 """
 
 from __future__ import annotations
@@ -26,43 +28,43 @@ from askwise.service.ledger.rows import Event, Increment, Snapshot
 from askwise.service.replanning.counter_rows import statistics_of
 
 AT = "@"
-"""Stands between the name of a counter and the block it counts in."""
+"""The separator between the name of a counter and its block."""
 
 REWARDS = ("action_counts", "reward_sums", "graded_sums", "paid_counts", "paid_sums")
-"""What a learner forgets that forgets rewards and prices only."""
+"""The counters that are forgotten if only rewards and prices are forgotten."""
 
 KEPT = ("overruled", "unasked")
-"""What people did without being asked: it is never forgotten, and counted in no block."""
+"""Counters of what people did on their own; they are never forgotten, and belong to no block."""
 
 FORGET = "forget"
-"""The kind of the event with which a block ends."""
+"""The kind of the event that ends a block."""
 
 
 class Memory(NamedTuple):
-    """How far the blocks of a project were examined, and which are remembered."""
+    """How many blocks of a project were examined, and which are remembered."""
 
     examined: int = 0
-    """How many blocks are over and were compared with what was before them."""
+    """How many blocks are over and were compared with the blocks before them."""
     first: int = 0
     """The oldest block that is remembered."""
 
     @classmethod
     def of(cls, counted: dict[tuple[int, int], int]) -> Memory:
-        """As the counters of the kind `MEMORY` say."""
+        """The memory that the counters of the kind `MEMORY` describe."""
         return cls(counted.get((0, 0), 0), counted.get((1, 0), 0))
 
 
 class Blocks:
-    """How a learner divides its cases into blocks, and which blocks are kept apart."""
+    """How a learner divides its cases into blocks, and which blocks keep their own counters."""
 
     def __init__(self, forgetting: Forgetting, names: Sequence[str]) -> None:
         self._rule = forgetting
         self._names = names
-        """What the learner counts."""
+        """The names of the counters of the learner."""
 
     @classmethod
     def of(cls, learner: BaseLearner) -> Blocks | None:
-        """Those of a learner; None if it forgets nothing."""
+        """The blocks of a learner; None if it forgets nothing."""
         rounds = rounds_of(learner)
         if rounds.forgetting is None:
             return None
@@ -71,11 +73,11 @@ class Blocks:
         return cls(rounds.forgetting, ["cases", *counted, *tallies])
 
     def current(self, opened: int) -> int:
-        """The block that counts, once so many cases were opened."""
+        """The block in which events count after so many cases were opened."""
         return max(0, opened - 1) // self._rule.length
 
     def kept_with(self, block: int, memory: Memory) -> int | None:
-        """The block whose counters hold those of this one; None if it is forgotten."""
+        """The block whose counters include those of this block; None if it is forgotten."""
         if block < memory.first:
             return None
         if block >= memory.examined or self._rule.window is not None:
@@ -83,14 +85,14 @@ class Blocks:
         return max(b for b in (memory.first, *_boundaries(memory)) if b <= block)
 
     def moves(self, before: Memory, after: Memory) -> list[tuple[str, str | None]]:
-        """Which counters are added to which others when a block ends; None: they are dropped."""
+        """Which counters are added to which others when a block ends; None means dropped."""
         found: list[tuple[str, str | None]] = []
-        # a block that is dropped may hold those of blocks after it; those were dropped with it
+        # the counters of a dropped block may include later blocks, which are dropped with it
         groups = {self.kept_with(b, before) for b in range(before.first, after.examined)}
         for block in sorted(group for group in groups if group is not None):
             into = self.kept_with(block, after)
             for name in self._names if into != block else ():
-                # where only rewards and prices are forgotten, the oldest block has all the rest
+                # if only rewards and prices are forgotten, the oldest block keeps all others
                 to = after.first if into is None and not self._is_forgotten(name) else into
                 for kind in (name, f"{ERASED} {name}"):
                     into_kind = None if to is None else f"{kind}{AT}{to}"
@@ -101,16 +103,16 @@ class Blocks:
         return not self._rule.only_rewards or name in REWARDS or name.startswith(TALLY)
 
     def remembered(self, now: Snapshot) -> list[Increment]:
-        """The counters of what is remembered, by the names that learners know."""
+        """The counters of all remembered blocks together, by the names that learners use."""
         kept = [row for row in now.counters if row.kind in KEPT]
         return kept + self._sum(now.counters, memory_of(now).first, self.current(now.opened) + 1)
 
     def examine(
         self, learner: BaseLearner, now: Snapshot, start: Statistics
     ) -> Iterable[tuple[BlockEnd, Memory]]:
-        """What there is to say of each block that is over, and the memory after it.
+        """The result for each block that is over, and the memory after it.
 
-        `start` is what the project began with; it counts as a part of the first block.
+        `start` are the counters that the project began with. They are part of the first block.
         """
         memory = memory_of(now)
         while memory.examined < self.current(now.opened):
@@ -127,7 +129,7 @@ class Blocks:
     def _changed_since(
         self, learner: BaseLearner, now: Snapshot, start: Statistics, memory: Memory, number: int
     ) -> int:
-        """The block since which all contradicts what was before it; 0 if there is none."""
+        """The block from which on the data contradict the blocks before; 0 if there is none."""
         pasts = [b for b in _boundaries(memory) if b > memory.first]
         for k in range(SCALES):
             begin = number - (1 << k)
@@ -142,7 +144,7 @@ class Blocks:
         return 0
 
     def _sum(self, counters: Iterable[Increment], first: int, end: int) -> list[Increment]:
-        """The counters of the blocks from one up to another, together."""
+        """The sum of the counters of the blocks from `first` up to `end`, without `end`."""
         total: Counter[tuple[str, int, int]] = Counter()
         for kind, cell, place, amount in counters:
             name, at, block = kind.partition(AT)
@@ -152,18 +154,18 @@ class Blocks:
 
 
 def forget_event(seq: int, end: BlockEnd, at: int) -> Event:
-    """The end of a block as an event; no request can have its key, for there is a space in it."""
+    """The event that ends a block. Its key has a space, so no request can have the same key."""
     key, body = f"{FORGET} {end.block}", msgspec.json.encode(end)
     return Event(seq=seq, key=key, kind=FORGET, case=0, body=body, status=200, answer=b"{}", at=at)
 
 
 def memory_of(now: Snapshot) -> Memory:
-    """How far the blocks of a project are examined, at this moment."""
+    """The memory of a project at the moment of the snapshot."""
     return Memory.of({(r.cell, r.place): r.amount for r in now.counters if r.kind == MEMORY})
 
 
 def memory_increments(before: Memory, after: Memory, day: int, *, drift: bool) -> list[Increment]:
-    """What the end of a block adds to the counters."""
+    """Returns what the end of a block adds to the counters."""
     found = [
         Increment(MEMORY, 0, 0, after.examined - before.examined),
         Increment(MEMORY, 1, 0, after.first - before.first),
@@ -173,5 +175,5 @@ def memory_increments(before: Memory, after: Memory, day: int, *, drift: bool) -
 
 
 def _boundaries(memory: Memory) -> set[int]:
-    """The blocks before which the past may be compared with what came since."""
+    """The blocks at which the past may be separated from the newer blocks to compare them."""
     return {memory.examined >> k << k for k in range(SCALES)}

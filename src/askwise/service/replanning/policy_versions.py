@@ -1,8 +1,8 @@
-"""The versions of a project's policy: each is a learner as the library saves it, never changed.
+"""The versions of a project's policy. Each is a saved learner, and is never changed.
 
-A version is planned by going on from the one before it, with the counters of now. What the file
-holds beside the policy (where a model's estimates stand, the random state) is what the next plan
-goes on from; the rest is what cases follow.
+A version is planned from the learner of the version before it, with the counters of now. The saved
+learner has the policy, which cases follow. It also has the state of the model's estimates and of
+the random generator, which the next plan starts from.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -36,14 +37,18 @@ from askwise.states import Lattice
 T = TypeVar("T")
 
 MOST_TRIED = 8
-"""Versions that are tried, where the newest ones cannot be read."""
+"""How many versions are tried if the newest ones cannot be read."""
 
 RETRIED_AFTER = 10.0
-"""Seconds after which a version that could not be read is tried again: it may have been mended."""
+"""Seconds after which an unreadable version is tried again: it may have been repaired."""
 
 MOST_KEPT, MOST_BYTES = 256, 256 * 2**20
-"""How many versions a process keeps in memory beside the newest of each project, and how large they
-are together, unpacked."""
+"""How many versions a process keeps in memory beside the newest of each project, and how many bytes
+they may have together, unpacked."""
+
+MOST_PLANS = 128 * 2**20
+"""Bytes of plans for single cases that a process keeps, over all versions of all projects: twice
+what one version may keep."""
 
 
 class PolicyVersion(NamedTuple):
@@ -55,12 +60,12 @@ class PolicyVersion(NamedTuple):
 
     @property
     def lattice(self) -> Lattice:
-        """The states, at the prices that it was planned with."""
+        """The states, with the prices that the version was planned with."""
         return self.learner.statistics.lattice
 
 
 AnyVersion = PolicyVersion | ThinVersion
-"""A version that cases follow, or what is left of one that none does."""
+"""A version that cases can follow, or a thinned one that no case follows."""
 
 
 def learner_of(project: Project) -> BaseLearner:
@@ -72,11 +77,11 @@ def learner_of(project: Project) -> BaseLearner:
 def next_plan(
     learner: BaseLearner, now: Snapshot, start: BaseLearner, declared: Problem | None = None
 ) -> bytes:
-    """The version after the learner's, planned with the counters of now; the learner is of it then.
+    """Plan the next version with the counters of now; changes the learner and returns its bytes.
 
-    A project may have begun with what a learner knew: that is in its first version, and stays; with
-    a learner that forgets, until the first block is forgotten. `declared` has the prices that were
-    said last.
+    `start` is the learner of the first version. A project may begin with a learner that knows
+    something already. The counters of `start` are then added, unless the learner forgets and has
+    forgotten the first block. `declared` has the prices that were declared last.
     """
     rounds, before = rounds_of(learner), rounds_of(start)
     blocks = Blocks.of(start)
@@ -96,7 +101,7 @@ def next_plan(
 
 
 def first_plan(learner: BaseLearner) -> bytes:
-    """The first version; cases that the learner had open elsewhere are not the project's."""
+    """The first version. Cases that the learner had open do not become cases of the project."""
     rounds = rounds_of(learner)
     learner.cases.clear()
     rounds.looking.clear()
@@ -107,7 +112,7 @@ def first_plan(learner: BaseLearner) -> bytes:
 
 
 def from_blob(blob: bytes, check: Check | None = None) -> BaseLearner:
-    """The learner of these bytes; the library checks all that it reads."""
+    """The learner of these bytes. The library checks everything that it reads."""
     return from_bytes(blob, LEARNERS, check)
 
 
@@ -117,7 +122,7 @@ def read_version(ledger: Ledger, project: int, version: int) -> BaseLearner:
 
 
 def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearner, int]:
-    """The learner of this version, and the bytes that it has unpacked."""
+    """The learner of this version, and the number of its bytes when unpacked."""
     stored = ledger.policy(project, version)
     if stored is None:
         raise LedgerError(f"project {project} has no policy of version {version}")
@@ -127,13 +132,13 @@ def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearn
         learner = from_blob(stored.blob)
         with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
             return learner, sum(part.file_size for part in archive.infolist())
-    except Exception as error:  # whatever the bytes are, they are this project's alone
+    except Exception as error:  # broken bytes are an error of this project alone
         log("error", "a policy cannot be read", project=project, version=version, error=str(error))
         raise LedgerError(f"the policy of version {version} cannot be read") from error
 
 
 def newest_readable(ledger: Ledger, project: int, version: int) -> tuple[int, BaseLearner]:
-    """The newest version that can be read, up to this one, and its learner."""
+    """The newest readable version up to this one, and its learner."""
     return _newest_readable(version, lambda number: read_version(ledger, project, number))
 
 
@@ -150,7 +155,7 @@ def _newest_readable(version: int, read: Callable[[int], T]) -> tuple[int, T]:
 
 
 class PolicyCache:
-    """Keeps policy versions in memory, and reads others from the ledger. Any thread may ask."""
+    """Keeps policy versions in memory, and reads others from the ledger. It is thread-safe."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -160,25 +165,22 @@ class PolicyCache:
         """Bytes of each of those, unpacked."""
         self._newest: dict[int, int] = {}
         self._unreadable: dict[tuple[int, int], tuple[float, str]] = {}
-        """Versions that could not be read: when, and why."""
+        """Versions that could not be read, with the time and the error."""
 
     def newest(self, project: int, at_least: int) -> PolicyVersion:
-        """The newest version in memory; if there is none, the one that is named is read.
+        """The newest version in memory; if there is none, the named version is read.
 
-        A version that was just published is read in another thread, by `prepare`: no case waits
-        for it, unless that thread is so far behind that what it has may be thinned.
+        A version that was just published is read in another thread, by `prepare`, so that no case
+        waits for it. A case waits only if that thread is so far behind that its version may be
+        thinned.
         """
         newest = self._newest.get(project)
         if newest is None or newest < at_least - MOST_BEHIND:
             return self.prepare(project, at_least)
         return self.version(project, newest)
 
-    def in_memory(self, project: int) -> PolicyVersion | None:
-        """The newest version of a project that is in memory; None if there is none."""
-        return self._kept.get((project, self._newest.get(project, 0)))
-
     def version_or_thin(self, project: int, lattice: Lattice, version: int) -> AnyVersion:
-        """This version, or what is left of it."""
+        """This version, whole or thinned."""
         kept = self._kept.get((project, version))
         if kept is not None:
             return kept
@@ -193,14 +195,31 @@ class PolicyCache:
         return kept if kept is not None else self._read(project, version)
 
     def prepare(self, project: int, version: int) -> PolicyVersion:
-        """From now on this version is the newest, unless a newer one was prepared before.
+        """Make this version the newest one, unless a newer one was prepared before.
 
-        If it cannot be read, the newest one before it that can be.
+        If it cannot be read, take the newest readable one before it.
         """
         number, planned = _newest_readable(version, lambda n: self.version(project, n))
         with self._lock:
             self._newest[project] = max(number, self._newest.get(project, 0))
         return planned
+
+    def drop_plans(self) -> None:
+        """Drop plans for single cases if there are too many: those of older versions first.
+
+        Cases that need them again are planned again, with the same result.
+        """
+        with self._lock:
+            kept = [(self._newest.get(p) == n, found) for (p, n), found in self._kept.items()]
+        size = sum(rounds_of(found.learner).case_policies.bytes for _, found in kept)
+        for _, found in sorted(kept, key=itemgetter(0)):
+            if size <= MOST_PLANS:
+                return
+            rounds = rounds_of(found.learner)
+            if rounds.lock.acquire(blocking=False):  # whoever plans just now is not waited for
+                size -= rounds.case_policies.bytes
+                rounds.case_policies.clear()
+                rounds.lock.release()
 
     def _read(self, project: int, version: int) -> PolicyVersion:
         since, error = self._unreadable.get((project, version), (-RETRIED_AFTER, ""))
@@ -217,7 +236,7 @@ class PolicyCache:
         with self._lock:
             self._unreadable.pop((project, version), None)
             first = self._kept.get((project, version))
-            if first is not None:  # read by another thread meanwhile, and perhaps planned for since
+            if first is not None:  # another thread has read it meanwhile
                 return first
             self._kept[project, version] = planned
             self._sizes[project, version] = size
@@ -225,7 +244,7 @@ class PolicyCache:
         return planned
 
     def _drop_older(self, new: tuple[int, int]) -> None:
-        """Keep what was read last, and the newest version of each project."""
+        """Keep the versions that were read last, and the newest version of each project."""
         older = [key for key in self._kept if key != new and self._newest.get(key[0]) != key[1]]
         size = sum(self._sizes[key] for key in older)
         for place, key in enumerate(older):

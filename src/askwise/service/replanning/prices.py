@@ -1,7 +1,7 @@
-"""New prices in a project, as an event: `prices`.
+"""New prices of a project, which are an event of the kind `prices`.
 
-As with the library's `reprice`, what was paid before says nothing of the new price: of those
-observations, `paid_counts` and `paid_sums` go back to 0. `repriced` counts how often that was.
+As in the library's `reprice`, amounts paid before say nothing about a new price. So `paid_counts`
+and `paid_sums` of the repriced observations go back to 0. `repriced` counts how often that was.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from askwise.service.ledger.rows import Increment, Snapshot
 from askwise.service.replanning.memory import AT, Blocks, Memory
 
 PRICES = "prices"
-"""The kind of the event."""
+"""The kind of the event that sets new prices."""
 
 PAID = ("paid_counts", "paid_sums")
 
 
 def paid_kinds(blocks: Blocks | None, memory: Memory, opened: int) -> list[str]:
-    """The kinds of counters that say what was paid, as far as it is remembered."""
+    """The kinds of counters of the amounts paid, of all blocks that are remembered."""
     kinds = list(PAID)
     if blocks is not None:
         known = range(memory.first, blocks.current(opened) + 1)
@@ -35,7 +35,10 @@ def price_increments(
     kinds: Iterable[str],
     values: Callable[[str], Mapping[tuple[int, int], int]],
 ) -> list[Increment]:
-    """What new prices of these observations add to the counters; `values` has those of a kind."""
+    """Returns what new prices of these observations add to the counters.
+
+    `values` returns the counters of a kind.
+    """
     found = [Increment(REPRICED, i, 0, 1) for i in positions]
     for kind in kinds:
         counted = values(kind)
@@ -46,10 +49,10 @@ def price_increments(
 def follow_prices(
     learner: BaseLearner, start: BaseLearner | None, now: Snapshot, declared: Problem
 ) -> None:
-    """Have a learner, whose counters are filled, plan with the prices that were declared since.
+    """Makes a learner, whose counters are filled, plan with the prices that were declared last.
 
-    Where it was told since what was paid, it goes by that. `start` is in its counters: what was
-    paid there says nothing any more.
+    If amounts paid were reported since, they give the price. `start` is the learner whose counters
+    were added to this learner's; the amounts paid in it are removed for the repriced observations.
     """
     repriced = [row.cell for row in now.counters if row.kind == REPRICED and row.amount]
     if not repriced:

@@ -1,10 +1,10 @@
 """Plans in the background: counters at a watermark in, version v + 1 out, if v is still current.
 
-Any number of replanners may run; the one that holds the lease plans. It is taken when there is
-something to plan, renewed while that lasts, and left to expire: where nothing happens, nothing is
-written. Should its holder stall so long that another took over, its fencing number is not the
-newest any more and what it planned is dropped. A plan that fails leaves the policy as it is, and
-the project says why.
+Any number of replanners may run. The one that holds the lease plans. It takes the lease when there
+is something to plan, renews it while it plans, and then lets it expire. So an idle service writes
+nothing. If the holder stalls so long that another replanner takes over, its fencing number is not
+the newest any more, and its plan is dropped. A plan that fails leaves the policy as it is, and the
+project shows the error.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ from askwise.service.replanning.memory import (
     memory_increments,
     memory_of,
 )
+from askwise.service.replanning.outlook import Lookout
 from askwise.service.replanning.policy_versions import newest_readable, next_plan
 from askwise.service.replanning.thinning import THINNED_EVERY, thin
 
 RENEWED_BELOW = LEASE // 2
-"""A lease that is good for less, in microseconds, is renewed."""
+"""A lease that is valid for fewer microseconds than this is renewed."""
 
 CHECKED_EVERY = 0.25
-"""Seconds between two looks for projects that are due."""
+"""Seconds between two checks for projects that are due."""
 
 NEW_SHARE = 100
-"""A plan is made when this part of all events is new,"""
+"""A plan is due when the new events are at least one in so many of those planned with,"""
 
 LATEST = 60_000_000
-"""or anything is, after so many microseconds."""
+"""or after so many microseconds, if any event is new."""
 
 PURGED = 2_000
 """Rows of removed projects that are deleted at a time, when there is nothing to plan."""
@@ -64,15 +65,16 @@ class Replanner:
         self._ledger = ledger
         self._holder = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._failed: dict[int, float] = {}
-        """When a project's plan failed last, by a clock that is never set."""
+        """When a project's plan failed last, by the monotonic clock."""
         self._kept: OrderedDict[int, tuple[int, BaseLearner, BaseLearner]] = OrderedDict()
-        """Of some projects the newest version that was planned here, its learner, and the first."""
+        """By project: the newest version planned here, its learner, and the first learner."""
         self._stop = threading.Event()
         self._is_planning = threading.Event()
         self._planning_thread = ThreadPoolExecutor(1, "planning", initializer=lower_priority)
+        self._lookout = Lookout(ledger)
 
     def run(self) -> None:
-        """Plan whatever is due, until stopped."""
+        """Plan for the projects that are due, until stopped."""
         keeper = threading.Thread(target=self._keep_lease, name="lease", daemon=True)
         keeper.start()
         while not self._stop.wait(CHECKED_EVERY):
@@ -82,17 +84,19 @@ class Replanner:
                 log("error", "the replanner cannot reach the ledger", error=str(error))
                 self._stop.wait(1.0)
         keeper.join()
-        with contextlib.suppress(LedgerError):  # else it expires
+        self._lookout.close()
+        with contextlib.suppress(LedgerError):  # the lease expires by itself
             self._ledger.release_lease(self._holder)
 
     def stop(self) -> None:
-        """Let `run` end after the plan that is being made."""
+        """Makes `run` end after the current plan."""
         self._stop.set()
 
     def step(self) -> int:
-        """Plan for every project that is due, if we hold the lease; how many were published."""
-        due = [project for project in self._ledger.projects() if self._is_due(project)]
-        if not due:
+        """Plan for all due projects, if we hold the lease; returns how many were published."""
+        projects = self._ledger.projects()
+        due = [project for project in projects if self._is_due(project)]
+        if not due and not self._lookout.wants(projects):
             self._ledger.purge(PURGED)
             return 0
         lease = self._lease()
@@ -100,12 +104,13 @@ class Replanner:
             return 0
         self._is_planning.set()
         try:
+            self._lookout.look(projects)
             return sum(self.plan(project, lease.fence) for project in due)
         finally:
             self._is_planning.clear()
 
     def plan(self, project: Project, fence: int) -> bool:
-        """Make and publish the next version; whether that went well."""
+        """Make and publish the next version; returns whether it was published."""
         began = time.perf_counter()
         try:
             now = self._ledger.snapshot(project.id)
@@ -121,7 +126,7 @@ class Replanner:
             with self._ledger.transaction() as transaction:
                 is_ours = transaction.publish(project.id, policy)
         except LedgerUnavailableError:
-            raise  # it is not about this project
+            raise  # the database is at fault, not this project
         except Exception as error:
             self._record_failure(project, error)
             return False
@@ -138,7 +143,7 @@ class Replanner:
         return is_ours
 
     def _thin(self, project: Project) -> None:
-        """Keep of old versions only what the past needs; should it fail, there is a next time."""
+        """Thin the old versions. If this fails, it is tried again later."""
         try:
             done = self._planning_thread.submit(thin, self._ledger, project).result()
         except LedgerError as error:
@@ -147,7 +152,7 @@ class Replanner:
         log("info", "thinned", project=project.name, versions=done.versions, bytes=done.saved)
 
     def _end_blocks(self, project: Project, now: Snapshot, start: BaseLearner, fence: int) -> bool:
-        """Write what is forgotten with each block of cases that is over; whether any was."""
+        """Write an event for each block of cases that is over; returns whether there was any."""
         blocks = Blocks.of(start)
         if blocks is None:
             return False
@@ -177,9 +182,9 @@ class Replanner:
         return True
 
     def _learners(self, project: int, version: int) -> tuple[BaseLearner, BaseLearner]:
-        """The learner of a version, which may be changed, and that of the first.
+        """The learner of a version, which the caller may change, and that of the first version.
 
-        Unpacking them takes longer than most plans: those that were planned just here are kept.
+        Unpacking them takes longer than most plans, so the learners planned here are kept.
         """
         kept, learner, first = self._kept.pop(project, (0, None, None))
         if kept == version and learner is not None and first is not None:
@@ -197,7 +202,7 @@ class Replanner:
         failed = self._failed.get(project.id)
         if failed is not None:
             return time.monotonic() - failed >= LATEST / 1e6
-        # a plan of the future was made before the clock was set back, and may be of any age
+        # a plan from the future was made before the clock was set back, so its age is unknown
         is_fresh = 0 <= _now() - project.planned < LATEST
         return not is_fresh or new * NEW_SHARE >= project.watermark
 
@@ -212,7 +217,7 @@ class Replanner:
         self._ledger.record_plan_failure(project.id, failure.replace("\0", " "))
 
     def _lease(self) -> Lease:
-        """The lease that is good now; taken or renewed only where that must be."""
+        """The valid lease; it is taken or renewed only if necessary."""
         before = self._ledger.lease()
         if before.is_good and (before.holder != self._holder or before.left > RENEWED_BELOW):
             return before
@@ -223,7 +228,7 @@ class Replanner:
         return lease
 
     def _keep_lease(self) -> None:
-        """Renew the lease while a plan is made, which may take longer than a lease is good for."""
+        """Renew the lease while a plan is made, which may take longer than a lease is valid."""
         while not self._stop.wait(LEASE / 3e6):
             if not self._is_planning.is_set():
                 continue

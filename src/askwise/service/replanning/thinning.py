@@ -1,12 +1,12 @@
-"""Old versions of a policy, cut down to what the past needs of them.
+"""Thins old versions of a policy to their prices.
 
-A case that still looks follows the version that it was opened under, so that version stays. Of one
-that no such case follows, just the prices are kept: what cases cost, and all that was counted,
-follows from those and from the answers that were given. What it decided cannot be worked out again
-then; `askwise ledger verify` takes it as it was answered.
+A case that is still observing follows the version that it was opened under, so that version stays
+whole. Of a version that no such case follows, only the prices are kept. The costs of cases and all
+counters follow from the prices and from the answers that were given. The decisions of a thinned
+version cannot be computed again: `askwise ledger verify` takes them from the answers.
 
-A case is opened under one of the newest `MOST_BEHIND` versions, and only older ones are thinned: so
-there is no moment in which a case could begin to follow one that is being thinned.
+A case is opened under one of the newest `MOST_BEHIND` versions, and only older versions are
+thinned. So no case can begin to follow a version while it is being thinned.
 """
 
 from __future__ import annotations
@@ -28,61 +28,61 @@ MOST_BEHIND = 8
 """How many versions a worker may be behind when it opens a case."""
 
 RECENT = 32
-"""The newest versions, which stay as they are."""
+"""How many of the newest versions are never thinned."""
 
 THINNED_EVERY = 64
-"""A project is thinned with every so many versions: all its open cases are looked through."""
+"""A project is thinned once in so many versions, because all its open cases must be read."""
 
 PAGE = 1000
 
 THIN = b"askwise thin "
-"""How the bytes of a thinned version begin."""
+"""The first bytes of a thinned version."""
 
 
 class ThinVersion(NamedTuple):
-    """A version of which only the prices are left."""
+    """A version of which only the prices are kept."""
 
     version: int
     lattice: Lattice
 
 
 class AnsweredPolicy:
-    """Decides what was answered, in one step of a case: of the policy itself nothing is left."""
+    """Stands for a thinned policy in one step of a case: decides what was answered."""
 
     def __init__(self, lattice: Lattice, answer: CaseAnswer) -> None:
         self.lattice = lattice
         self._answer = answer
 
     def in_state(self, state: int) -> AnsweredPolicy:
-        """Itself: whatever the state, the answer is what it was."""
+        """Itself, because the answer is the same in every state."""
         return self
 
     exact = in_state
     acquisition = "sequential"
 
     def looks_in_case(self, state: int, tag: int) -> tuple[int, ...]:
-        """What was wanted after this step."""
+        """The observations that the answer wanted."""
         return tuple(self.lattice.to_buy(name) for name in self._answer.wanted)
 
     def action_in_case(self, state: int, tag: int) -> int:
-        """The action that was answered."""
+        """The action of the answer."""
         return self.lattice.action(self._answer.action or "")
 
     def propensities(
         self, start: int, path: list[tuple[int, int]], looks: tuple[int, ...], action: int
     ) -> Propensities | None:
-        """How likely the steps were, as that was answered."""
+        """The propensities of the answer."""
         return self._answer.propensity
 
 
 def thinned(learner: BaseLearner) -> bytes:
-    """What is kept of a version: its prices."""
+    """The bytes that are kept of a version: its prices."""
     costs = [o.cost for o in learner.problem.observations]
     return THIN + msgspec.msgpack.encode(costs)
 
 
 def read_thinned(version: int, blob: bytes, lattice: Lattice) -> ThinVersion:
-    """A version that was thinned, in the states of its project's problem."""
+    """A thinned version, in the states of its project's problem."""
     costs = msgspec.msgpack.decode(blob[len(THIN) :], type=list[float | None])
     names = [o.name for o in lattice.problem.observations]
     buyable = {o.name for o in lattice.observations[: lattice.buyable]}
@@ -91,13 +91,13 @@ def read_thinned(version: int, blob: bytes, lattice: Lattice) -> ThinVersion:
 
 
 class _CaseHead(msgspec.Struct, array_like=True):
-    """How the record of a case begins."""
+    """The first field of the record of a case."""
 
     version: int
 
 
 def followed_versions(ledger: Ledger, project: Project) -> set[int]:
-    """The versions that cases follow which still look."""
+    """The versions that are followed by cases which are still observing."""
     found: set[int] = set()
     after = 0
     while cases := ledger.cases_in(
@@ -109,16 +109,16 @@ def followed_versions(ledger: Ledger, project: Project) -> set[int]:
 
 
 class Thinned(NamedTuple):
-    """What thinning a project has come to."""
+    """The result of thinning a project."""
 
     versions: int
-    """How many were thinned just now."""
+    """How many versions were thinned."""
     saved: int
-    """Bytes of them."""
+    """How many bytes that saved."""
 
 
 def thin(ledger: Ledger, project: Project) -> Thinned:
-    """Thin all versions but the recent ones, the first, and those that cases follow.
+    """Thin all versions except the recent ones, the first, and those that cases follow.
 
     A case that is opened meanwhile follows a recent version.
     """
@@ -131,7 +131,7 @@ def thin(ledger: Ledger, project: Project) -> Thinned:
             continue
         try:
             blob = thinned(from_bytes(stored.blob, LEARNERS))
-        except Exception:  # noqa: S112 (what cannot be read is left for somebody to look at)
+        except Exception:  # noqa: S112 (an unreadable version is left as it is, for the operator)
             continue
         with ledger.transaction() as transaction:
             transaction.lock([project.id])

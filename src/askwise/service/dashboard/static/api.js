@@ -7,10 +7,20 @@ const TRIES = 4;
 export class Refused extends Error {
   constructor(status, problem) {
     const flaw = problem?.errors?.[0];
-    const where = flaw && flaw.pointer !== "#" ? ` (${flaw.pointer})` : "";
-    super(`${problem?.detail ?? `the server answered ${status}`}${where}`);
+    const detail = problem?.detail ?? `the server answered ${status}`;
+    const where = flaw ? inWords(flaw.pointer) : "";
+    const isSaid = where === "" || detail.startsWith(where.split(/[ ,]/)[0]); // observation 'mri': …
+    super(isSaid ? detail : `${where}: ${detail}`);
     this.status = status;
+    this.pointer = flaw?.pointer ?? "";
   }
+}
+
+/** The place of a flaw, as people call it: #/problem/observations/0/cost is observation 1, cost. */
+export function inWords(pointer) {
+  const parts = pointer.replace(/^(#|[a-z]+:)/, "").split("/").filter((part) => part && part !== "problem");
+  const words = parts.map((part, k) => (/^\d+$/.test(part) ? Number(part) + 1 : /^\d+$/.test(parts[k + 1] ?? "") ? part.replace(/s$/, "") : part.replaceAll("_", " ")));
+  return words.join(", ").replace(/, (\d+)/g, " $1");
 }
 
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
@@ -51,6 +61,19 @@ export async function post(where, body) {
     }
     await pause(300 * 2 ** attempt);
   }
+}
+
+/** Ask something that changes nothing, with a body too large for an address. */
+export async function send(where, body) {
+  const request = { method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) };
+  return read(await fetch(where, request));
+}
+
+/** Change a link for a token, which it can be once. */
+export async function useLink(link) {
+  const asked = { "Content-Type": "application/json", Authorization: `Bearer ${link}` };
+  const { token } = await read(await fetch(path("sign-in"), { method: "POST", headers: asked, body: "{}" }));
+  keepToken(token);
 }
 
 export const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));

@@ -1,6 +1,8 @@
-// Signing in, and which page is shown: #/ lists the projects, #/p/NAME is one of them.
+// Signing in, and which page is shown: #/ lists the projects, #/p/NAME is one of them, and
+// #/compare/NAME/NAME sets some beside each other. #/sign-in/LINK is what the server printed.
 
-import { asksForTokens, forgetToken, get, hasToken, keepToken, path } from "./api.js";
+import { asksForTokens, forgetToken, get, hasToken, keepToken, path, useLink } from "./api.js";
+import { showComparison } from "./compare.js";
 import { during, field, fill, h, say } from "./dom.js";
 import { showProject } from "./project.js";
 import { showProjects } from "./projects.js";
@@ -12,7 +14,19 @@ const signOut = document.getElementById("sign-out");
 let may = null; // what the token may do
 let leave = () => {}; // ends what the page before is still doing
 
+const LINK = "#/sign-in/";
+
 async function start() {
+  if (location.hash.startsWith(LINK)) {
+    const link = decodeURIComponent(location.hash.slice(LINK.length));
+    history.replaceState(null, "", "#/"); // it is good once, and belongs in no history
+    try {
+      await useLink(link);
+    } catch (error) {
+      showSignIn(`${error.status ? "This link was used already, or has expired" : error.message}. Sign in with a token, or start the server again.`);
+      return;
+    }
+  }
   if (hasToken() || !(await asksForTokens())) {
     try {
       may = await get(path("token"));
@@ -69,19 +83,22 @@ function showSignIn(why = "") {
 async function route() {
   leave();
   leave = () => {};
-  const [, kind, name] = location.hash.split("/").map(decodeURIComponent);
+  const [, kind, name, ...others] = location.hash.split("/").map(decodeURIComponent);
   if (kind === "p" && name) {
     title(name);
     leave = showProject(main, name, may);
   } else if (may.project) {
     location.replace(`#/p/${encodeURIComponent(may.project)}`);
     return;
+  } else if (kind === "compare") {
+    title("Compare");
+    leave = showComparison(main, [name, ...others].filter(Boolean));
   } else {
     title("");
     leave = showProjects(main, may);
   }
   main.focus({ preventScroll: true }); // what had the focus is gone: go on from the top of the page
-  say(name ? `Project ${name}` : "Projects");
+  say(kind === "compare" ? "Compare projects" : name ? `Project ${name}` : "Projects");
 }
 
 function title(name) {
@@ -93,6 +110,7 @@ function title(name) {
 
 window.addEventListener("hashchange", () => {
   if (location.hash === "#main") main.focus(); // the link that skips the head
+  else if (location.hash.startsWith(LINK)) start();
   else if (may) route();
 });
 

@@ -3,7 +3,7 @@
 import { fill, h, section } from "./dom.js";
 import { ago, plain, rewardValue, whole } from "./figures.js";
 
-const WORDS = {
+export const WORDS = {
   observing: "still looking",
   acted: "awaits its reward",
   defaulted: "reward by default",
@@ -20,7 +20,7 @@ export class CaseList {
     const { element, body } = section(title, about);
     this.element = element;
     this.list = h("ol", { class: "cases" });
-    this.note = h("p", { class: "note" });
+    this.note = h("p", { class: "note" }, "Loading…");
     fill(body, this.list, this.note);
   }
 

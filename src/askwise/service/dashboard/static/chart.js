@@ -9,6 +9,8 @@ const RIGHT = 12;
 const TOP = 14;
 const BOTTOM = 34;
 const LETTER = 6.4;
+const HALF = 7; // of the height of a name
+const PARTS = 16; // of the line between two points, where names keep off it
 const NARROW = 420;
 const HINT = "Point at the line to read it.";
 
@@ -18,7 +20,7 @@ export class LineChart {
     this.title = title;
     this.across = across;
     this.write = write;
-    this.data = { points: [], levels: [] };
+    this.data = { points: [], levels: [], isLoading: true };
     this.chosen = null;
     this.picture = s("svg", { class: "chart", role: "img", height: HIGH });
     this.readOut = h("output", { class: "read-out", "aria-live": "polite" });
@@ -60,7 +62,7 @@ export class LineChart {
     this.picture.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
     this.picture.setAttribute("aria-label", this.described());
     if (points.length === 0) {
-      fill(this.picture, s("text", { x: wide / 2, y: HIGH / 2, "text-anchor": "middle" }, "nothing to draw yet"));
+      fill(this.picture, s("text", { x: wide / 2, y: HIGH / 2, "text-anchor": "middle" }, this.data.isLoading ? "loading…" : "nothing to draw yet"));
       fill(this.readOut);
       return;
     }
@@ -83,7 +85,7 @@ export class LineChart {
   }
 
   axes(wide, low, high, first, last) {
-    const across = this.data.ticks ?? ticks(first, last, Math.max(4, Math.floor(wide / 110))).map((x) => ({ x, name: x.toLocaleString("en-US") }));
+    const across = this.data.ticks ?? ticks(first, last, Math.max(4, Math.floor(wide / 110)), 1).map((x) => ({ x, name: x.toLocaleString("en-US") }));
     return [
       ticks(low, high, 5).map((y) => [
         s("path", { class: "grid", d: `M${LEFT} ${this.y(y)}H${wide - RIGHT}` }),
@@ -97,18 +99,23 @@ export class LineChart {
   /** The levels are named where the line and the other names are farthest; where there is little
    * room, the colour names them. */
   labels(levels, wide) {
-    const line = this.data.points.flatMap((p, k, all) => (k ? [middle(all[k - 1], p), p] : [p]));
+    const line = this.data.points.flatMap((p, k, all) => (k ? between(all[k - 1], p) : [p]));
     const taken = line.map((p) => ({ from: this.x(p.x), to: this.x(p.x), y: this.y(p.y) }));
     return levels.map((level) => {
       const words = `${wide < NARROW ? "" : `${level.name} `}${this.write.value(level.y)}`;
       const width = words.length * LETTER;
       const others = levels.filter((other) => other !== level).map((other) => ({ from: 0, to: wide, y: this.y(other.y) }));
-      const places = [LEFT + 6, (LEFT + wide - RIGHT - width) / 2, wide - RIGHT - width].flatMap((from) =>
-        [-9, 10].map((off) => ({ from, to: from + width, y: this.y(level.y) + off })),
+      // the nearest place with room enough; where there is none, the one with most
+      const places = [9.5, 22, 35, 48].flatMap((off) =>
+        [LEFT + 6, (LEFT + wide - RIGHT - width) / 2, wide - RIGHT - width].flatMap((from) =>
+          [-off, off].map((far) => ({ from, to: from + width, y: this.y(level.y) + far })),
+        ),
       );
+      const near = (place) => (one) => one.to > place.from - 8 && one.from < place.to + 8;
       const room = (place) =>
-        Math.min(...[...taken, ...others].filter((one) => one.to > place.from - 8 && one.from < place.to + 8).map((one) => Math.abs(one.y - place.y)), place.y - 4, HIGH - BOTTOM - place.y);
-      const best = places.reduce((one, other) => (room(other) > room(one) + 4 ? other : one));
+        Math.min(...[...taken, ...others].filter(near(place)).map((one) => Math.abs(one.y - place.y) - (one.isName ? HALF : 0)), place.y - 4, HIGH - BOTTOM - place.y);
+      const best = places.find((place) => room(place) >= HALF) ?? places.reduce((one, other) => (room(other) > room(one) ? other : one));
+      best.isName = true;
       taken.push(best);
       return s("text", { class: `name ${level.kind}`, x: best.from, y: best.y + 4 }, words);
     });
@@ -152,24 +159,27 @@ export class LineChart {
 
   described() {
     const { points, levels, name } = this.data;
-    if (!points.length) return `${this.title}: nothing to draw yet`;
+    if (!points.length) return `${this.title}: ${this.data.isLoading ? "loading" : "nothing to draw yet"}`;
     const compared = levels.map((l) => `${l.name} ${this.write.value(l.y)}`).join(", ");
     return `${this.title}: ${name} from ${this.write.value(points[0].y)} to ${this.write.value(points.at(-1).y)}; ${compared}`;
   }
 }
 
-const middle = (one, other) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
+/** Points from one to another, the last included: so close that no name fits between two of them. */
+const between = (one, other) => Array.from({ length: PARTS }, (_, k) => mixed(one, other, (k + 1) / PARTS));
+const mixed = (one, other, share) => ({ x: one.x + share * (other.x - one.x), y: one.y + share * (other.y - one.y) });
 
 function widened(low, high) {
   const more = 0.08 * (high - low) || Math.abs(high) || 1;
   return [low >= 0 && low - more < 0 ? 0 : low - more, high + more];
 }
 
-/** Round numbers from low to high, about so many. */
-export function ticks(low, high, number) {
+/** Round numbers from low to high, about so many; `least` is the smallest step, 1 for what is counted. */
+export function ticks(low, high, number, least = 0) {
   const rough = (high - low) / number;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 2.5, 5, 10].find((f) => f * power >= rough);
+  const steps = least ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]; // 2.5 is no whole number
+  const step = Math.max(least, power * steps.find((f) => f * power >= rough));
   const found = [];
   for (let k = Math.ceil(low / step); k * step <= high + 1e-9 * step; k += 1) found.push(Number((k * step).toPrecision(12)));
   return found;

@@ -50,16 +50,50 @@ export function field(label, control, hint) {
   return h("div", { class: "field" }, h("label", { for: control.id }, label), control, note);
 }
 
+/** What is wrong in a form, and the control in which it is. */
+export class Amiss extends Error {
+  constructor(words, control) {
+    super(words);
+    this.control = control;
+  }
+}
+
+/** Show an error by the control that it is about, which is marked, or else in its place. */
+function refuse(place, error) {
+  const words = h("p", { class: "refused", role: "alert" }, error.message);
+  const { control } = error;
+  const field = control?.closest(".observation") ?? control?.closest(".field"); // a row has more room
+  if (!field) {
+    fill(place, words);
+    return;
+  }
+  control.setAttribute("aria-invalid", "true");
+  field.append(words);
+  control.focus();
+  place.mend = () => {
+    words.remove();
+    control.removeAttribute("aria-invalid");
+  };
+  control.addEventListener("input", place.mend, { once: true });
+}
+
+/** Take back what was said there, also by a control. */
+export function clear(place) {
+  place.mend?.();
+  place.mend = null;
+  fill(place);
+}
+
 /** Run what a button asks for: it cannot be pressed twice meanwhile, and a refusal is shown. */
 export function during(button, place, work) {
   return async (event) => {
     event?.preventDefault();
     button.disabled = true;
-    fill(place);
+    clear(place);
     try {
       await work();
     } catch (error) {
-      fill(place, h("p", { class: "refused", role: "alert" }, error.message));
+      refuse(place, error);
     } finally {
       button.disabled = false;
     }

@@ -7,6 +7,7 @@ import { many, plain, rewardValue, whole } from "./figures.js";
 const POINTS = 36;
 const FEWEST = 16; // cases in a point: fewer are mostly luck
 const RECENT = 0.2; // of all cases, for the figures of now
+const COMPARED = 30; // rewards from which on cases are compared with buying nothing or everything
 
 export class Earnings {
   constructor(problem, figures) {
@@ -14,7 +15,7 @@ export class Earnings {
     this.figures = figures;
     this.everything = problem.observations.reduce((sum, o) => sum + (o.given ? 0 : o.cost), 0);
     this.buysAll = (problem.max_observations ?? problem.observations.length) >= problem.observations.filter((o) => !o.given).length;
-    this.tiles = h("div", { class: "tiles" });
+    this.tiles = h("div", { class: "tiles" }, h("div", { class: "card" }, h("b", {}, "…"), h("span", {}, "loading")));
     const write = { axis: plain, value: (y) => figures.gain(y) };
     this.gain = new LineChart({ title: "Gain of a case", across: "case", write });
     this.spend = new LineChart({ title: "Spent on observations in a case", across: "case", write });
@@ -43,7 +44,8 @@ export class Earnings {
       { name: all, kind: "everything", y: everything },
       { name: "buying nothing", kind: "nothing", y: nothing },
     ].filter((level) => typeof level.y === "number");
-    this.gain.show({ ...axis, name: "as decided", levels, points: points.map((p) => ({ x: p.x, y: p.gain, words: this.words(p) })) });
+    const isStaked = summary.blocks.some(({ stake, rewarded }) => stake !== rewarded);
+    this.gain.show({ ...axis, name: isStaked ? "as decided, per unit of stake" : "as decided", levels: isStaked ? levels.map((l) => ({ ...l, name: `${l.name} at stake 1` })) : levels, points: points.map((p) => ({ x: p.x, y: p.gain, words: this.words(p) })) });
     const spends = this.buysAll ? [{ name: all, kind: "everything", y: this.everything }] : [];
     spends.push({ name: "buying nothing", kind: "nothing", y: 0 });
     this.spend.show({ ...axis, name: "as decided", levels: spends, points: points.map((p) => ({ x: p.x, y: p.spend, words: this.words(p) })) });
@@ -53,20 +55,23 @@ export class Earnings {
   showTiles(summary, nothing, everything, all) {
     const now = recent(summary.blocks, this.beta);
     const { figures } = this;
-    const than = (other) => (now && typeof other === "number" ? figures.difference(now.gain - other) : "?");
+    const isCompared = now && now.rewarded >= COMPARED;
+    const than = (other) => (isCompared && typeof other === "number" ? figures.difference(now.gain - other) : "–");
+    const at = now && now.isStaked ? " at stake 1" : "";
+    const against = (what) => (isCompared ? `against ${what}${at}, as believed today` : `against ${what}: after ${COMPARED} rewards`);
     const tile = (number, words, kind = "") => h("div", { class: `card ${kind}` }, h("b", {}, number), h("span", {}, words));
     fill(
       this.tiles,
-      tile(now ? figures.gain(now.gain) : "?", now ? `gain of a case, in the last ${whole(now.cases)}` : "gain of a case"),
-      tile(now ? figures.amount(now.spend) : "?", "spent on observations in a case"),
-      tile(than(nothing), "against buying nothing, as believed today", "nothing"),
-      tile(than(everything), `against ${all}, as believed today`, "everything"),
-      tile(whole(summary.cases), `cases, ${many(summary.statuses.acted, "reward")} still awaited`),
+      tile(now ? figures.gain(now.gain) : "–", now ? `gain ${now.isStaked ? "per unit of stake" : "of a case"}, in the last ${many(now.cases, "case")}` : "gain of a case"),
+      tile(now ? figures.amount(now.spend) : "–", "spent on observations in a case"),
+      tile(than(nothing), against("buying nothing"), "nothing"),
+      tile(than(everything), against(all), "everything"),
+      tile(whole(summary.cases), `${summary.cases === 1 ? "case" : "cases"}, ${whole(summary.statuses.observing)} still open, ${many(summary.statuses.acted, "reward")} still awaited`),
     );
   }
 
   words(point) {
-    return `${point.label}: gain ${this.figures.gain(point.gain)}, spent ${this.figures.amount(point.spend)} a case`;
+    return `${point.label}: gain ${this.figures.gain(point.gain)}${point.isStaked ? " per unit of stake" : ""}, spent ${this.figures.amount(point.spend)} a case`;
   }
 }
 
@@ -89,8 +94,7 @@ export function blocks(found, beta) {
   return points.map((p) => ({
     x: Math.round((p.first + p.last) / 2),
     label: `cases ${whole(p.first)} to ${whole(p.last)}`,
-    gain: (beta * p.reward) / p.rewarded - p.spend / p.acted,
-    spend: p.spend / p.acted,
+    ...perCase(p, beta),
     cases: p.acted,
   }));
 }
@@ -98,8 +102,16 @@ export function blocks(found, beta) {
 function joined(one, other) {
   if (!one) return { ...other };
   const sum = { first: one.first, last: other.last };
-  for (const name of ["acted", "rewarded", "reward", "spend"]) sum[name] = one[name] + other[name];
+  for (const name of ["acted", "rewarded", "reward", "spend", "stake"]) sum[name] = one[name] + other[name];
   return sum;
+}
+
+/** What cases spent, and what they gained per unit of stake: estimates are for a stake of 1. */
+export function perCase({ acted, rewarded, reward, spend, stake }, beta) {
+  const spent = spend / acted;
+  const isStaked = Math.abs(stake - rewarded) > 1e-6;
+  const gain = (beta * reward) / rewarded - spent;
+  return { spend: spent, gain: isStaked ? gain * (rewarded / stake) : gain, isStaked };
 }
 
 function recent(found, beta) {
@@ -110,8 +122,7 @@ function recent(found, beta) {
     if (open.rewarded >= Math.max(4 * FEWEST, RECENT * total)) break;
   }
   if (!open?.rewarded) return null;
-  const spend = open.spend / open.acted;
-  return { gain: (beta * open.reward) / open.rewarded - spend, spend, cases: open.acted };
+  return { ...perCase(open, beta), cases: open.acted, rewarded: open.rewarded };
 }
 
 function days(found, beta) {
@@ -120,7 +131,7 @@ function days(found, beta) {
     .map((day) => ({
       x: Date.parse(day.day) / 86_400_000,
       label: day.day,
-      gain: (beta * day.reward) / day.rewarded - day.spend / day.acted,
+      ...perCase(day, beta),
       spend: day.spend / day.acted,
     }));
 }

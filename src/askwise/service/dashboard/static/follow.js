@@ -20,12 +20,21 @@ export class Follow {
     this.showStart();
   }
 
+  /** Whether cases may be decided here, which an archived project does not allow. */
+  allow(mayDecide) {
+    if (mayDecide === this.mayDecide) return;
+    this.mayDecide = mayDecide;
+    if (this.case) this.show(this.case.case, false);
+    else this.showStart();
+  }
+
   showStart() {
     const given = this.problem.observations.filter((o) => o.given);
     const onFile = this.problem.observations.filter((o) => !o.given);
     const known = [...given.map((o) => this.input(o, true)), ...onFile.map((o) => this.input(o, false))];
     const button = h("button", { type: "submit" }, "Open a case");
     const open = during(button, this.refusal, async () => {
+      checkSaid(known);
       const values = read(known);
       const body = Object.keys(values).length ? { known: values } : {};
       const answer = await post(path("projects", this.project, "cases"), body);
@@ -39,7 +48,7 @@ export class Follow {
       this.mayDecide &&
         h(
           "form",
-          { onsubmit: open },
+          { onsubmit: open, novalidate: true },
           known.slice(0, given.length).map((one) => one.field),
           h("details", {}, h("summary", {}, "Something is on file already"), h("div", { class: "fields" }, known.slice(given.length).map((one) => one.field))),
           button,
@@ -94,10 +103,11 @@ export class Follow {
     if (!this.mayDecide) return h("p", {}, `It wants ${one.wanted.join(", ")}.`);
     const button = h("button", { type: "submit" }, "That is what was seen");
     const send = during(button, this.refusal, async () => {
+      checkSaid(inputs);
       await post(path("projects", this.project, "cases", one.case, "observations"), { values: read(inputs) });
       await this.show(one.case);
     });
-    return h("form", { onsubmit: send }, h("p", {}, `It wants ${many(one.wanted.length, "observation")}:`), inputs.map((input) => input.field), button, this.cancelling(one));
+    return h("form", { onsubmit: send, novalidate: true }, h("p", {}, `It wants ${many(one.wanted.length, "observation")}:`), inputs.map((input) => input.field), button, this.cancelling(one));
   }
 
   rewarding(one) {
@@ -138,7 +148,8 @@ export class Follow {
       const typed = h("input", { name, required: required && !fails, autocomplete: "off" });
       const hint = edges ? `a number or a date; the edges are ${edges.join(", ")}` : `${values.join(", ")}, or anything else`;
       const value = () => (typed.value === "" ? null : edges && !Number.isNaN(Number(typed.value)) ? Number(typed.value) : typed.value);
-      return { name, field: field(words, typed, hint), isSaid: () => typed.value !== "" || required, value };
+      const isMissing = () => required && !fails && typed.value.trim() === "";
+      return { name, control: typed, isMissing, field: field(words, typed, hint), isSaid: () => typed.value !== "" || required, value };
     }
     const outcomes = fails ? [...values, null] : values;
     const chosen = h(
@@ -147,8 +158,17 @@ export class Follow {
       h("option", { value: "" }, required ? "what was seen?" : "not known"),
       outcomes.map((value, k) => h("option", { value: k }, value === null ? "unavailable" : String(value))),
     );
-    return { name, field: field(words, chosen), isSaid: () => chosen.value !== "", value: () => outcomes[Number(chosen.value)] };
+    return { name, control: chosen, isMissing: () => required && chosen.value === "", field: field(words, chosen), isSaid: () => chosen.value !== "", value: () => outcomes[Number(chosen.value)] };
   }
+}
+
+/** Throw what is still missing, all of it at once, and go to the first. */
+function checkSaid(inputs) {
+  const missing = inputs.filter((input) => input.isMissing());
+  inputs.forEach((input) => input.control.setAttribute("aria-invalid", String(missing.includes(input))));
+  if (!missing.length) return;
+  missing[0].control.focus();
+  throw new Error(`Still missing: what was seen of ${missing.map((input) => input.name).join(", ")}.`);
 }
 
 function read(inputs) {

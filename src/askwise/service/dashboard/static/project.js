@@ -7,8 +7,10 @@ import { fill, h, say } from "./dom.js";
 import { Earnings } from "./earnings.js";
 import { Figures, ago, many, rewardWords } from "./figures.js";
 import { Follow } from "./follow.js";
-import { Health } from "./health.js";
+import { Alarms, Health } from "./health.js";
+import { Changes } from "./changes.js";
 import { People } from "./people.js";
+import { CaseSearch } from "./search.js";
 import { PolicyTree } from "./tree.js";
 import { Worth } from "./worth.js";
 
@@ -96,41 +98,58 @@ class Page {
     const look = (number) => this.follow.look(number);
     this.cases = new CaseList("Newest cases", "", problem, figures, look);
     this.awaited = new CaseList("Rewards still awaited", "", problem, figures, look);
+    this.search = new CaseSearch(project.name, problem, figures, look);
+    this.changes = new Changes(project.name, problem, figures);
+    this.alarms = new Alarms();
     this.health = new Health();
-    this.trouble = h("div", {});
+    this.trouble = h("div", {}, h("p", { class: "about", role: "status" }, "Loading…"));
+    this.isArchived = h("p", { class: "archived card", role: "status", hidden: true });
+    this.mayDecide = mayDecide;
     this.elements = [
       h("h1", {}, project.name),
       h("p", { class: "about" }, about(project)),
+      this.isArchived,
       this.trouble,
+      this.alarms.element,
       this.earnings.element,
       this.worth.element,
       this.people.element,
-      h("div", { class: "pair" }, h("div", {}, this.tree.element, this.cases.element), h("div", {}, this.follow.element, this.awaited.element, this.health.element)),
+      h("div", { class: "pair" }, h("div", {}, this.tree.element, this.cases.element), h("div", {}, this.follow.element, this.search.element, this.awaited.element, this.health.element)),
+      this.changes.element,
     ];
   }
 
-  /** Fetch and show; with what follows from a new policy, if there is one. */
+  /** Fetch and show; then what follows from a new policy, if there is one: that takes longer. */
   async refresh(signal, isReplanned) {
     const read = (...parts) => get(path("projects", this.name, ...parts), signal);
-    const [project, summary, cases, awaited, alarms, policy, worth] = await Promise.all([
+    const [project, summary, cases, awaited, alarms] = await Promise.all([
       read(),
       read("summary"),
       get(`${path("projects", this.name, "cases")}?limit=${CASES}`, signal),
       get(`${path("projects", this.name, "awaited")}?limit=${AWAITED}`, signal),
       read("alarms"),
-      isReplanned ? read("policy") : null,
-      isReplanned ? read("worth") : null,
     ]);
     fill(this.trouble);
-    if (policy) this.tree.show(policy);
-    if (worth) this.known = worth;
-    if (worth) this.worth.show(worth, summary.cases);
+    this.showArchived(project);
     this.earnings.show(summary, this.known);
     this.people.show(summary);
     this.cases.show(cases.cases);
     this.awaited.show(awaited.cases, summary.statuses.acted);
-    this.health.show(project);
-    this.health.showAlarms(alarms.alarms);
+    this.health.show(project, summary.behind);
+    this.alarms.show(alarms.alarms);
+    if (!isReplanned) return;
+    const [policy, worth] = await Promise.all([read("policy"), read("worth")]);
+    this.tree.show(policy);
+    this.known = worth;
+    this.worth.show(worth, summary.cases);
+    this.earnings.show(summary, worth);
+  }
+
+  /** An archived project can be read, and takes no requests. */
+  showArchived({ archived }) {
+    this.isArchived.hidden = !archived;
+    if (archived) this.isArchived.textContent = `Archived ${ago(archived)}: it can be read, and takes no cases and no rewards until it is restored.`;
+    this.follow.allow(this.mayDecide && !archived);
   }
 
   wrong(error) {

@@ -17,7 +17,7 @@ export class Worth {
     this.element = element;
     this.rows = h("tbody", {});
     const titles = ["Observation", "Price today", "Bought so far", "Worth buying in", "Adds", "Break-even price", "Does it pay?", "Bought in, as the price rises"];
-    this.learn = h("p", { class: "note" });
+    this.learn = h("p", { class: "note" }, "Loading…");
     fill(
       body,
       h("table", { class: "worth numbers" }, h("thead", {}, h("tr", {}, titles.map((title) => h("th", { scope: "col" }, title)))), this.rows),
@@ -27,7 +27,7 @@ export class Worth {
   }
 
   show(worth, cases) {
-    const order = (o) => (o.break_even === null ? (o.share === null ? -1 : Infinity) : o.break_even + o.fees);
+    const order = (o) => (o.break_even === null ? (isUnknown(o) ? -1 : Infinity) : withFees(o, o.break_even));
     const sorted = [...worth.observations].sort((a, b) => order(b) - order(a));
     fill(this.rows, sorted.map((o) => this.row(o, cases)));
     const learn = worth.still_to_learn;
@@ -37,14 +37,14 @@ export class Worth {
 
   row(o, cases) {
     const { figures } = this;
-    const unknown = o.share === null;
-    const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(o.break_even + o.fees);
+    const unknown = isUnknown(o);
+    const ceiling = unknown ? "–" : o.break_even === null ? "any" : figures.amount(withFees(o, o.break_even));
     const between = (low, high, text) => {
       if (unknown || low === null || (high !== null && high - low < 1e-9)) return null;
       return h("small", {}, high === null ? `${text(low)} or more` : `${text(low)} to ${text(high)}`);
     };
     const added = [unknown ? "–" : figures.gain(o.adds), between(o.adds_low, o.adds_high, (x) => figures.gain(x))];
-    const prices = between(o.break_even_low, o.break_even_high, (x) => figures.amount(x + o.fees));
+    const prices = between(o.break_even_low, o.break_even_high, (x) => figures.amount(withFees(o, x)));
     const often = cases ? `${whole(o.bought)} (${share(o.bought / cases)})` : "0";
     const cell = (title, text, kind) => h("td", { "data-title": title, class: kind }, text);
     return h(
@@ -53,18 +53,25 @@ export class Worth {
       h("th", { scope: "row" }, o.name),
       cell("price today", plain(o.cost + o.fees)),
       cell("bought so far", often),
-      cell("worth buying in", unknown ? "–" : share(o.share)),
+      cell("worth buying in", o.share === null ? "–" : share(o.share)),
       cell("adds", added),
       cell("break-even", [ceiling, prices], "ceiling"),
-      cell("does it pay?", unknown ? "–" : verdict(o)),
-      h("td", { class: "curve" }, o.demand.length ? demand(o) : "not believed to matter"),
+      cell("does it pay?", o.share === null ? "–" : verdict(o)),
+      h("td", { class: "curve" }, o.demand.length ? demand(o) : o.share === null ? "not believed to matter" : null),
     );
   }
 }
 
+/** Where it is not believed to matter, or no case was seen yet. */
+const isUnknown = ({ share: part, verdict: said }) => part === null || said === "no cases yet";
+
+/** A break-even price as it is shown: with the fees, but 0 of what is not bought at any price. */
+const withFees = ({ fees }, price) => (price > 0 ? price + fees : 0);
+
 /** Whether it pays, and if that is not known yet, about how many more cases will settle it. */
 function verdict(o) {
   if (o.cases_to_settle === 0) return o.verdict;
+  if (o.cases_to_settle !== null && o.cases_to_settle < 1.5) return `${o.verdict}: about one case more`;
   if (o.cases_to_settle === null) return `${o.verdict}: more cases than can be foreseen`;
   return `${o.verdict}: some ${whole(Number(o.cases_to_settle.toPrecision(1)))} cases more`;
 }
@@ -77,7 +84,8 @@ export function demand({ name, cost: own, fees, demand: pieces, demand_band: ban
   const x = (price) => 2 + (price / end) * (WIDE - 4);
   const y = (part) => LOW - part * (LOW - 5);
   const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price + fees).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
-  const words = `${name}: bought in ${share(pieces[0].share)} of the cases if free, never from ${plain(prices.at(-1))} on; today's price is ${plain(cost)}`;
+  const never = pieces.at(-1).price > 0 ? `, never from ${plain(prices.at(-1))} on` : "";
+  const words = `${name}: bought in ${share(pieces[0].share)} of the cases if free${never}; today's price is ${plain(cost)}`;
   const point = (b, part) => `${x(b.price + fees).toFixed(1)} ${y(part).toFixed(1)}`;
   const outline = band.length && `M${band.map((b) => point(b, b.high)).join("L")}L${[...band].reverse().map((b) => point(b, b.low)).join("L")}Z`;
   const written = Number(end.toPrecision(2));
