@@ -43,7 +43,7 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
 CITED: dict[str, tuple[str, dict[str, Any]]] = {
     "cited: RLSVI": ("rlsvi", {}),
     "cited: adaptive greedy, width 0.5": ("adaptive-greedy", {"width": 0.5}),
-    "cited: NCC-UCRL2, width 0.5": ("ncc-ucrl2", {"width": 0.5}),
+    "cited: NCC-UCRL2, exploration 0.05": ("ncc-ucrl2", {"exploration": 0.05}),
     "cited: epoch-greedy": ("epoch-greedy", {}),
     "cited: online probing": ("online-probing", {}),
     "cited: RELEAF, tolerance 0.5": ("releaf", {"tolerance": 0.5}),
@@ -110,6 +110,12 @@ def pilot(
     return means, value
 
 
+def first_seed(said: str) -> int:
+    """The first seed of a report: that of today, or of a number."""
+    today = datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d")
+    return REPORTED + 1_000 * int(today if said == "today" else said)
+
+
 # --- what is shown -------------------------------------------------------------------------------
 
 
@@ -162,8 +168,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=MOMENTS[-1])
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     given = parser.parse_args()
-    today = datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d")
-    first = REPORTED + 1_000 * int(today if given.seed == "today" else given.seed)
+    first = first_seed(given.seed)
     every = (*CONTESTANTS, *PILOTS, *(CITED if given.only.startswith("cited") else ()))
     labels = [name for name in every if name.startswith(given.only)]
     jobs = [

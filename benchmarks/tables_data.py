@@ -154,6 +154,13 @@ def cube_nm(rng: np.random.Generator, rows: int, contexts: int = 3) -> tuple[np.
     return np.hstack([told, blocks.reshape(rows, -1)]), y
 
 
+def wide(rng: np.random.Generator, rows: int, columns: int) -> tuple[np.ndarray, ...]:
+    """Very many columns of noise; five add up to the label, and two say something together."""
+    x = rng.normal(size=(rows, columns))
+    score = x[:, :5] @ [1.5, 1.2, 1.0, 0.8, 0.6] + 1.5 * np.sign(x[:, 5] * x[:, 6])
+    return x[:, rng.permutation(columns)], (score + rng.normal(0, 0.5, rows) > 0).astype(int)
+
+
 def tasks(sets: list[str], levels: list[str], splits: list[int]) -> Iterator[tuple[str, str, int]]:
     """All sets and levels of one split after the other, so that a part of a run is fair."""
     for number in splits:
