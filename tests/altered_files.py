@@ -39,7 +39,7 @@ class PacksOnce:
 
 
 def altered(folder, learner, change=lambda header: None, **members):
-    """The path of a saved learner with another header, and other members by their names."""
+    """The path of a saved learner with another header, and other members; None leaves one out."""
     path = folder / "good.askwise"
     learner.save(path)
     out = folder / "altered.askwise"
@@ -54,6 +54,8 @@ def altered(folder, learner, change=lambda header: None, **members):
                 change(header)
                 content = json.dumps(header).encode()
             content = members.pop(name.removesuffix(".npy").replace(".", "_"), content)
+            if content is None:
+                continue
             with new.open(name, "w", force_zip64=True) as file:
                 file._compressor = PacksOnce()
                 for part in [content] if isinstance(content, bytes) else content:

@@ -1,6 +1,7 @@
 """Plays a learner case by case and keeps what happened as plain lists, for those who check it."""
 
 import copy
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -62,3 +63,17 @@ def states_of(problem, names):
 def agrees(state, part):
     """Whether a state knows all of the part, and agrees with it."""
     return all(name in state and state[name] == x for name, x in part.items())
+
+
+def every_policy(problem):
+    """(set of names, {state as sorted pairs: action}) of all there are."""
+    names = [o.name for o in problem.observations]
+    for k in range(problem.m + 1):
+        for bought in itertools.combinations(names, k):
+            states = [tuple(sorted(s.items())) for s in states_of(problem, bought)]
+            for actions in itertools.product(problem.action_names, repeat=len(states)):
+                yield bought, dict(zip(states, actions, strict=True))
+
+
+def tiny_model(seed):
+    return small_model(seed, radices=(2, 2), max_observations=1, actions=2, highest_cost=0.2)

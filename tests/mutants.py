@@ -61,6 +61,18 @@ class RandomActions(OptimisticInFull):
         return policy
 
 
+def noting(strategy=None):
+    """The strategy, but planned in full every round, with what each plan promised kept."""
+
+    class Noting(strategy or OptimisticInFull):
+        def full_plan(self, now, lattice):
+            policy = super().full_plan(now, lattice)
+            self.promised = [*getattr(self, "promised", []), policy.value]
+            return policy
+
+    return Noting
+
+
 class LateClock(Optimistic):
     """Takes the case before the next for the next."""
 

@@ -188,6 +188,11 @@ def test_what_a_page_names_exists(page):
         assert f"\n{target}:" in makefile, f"the Makefile has no {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_has_no_marks_of_a_merge(page):
+    assert not re.search(r"^(<{7}|>{7})( |$)", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def headings_of(page):
     """The anchors of a page, as the site makes them of its headings."""
     text = re.sub(

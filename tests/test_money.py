@@ -188,9 +188,13 @@ def test_logs_in_money_count_the_same(kind, tmp_path):
     assert np.array_equal(one.statistics.reward_sums, other.statistics.reward_sums)
     assert one.recommend().value == twins.low + other.recommend().value
     for in_money, by_hand in zip(mine, theirs, strict=True):
-        for name in ("ips", "snips", "dr"):
+        assert in_money.mean_weight == by_hand.mean_weight
+        for name in ("snips", "dr"):
             shifted = tuple(twins.low + number for number in getattr(by_hand, name))
-            assert tuple(getattr(in_money, name)) == shifted
+            assert tuple(getattr(in_money, name)) == pytest.approx(shifted, rel=1e-9)
+        # the lowest reward is weighted as all of the gain is
+        shifted = twins.low * by_hand.mean_weight.value + by_hand.ips.value
+        assert in_money.ips.value == pytest.approx(shifted, rel=1e-9)
 
 
 def as_relation(rows):

@@ -1,5 +1,5 @@
 """The short path to `askwise.integrations.sklearn`."""
 
-from askwise.integrations.sklearn import CostAwareClassifier
+from askwise.integrations.sklearn import CostAwareClassifier, CostAwareRegressor
 
-__all__ = ["CostAwareClassifier"]
+__all__ = ["CostAwareClassifier", "CostAwareRegressor"]

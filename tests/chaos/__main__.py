@@ -56,10 +56,12 @@ def summary(outcome: Outcome) -> str:
     record, reaper = outcome.record, outcome.reaper
     counts = ", ".join(f"{n:,} {what}" for what, n in sorted(record.counts.items()))
     kills = ", ".join(f"{how} {n:,}" for how, n in reaper.kills.most_common())
+    operated = ", ".join(f"{n:,} {what}" for what, n in sorted(outcome.operated.items()))
     lines = [
         f"  {outcome.kills:,} kills in {outcome.seconds:,.0f} s, {reaper.starts:,} starts: {kills}",
         f"  {outcome.events:,} events acknowledged, {len(record.refused):,} refused, "
         f"{len(record.abandoned):,} given up; {counts}",
+        f"  meanwhile {operated}",
     ]
     if outcome.wrong:
         shown = [f"  WRONG: {what}" for what in outcome.wrong[:20]]

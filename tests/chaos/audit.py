@@ -19,6 +19,9 @@ from waiting import PATIENCE
 
 Events = dict[str, EventLine]
 
+FORGETS = "forget"
+"""The kind of the events that the replanner writes by itself."""
+
 
 class Sums(msgspec.Struct):
     """What is compared of a summary."""
@@ -83,6 +86,8 @@ def compare(record: Record, events: Events) -> list[str]:
     refused = record.refused - record.unclear
     for key, event in events.items():
         order = record.sent.get(key)
+        if event.kind == FORGETS:
+            continue
         if order is None:
             wrong.append(f"{key} was never sent")
         elif event.kind != order.kind or (order.case and event.case != order.case):
@@ -100,7 +105,9 @@ def compare_summary(events: Events, found: Sums) -> list[str]:
     rewards: dict[int, float] = {}
     costs: dict[int, float] = {}
     for event in sorted(events.values(), key=lambda event: event.seq):
-        case, body = event.case or 0, msgspec.json.decode(event.body)
+        if not event.case:
+            continue  # new prices, or what is forgotten: of no case
+        case, body = event.case, msgspec.json.decode(event.body)
         answer = msgspec.json.decode(event.answer)
         costs[case] = answer["cost"]
         if event.kind in ("open", "observe"):

@@ -178,7 +178,7 @@ class Reaper:
         await self.start()
 
     async def migrating(self) -> None:
-        """A server that has just come to its ledger, which may have no table yet."""
+        """A server that has just come to its ledger, whose schema may be that of before."""
         self.begin()
         deadline = time.monotonic() + START_WITHIN
         while not self.database.is_in_use() and time.monotonic() < deadline:

@@ -14,6 +14,7 @@ PATHS = {
     "observe": "cases/{case}/observations",
     "reward": "cases/{case}/reward",
     "cancel": "cases/{case}/cancel",
+    "prices": "prices",
 }
 FIELDS = {"open": "open", "observe": "observations", "reward": "reward", "cancel": "cancel"}
 """What they are called in a batch."""

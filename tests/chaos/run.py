@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_token
 from chaos.audit import audit
 from chaos.databases import Database
+from chaos.operators import Operator, leave_old_schema
 from chaos.patients import PROBLEM, Patient
 from chaos.reaper import Reaper
 from chaos.record import Record
@@ -21,6 +23,9 @@ from chaos.wire import Wire
 from waiting import PATIENCE
 
 PROJECT = "chaos"
+
+WINDOW = 256
+"""Cases that the project remembers, about: so blocks of them are forgotten all the while."""
 
 
 class Goal(NamedTuple):
@@ -31,7 +36,7 @@ class Goal(NamedTuple):
     seconds: float
     """At most; a run that was cut short says so."""
     migrations: int = 3
-    """Kills while there is no schema yet."""
+    """Kills while the schema is brought up to date."""
     patients: int = 16
     calm: float = 0.7
     """Seconds between two kills, on average."""
@@ -46,6 +51,8 @@ class Outcome(NamedTuple):
 
     record: Record
     reaper: Reaper
+    operated: Counter[str]
+    """What the operator did meanwhile, and how often."""
     seconds: float
     wrong: list[str]
     """Nothing, if all is well."""
@@ -68,6 +75,7 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
     rng = random.Random(seed)
     reaper, record = Reaper(database, folder, rng, goal.plan_within), Record()
     try:
+        leave_old_schema(database.address)
         for _ in range(goal.migrations):
             await reaper.migrating()
         await reaper.start()
@@ -78,9 +86,13 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
             Patient(f"p{k}", rng.getrandbits(32), PROJECT, wires(reaper.port, token))
             for k in range(goal.patients)
         ]
+        operator = Operator(
+            rng.getrandbits(32), PROJECT, database.address, folder, Wire(reaper.port, token)
+        )
         async with asyncio.TaskGroup() as living:
             for patient in patients:
                 living.create_task(patient.live(record, stop))
+            living.create_task(operator.live(record, stop))
             wrong = await _strike(reaper, record, goal, began + goal.seconds)
             stop.set()
         url = f"http://127.0.0.1:{reaper.port}"
@@ -91,7 +103,7 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
         code = await reaper.end()
     if code:
         wrong.append(f"the server ended with {code}")
-    return Outcome(record, reaper, time.monotonic() - began, wrong)
+    return Outcome(record, reaper, operator.done, time.monotonic() - began, wrong)
 
 
 async def _strike(reaper: Reaper, record: Record, goal: Goal, deadline: float) -> list[str]:
@@ -118,7 +130,8 @@ def create_project(port: int, token: str) -> None:
     """The project that all patients are of."""
     headers = {"authorization": f"Bearer {token}", "idempotency-key": "the-project"}
     headers["content-type"] = "application/json"
-    body = msgspec.json.encode({"name": PROJECT, "problem": PROBLEM})
+    forgets = {"name": "learner", "options": {"window": WINDOW}}
+    body = msgspec.json.encode({"name": PROJECT, "problem": PROBLEM, "learner": forgets})
     end = time.monotonic() + PATIENCE
     while True:  # a new token is known within a second
         answer = httpx.post(

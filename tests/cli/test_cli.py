@@ -244,8 +244,11 @@ def refused(capsys, monkeypatch, *arguments):
             ["unknown action 'run'"],
         ),
         (["--table", "odd.csv"], ["column 'grade', row 1", "'4'", "1, 2, 3"]),
-        (["--table", "ragged.csv"], ["ragged.csv, line 3", "3 cells, expected 4"]),
-        (["--table", "empty.csv"], ["empty.csv is empty"]),
+        (
+            ["--table", "ragged.csv"],
+            ["ragged.csv, line 3", "3 cells, expected 4, one for each column"],
+        ),
+        (["--table", "empty.csv"], ["empty.csv is empty: expected a header"]),
         (["--table", "header.csv"], ["no rows"]),
         (["--table", "latin.csv"], ["latin.csv", "UTF-8"]),
     ],

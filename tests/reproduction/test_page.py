@@ -294,10 +294,10 @@ def test_a_missing_package_is_one_clear_error(tmp_path, monkeypatch, package):
 
 
 def test_a_reproduction_without_cells_or_oracles_is_refused(tmp_path):
-    with pytest.raises(AskwiseError, match="no cells"):
+    with pytest.raises(AskwiseError, match="nothing to report"):
         write_reproduction(reproduction(seeds=()), tmp_path)
     given = reproduction()
-    with pytest.raises(AskwiseError, match="no oracle"):
+    with pytest.raises(AskwiseError, match="the oracles do not"):
         Summary(Reproduction(info=given.info, oracles=given.oracles[1:], cells=given.cells))
 
 

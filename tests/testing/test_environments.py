@@ -11,6 +11,7 @@ from askwise.simulation import environments
 from askwise.simulation.environments import (
     Draws,
     Population,
+    Staked,
     Table,
     breast_cancer,
     random_model,
@@ -36,6 +37,9 @@ ROWS = {
 BUILT_IN = {
     "patients": lambda: Population(breast_cancer()),
     "random": lambda: Population(random_model(np.random.default_rng(5), [3, 2, 4], actions=2)),
+    "with stakes": lambda: Staked(
+        Population(breast_cancer()), lambda rng, cases: rng.uniform(0.5, 2.0, cases)
+    ),
     "one action": lambda: Population(random_model(np.random.default_rng(6), [2], actions=1)),
     "given, failing, a panel": lambda: Population(list(models())[-1]),
     "table": lambda: Table(BINS, ROWS),

@@ -4,6 +4,7 @@ import inspect
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 import psycopg
@@ -20,7 +21,9 @@ from askwise.testing import (
     ledger_policies,
     ledgers,
 )
+from askwise.testing.ledger_concurrency import WRITERS
 from serving import postgres_fixture  # noqa: F401
+from waiting import until
 
 
 @pytest.fixture(params=["sqlite", "postgresql"], name="make")
@@ -134,11 +137,15 @@ class TakesTheLeaseInTwoSteps(Broken):
     """It looks whether the lease is free, and takes it a moment later."""
 
     def take_lease(self, holder):
+        asked = Path(f"{self.path}.asked by {holder}")
         was_free = not self.lease().is_good
-        time.sleep(0.5)
-        if was_free:
-            self.release_lease(self.lease().holder)
-        return super().take_lease(holder)
+        asked.touch()
+        until(lambda: len(list(asked.parent.glob("*.asked by *"))) == WRITERS, seconds=60)
+        lease = super().take_lease(holder)
+        while was_free and lease.holder != holder:
+            self.release_lease(lease.holder)
+            lease = super().take_lease(holder)
+        return lease
 
 
 class LosesTheFailure(Broken):
@@ -164,8 +171,13 @@ class AcknowledgesEarly(Broken):
     @contextmanager
     def transaction(self):
         with super().transaction() as transaction:
-            transaction.append = lambda *what: threading.Timer(1.0, self.write, what).start()
+            transaction.append = self.write_later
             yield transaction
+
+    def write_later(self, *what):
+        later = threading.Timer(60.0, self.write, what)
+        later.daemon = True  # who is done need not wait for it
+        later.start()
 
     def write(self, *what):
         with super().transaction() as transaction:
@@ -184,9 +196,18 @@ class ForgetsWhenOpened(Broken):
 class ReadsTwoMoments(Broken):
     """It reads the head and the counters of a snapshot one after the other."""
 
+    has_read = threading.Event()
+
+    class spoilt(SqlTransaction):
+        def append(self, project, head, events, cases, increments):
+            if events[0].seq > 1:
+                ReadsTwoMoments.has_read.wait(60)
+            super().append(project, head, events, cases, increments)
+
     def snapshot(self, project):
         head = super().snapshot(project)
-        time.sleep(0.01)
+        self.has_read.set()
+        until(lambda: super(ReadsTwoMoments, self).snapshot(project).seq > head.seq, seconds=60)
         return super().snapshot(project)._replace(seq=head.seq, opened=head.opened)
 
 
@@ -210,7 +231,7 @@ class LetsOthersIn(Broken):
         def lock(self, projects):
             heads = super().lock(projects)
             self._session.connection.execute("COMMIT")
-            time.sleep(0.01)
+            time.sleep(0.05)
             self._session.connection.execute("BEGIN IMMEDIATE")
             return heads
 
@@ -295,7 +316,7 @@ class BeginsWithAProject(Broken):
         with self.write_session() as session:
             session.insert(
                 "projects",
-                [(1, "demo", b"", "", b"", 0, 0, 0, 0, 1, 0, 0, "", 0)],
+                [(1, "demo", b"", "", b"", 0, 0, 0, 0, 1, 0, 0, "", 0, "")],
                 " ON CONFLICT (id) DO NOTHING",
             )
 
@@ -314,7 +335,7 @@ class MigratesWithoutWaiting(Broken):
         with self.read_session() as session:
             is_new = not session.all("SELECT 1 FROM sqlite_master")
         if is_new:
-            time.sleep(0.2)
+            time.sleep(1.0)
             with self.write_session() as session:
                 session.change("CREATE TABLE migrated (by TEXT)")
         super().migrate()

@@ -20,7 +20,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """The entry point: what askwise raises on purpose is one line, not a traceback."""
+    """The entry point. An error that askwise raises on purpose prints one line, not a traceback."""
     try:
         app()
     except (AskwiseError, OSError) as error:
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _said(error: Exception) -> str:
-    """What went wrong, without the number that the operating system has for it."""
+    """The message of an error, without the number of the operating system."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return in_words_of_the_command_line(str(error))

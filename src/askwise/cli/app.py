@@ -1,4 +1,4 @@
-"""The application that the commands join, and how they speak."""
+"""The application that has all commands, and how commands print."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Command(TyperCommand):
-    """A command whose help shows a flag as a flag, without a value behind it."""
+    """A command whose help shows a flag without a value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options and arguments, --help among them."""
+        """The options and arguments, including --help."""
         return _flags_bare(super().get_params(ctx))
 
 
@@ -27,7 +27,7 @@ class Group(TyperGroup):
     """A group of commands with the same help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, --help among them."""
+        """The options, including --help."""
         return _flags_bare(super().get_params(ctx))
 
 
@@ -62,7 +62,7 @@ def _options(
 
 
 def command(name: str, *examples: str, on: typer.Typer = app) -> Callable[[F], F]:
-    """A function as a command; its help ends with the examples, a line each."""
+    """Make a function a command, whose help ends with the examples, one a line."""
     said = "\n\n".join(["Examples:", *examples]).replace("[", "\\[")
     return on.command(name, cls=Command, epilog=said)
 
@@ -78,7 +78,7 @@ def plain_grid(**options: Any) -> Grid:
 
 
 def name_value_pairs(name: str, given: list[str] | None) -> list[tuple[str, str]]:
-    """`name=value`, as given on the command line."""
+    """The (name, value) pairs of options given as `name=value`."""
     for text in given or []:
         if "=" not in text:
             raise OptionError(f"{name} {text}: expected name=value")

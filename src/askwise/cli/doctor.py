@@ -19,10 +19,10 @@ from askwise.cli.app import command, say
 from askwise.cli.serving import DEFAULT_DB, Db
 
 EXTRAS = ("report", "logs", "service", "sklearn", "gym", "dask", "ray")
-"""What users install; docs, bench and dev are for work on askwise."""
+"""The extras for users; docs, bench and dev are for work on askwise."""
 
 SECONDS = 3.0
-"""How long a server may take to answer."""
+"""Seconds that a server may take to answer."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
@@ -48,7 +48,7 @@ def doctor(
 
 
 def extra_installed(extra: str) -> str:
-    """The versions of what an extra brings, or what is missing and how to get it."""
+    """The versions of an extra's packages, or which are missing and how to install them."""
     missing, versions = [], []
     for name in packages_of(extra):
         try:
@@ -61,7 +61,7 @@ def extra_installed(extra: str) -> str:
 
 
 def packages_of(extra: str) -> list[str]:
-    """The packages that an extra asks for on this machine."""
+    """The packages that an extra needs on this machine."""
     found = []
     for text in metadata.requires("askwise") or []:
         named, of = _NAME.match(text), _EXTRA.search(text)
@@ -86,7 +86,7 @@ def kernels_compiled() -> str:
 
 
 def service_reachable(host: str, port: int) -> str:
-    """Whether a service answers there, another program does, or the port is free."""
+    """Whether a service answers at the address, another program does, or the port is free."""
     bare = f"[{host}]" if ":" in host else host
     url = f"http://{bare}:{port}"
     try:
@@ -109,7 +109,7 @@ def service_reachable(host: str, port: int) -> str:
 
 
 def database_reachable(db: str) -> tuple[bool, str]:
-    """Whether the ledger can be opened, and what was found; a file is never created."""
+    """Whether the ledger can be opened, and what was found. It creates no file."""
     from askwise.errors import AskwiseError
     from askwise.service.ledger.address import is_postgres, shown
 

@@ -10,14 +10,28 @@ import typer
 from askwise.cli.app import command, say
 from askwise.explain import explain, worth
 from askwise.learners import load
+from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.problem.stakes import for_stake
 
 Saved = Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")]
 
 
-@command("worth", "askwise worth clinic.askwise")
-def worth_command(saved: Saved) -> None:
+Staked = Annotated[float, typer.Option(help="How many times the reward of a case counts.")]
+Deep = Annotated[
+    int | None, typer.Option(min=1, help="Leave out what is bought after so many looks.")
+]
+Share = Annotated[
+    float, typer.Option(help="Leave out what is bought by less than this part of all cases.")
+]
+
+
+@command("worth", "askwise worth clinic.askwise", "askwise worth clinic.askwise --stake 20")
+def worth_command(saved: Saved, stake: Staked = 1.0) -> None:
     """How often each observation is bought, what it adds, and what one may pay for it."""
-    say(str(worth(load(saved))))
+    found = worth(load(saved), stake=stake)
+    if stake != 1.0:
+        say(f"{for_stake(stake).capitalize()}:\n")
+    say(str(found))
 
 
 @command(
@@ -25,29 +39,37 @@ def worth_command(saved: Saved) -> None:
     "askwise explain clinic.askwise",
     "askwise explain clinic.askwise --html tests.html --title 'Which tests to order'",
     "askwise explain clinic.askwise --max-depth 2 --min-share 0.01",
+    "askwise explain clinic.askwise --stake 20",
 )
 def explain_command(
     saved: Saved,
+    stake: Staked = 1.0,
     html: Annotated[
         Path | None, typer.Option(help="Write it as one page that needs no other file.")
     ] = None,
     title: Annotated[
         str, typer.Option(help="Of the page.")
     ] = "Which information is worth its price?",
-    max_depth: Annotated[
-        int | None, typer.Option(min=1, help="Leave out what is bought after so many looks.")
-    ] = None,
-    min_share: Annotated[
-        float, typer.Option(help="Leave out what is bought by less than this part of all cases.")
-    ] = 0.0,
+    max_depth: Deep = None,
+    min_share: Share = 0.0,
 ) -> None:
     """What to buy and do, and what each observation is worth."""
     learner = load(saved)
-    notes = [f"Learned from {learner.statistics.cases:,} cases by {learner.name}."]
+    notes = [f"Learned from {_learned_from(learner)} by {learner.name}."]
     explanation = explain(
-        learner, title=title, notes=notes, max_depth=max_depth, min_share=min_share
+        learner, stake=stake, title=title, notes=notes, max_depth=max_depth, min_share=min_share
     )
     say(str(explanation))
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")
+
+
+def _learned_from(learner: BaseLearner) -> str:
+    """How many cases the learner had, and how many of them came from a log."""
+    cases, (logged, records) = learner.statistics.cases, rounds_of(learner).strategy.log
+    if not logged:
+        return f"{cases:,} cases"
+    if records is None:  # logged decisions are counted as cases
+        return f"{logged:,} logged decisions and {cases - logged:,} cases"
+    return f"{logged:,} complete records and {cases:,} cases"

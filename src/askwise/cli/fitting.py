@@ -1,4 +1,4 @@
-"""`askwise fit` and `askwise evaluate`: from a log to a policy, and what it would gain."""
+"""`askwise fit` and `askwise evaluate`: from a log to a policy, and to an estimate of its gain."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from askwise._support.documents import replace_file
 from askwise.cli.app import command, name_value_pairs, say
+from askwise.cli.explaining import Deep, Share
 from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import OptionError
 from askwise.explain import explain
@@ -30,6 +31,9 @@ Acquired = Annotated[
     str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
 ]
 Ordered = Annotated[str | None, typer.Option(help="The column of the looks in their order.")]
+Staked = Annotated[
+    str | None, typer.Option(help="The column of how many times the reward of a case counts.")
+]
 
 
 @command(
@@ -51,12 +55,15 @@ def fit_command(
     propensity: Annotated[
         str | None, typer.Option(help="The column of probabilities, to be checked.")
     ] = None,
+    stake: Staked = None,
     learner: Annotated[str | None, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the learner.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Where to save the learner.")] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write what each observation is worth as one page.")
     ] = None,
+    max_depth: Deep = None,
+    min_share: Share = 0.0,
     guess_problem: Annotated[
         bool, typer.Option("--guess-problem", help="Draft a problem file from the log instead.")
     ] = False,
@@ -65,47 +72,57 @@ def fit_command(
     ] = None,
 ) -> None:
     """Count a log: what can be learned from it, what to buy and do, and what one may pay."""
-    columns: dict[str, Any] = {"label": label, "action": action} | _rewards(action, reward)
+    columns: dict[str, Any] = {"label": label, "action": action, "stake": stake}
+    columns |= _rewards(action, reward)
     if guess_problem:
         _guess(log, columns, output)
         return
     if problem is None:
         raise OptionError("--problem FILE is missing; --guess-problem drafts one from the log")
     if output is not None:
-        raise OptionError("--output is of --guess-problem; --save saves the learner")
+        raise OptionError("--output goes with --guess-problem; to save the learner, use --save")
     if save is not None and not save.parent.is_dir():
-        raise OptionError(f"--save {save}: there is no folder {save.parent}")
-    found = fit(
-        log,
-        Problem.load(problem),
-        acquisition=acquisition,
-        order=order,
-        propensity=propensity,
-        rng=seed,
-        **columns,
-    )
+        raise OptionError(f"--save {save}: there is no folder {save.parent}: create it")
+    columns |= {"acquisition": acquisition, "order": order, "propensity": propensity}
+    found = fit(log, Problem.load(problem), rng=seed, **columns)
     start = found.learner(learner)
     chosen = "" if found.acquisition is None else f", {found.acquisition}"
     say(f"{found.rows:,} {found.kind}{chosen}\n")
     for note in found.notes:
         say(f"- {in_words_of_the_command_line(note)}")
-    explanation = explain(start, notes=found.notes)
-    say(f"\nWhat to buy and do:\n\n{start.recommend().tree()}")
-    say(f"\nWhat one may pay:\n\n{explanation.worth}")
+    fold: dict[str, Any] = {"max_depth": max_depth, "min_share": min_share}
+    explanation = explain(start, stake=found.stake, notes=found.notes, **fold)
+    at = found.for_stake(", ")
+    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree}")
+    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")
     if save is not None:
         start.save(save)
-        say(f"\nsaved as {save}")
+        say(f"\nsaved as {save}{_other_stakes(save, found.stake)}")
+
+
+def _other_stakes(save: Path, stake: float) -> str:
+    """How to ask a saved learner for the recommendation that was shown, if its stake is not 1."""
+    if stake == 1.0:
+        return ""
+    return (
+        "\nWithout a stake, the saved learner recommends for a stake of 1. Ask for another: "
+        f"askwise explain {save} --stake {stake:g}, or in Python "
+        f"load({str(save)!r}).recommend(stake={stake:g})"
+    )
 
 
 def _rewards(action: str | None, reward: list[str] | None) -> dict[str, Any]:
-    """Of logged decisions the one column, of complete records a column for each action."""
+    """The columns of rewards: one for logged decisions, one for each action in complete records."""
     if action is None and any("=" in text for text in reward or []):
         return {"rewards": dict(name_value_pairs("--reward", reward))}
     if len(reward or []) > 1:
-        raise OptionError(f"--reward is given {len(reward or [])} times, expected ACTION=COLUMN")
+        raise OptionError(
+            f"--reward is given {len(reward or [])} times: name one column of logged decisions, or "
+            "ACTION=COLUMN for each action of complete records"
+        )
     return {"reward": reward[0] if reward else None}
 
 
@@ -116,13 +133,15 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
         say(text.rstrip("\n"))
         return
     if output.suffix.lower() not in (".yaml", ".yml"):
-        raise OptionError(f"--output {output}: a draft has comments, so it is .yaml or .yml")
+        raise OptionError(f"--output {output}: expected a name ending in .yaml or .yml")
     if output.exists():
-        raise OptionError(f"--output {output}: there is such a file, it is left as it is")
+        raise OptionError(f"--output {output}: this file exists: remove it, or name another")
     replace_file(output, text.encode())
-    say(f"drafted {output}: look it over, and give every observation its cost")
+    say(f"drafted {output}: give every observation its cost, then fit with --problem {output}")
     for name, why in drafted.left_out.items():
         say(f"left out: {name} {why}")
+    for remark in drafted.remarks:
+        say(f"check: {remark}")
 
 
 @command(
@@ -143,6 +162,7 @@ def evaluate(
     ] = None,
     acquisition: Acquired = None,
     order: Ordered = None,
+    stake: Staked = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
 ) -> None:
     """Estimate what a policy would have gained on logged decisions."""
@@ -155,6 +175,7 @@ def evaluate(
         propensity=propensity,
         acquisition=acquisition,
         order=order,
+        stake=stake,
         confidence=confidence,
     )
     intervals = f", with the interval of {confidence:.0%}" if found.has_intervals else ""

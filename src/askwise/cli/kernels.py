@@ -1,4 +1,4 @@
-"""Which kernels are compiled already: what the first use of a learner need not wait for."""
+"""Finds out which kernels are compiled already, so that the first use need not wait for them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import askwise._kernels
 
 
 class KernelsOnDisk(NamedTuple):
-    """How far the kernels are compiled for this processor and this version."""
+    """How many kernels are compiled for this processor and this version."""
 
     kernels: int
     compiled: int
     folder: Path | None
-    """The folder that one of them is cached in; None if there is none to cache in."""
+    """The folder of the cache; None if no folder can be used."""
 
 
 def kernels_on_disk() -> KernelsOnDisk:
-    """Look for every kernel whether it is cached; nothing is compiled."""
+    """Check for every kernel whether it is cached. Nothing is compiled."""
     indexes = [_index_of(kernel) for kernel in _kernels()]
     known = [index for index in indexes if index is not None]
     folder = known[0].parent if known else None
@@ -39,6 +39,6 @@ def _kernels() -> list[Any]:
 
 
 def _index_of(kernel: Any) -> Path | None:
-    """The file that lists what is cached of a kernel."""
+    """The file that lists the cached versions of a kernel."""
     file = getattr(kernel._cache, "_cache_file", None)
     return None if file is None else Path(file._index_path)

@@ -1,4 +1,4 @@
-"""`--option name=value`: a text as what the option of a learner takes."""
+"""Reads `--option name=value`: turns the text into the type that the learner's option takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING = ("none", "null")
 
 
 def options_of(kind: type[BaseLearner], given: list[str] | None) -> dict[str, Any]:
-    """The options of a learner as given on the command line, each of the type that it takes."""
+    """The options of a learner from the command line, each converted to its type."""
     parameters = list(inspect.signature(kind, eval_str=True).parameters.values())
     known = {p.name: p.annotation for p in parameters[1:] if p.name != "rng"}
     options = {}
@@ -29,7 +29,7 @@ def options_of(kind: type[BaseLearner], given: list[str] | None) -> dict[str, An
 
 
 def _read(name: str, text: str, annotation: Any) -> Any:
-    """The text as the first of the types that it can be."""
+    """The text, converted to the first of the types that it fits."""
     is_union = get_origin(annotation) in (Union, types.UnionType)
     taken = [kind for kind in _READERS if kind in _kinds(annotation, is_union=is_union)]
     for kind in taken:
@@ -42,7 +42,7 @@ def _read(name: str, text: str, annotation: Any) -> Any:
 
 
 def _kinds(annotation: Any, *, is_union: bool) -> list[Any]:
-    """The types that an option takes; one without a type may take any."""
+    """The types that an option takes; an option without an annotation takes any."""
     if annotation in (inspect.Parameter.empty, Any):
         return list(_READERS)
     parts = get_args(annotation) if is_union else (annotation,)
@@ -64,7 +64,7 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        number = float(text)  # 1e5, as people write a large one
+        number = float(text)  # large numbers may be written as 1e5
         if not number.is_integer():
             raise ValueError from None
         return int(number)
@@ -88,4 +88,4 @@ _READERS: dict[Any, tuple[str, Callable[[str], Any]]] = {
     Sequence: ("names with commas between them", _names),
     str: ("a text", _text),
 }
-"""What each type is called, and how it is read; the strictest first."""
+"""The name of each type and its reader, the strictest type first."""

@@ -1,9 +1,10 @@
-"""`askwise serve`, and what looks after its ledger and its tokens."""
+"""`askwise serve`, `askwise ledger` and `askwise token`."""
 
 from __future__ import annotations
 
 import secrets
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,9 @@ app.add_typer(token_app, name="token")
 )
 def serve(
     db: Db = DEFAULT_DB,
+    read_db: Annotated[
+        str, typer.Option(help="A PostgreSQL that follows DB: reports are read there.")
+    ] = "",
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes any that is free.")] = 8350,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that answer.")] = 1,
@@ -55,12 +59,13 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
     need("uvicorn", "service")
-    from askwise.service.operations.processes import first_token, listen_all
+    from askwise.service.operations.processes import first_token, listen_all, sign_in_link
     from askwise.service.operations.processes import serve as run
     from askwise.service.settings import Settings
 
     settings = Settings(
         db=db,
+        read_db=read_db,
         host=host,
         port=port,
         workers=workers,
@@ -74,9 +79,14 @@ def serve(
 
     def started(port: int) -> None:
         bare = f"[{host}]" if ":" in host else host
-        say(f"askwise serves on http{'s' if tls_cert else ''}://{bare}:{port}")
+        scheme = "https" if tls_cert else "http"
+        say(f"askwise serves on {scheme}://{bare}:{port}")
         if token is not None:
             say(f"admin token, shown this once: {token}")
+        if tokens and sys.stdout.isatty():  # other output may be kept in a log
+            near = "localhost" if host in ("0.0.0.0", "::") else bare  # noqa: S104
+            link = sign_in_link(db, f"{scheme}://{near}:{port}")
+            say(f"open the dashboard signed in, once, within ten minutes: {link}")
         sys.stdout.flush()
 
     run(settings, sockets, demo=demo, started=started)
@@ -98,24 +108,23 @@ def verify(
     from askwise.service.ledger import open_ledger
     from askwise.service.ledger.address import shown
 
-    ledger = open_ledger(_existing(db))
-    names = [p.name for p in ledger.projects()] if project is None else [project]
-    if not names:
-        say(f"{shown(db)} holds no projects")
     is_equal = True
-    for name in names:
-        verdict = compare(ledger, name)
-        counted = (
-            f"{verdict.events:,} events, {verdict.cases:,} cases, {verdict.counters:,} counters"
-        )
-        if not verdict.differences:
-            say(f"{name}: {counted}: equal")
-            continue
-        is_equal = False
-        say(f"{name}: {counted}: {len(verdict.differences):,} differences")
-        for difference in verdict.differences[:MOST_SHOWN]:
-            say(f"  {difference}")
-    ledger.close()
+    with closing(open_ledger(_existing(db), reads_only=True)) as ledger:
+        names = [p.name for p in ledger.projects()] if project is None else [project]
+        if not names:
+            say(f"{shown(db)} holds no projects")
+        for name in names:
+            verdict = compare(ledger, name)
+            counted = (
+                f"{verdict.events:,} events, {verdict.cases:,} cases, {verdict.counters:,} counters"
+            )
+            if not verdict.differences:
+                say(f"{name}: {counted}: equal")
+                continue
+            is_equal = False
+            say(f"{name}: {counted}: {len(verdict.differences):,} differences")
+            for difference in verdict.differences[:MOST_SHOWN]:
+                say(f"  {difference}")
     if not is_equal:
         raise typer.Exit(1)
 
@@ -163,7 +172,7 @@ def export_(
     from askwise.service.operations.export import export_project
 
     if format not in ("lines", "parquet"):
-        raise OptionError(f"format must be lines or parquet, got {format!r}")
+        raise OptionError(f"--format must be lines or parquet, got {format!r}")
     ledger = open_ledger(_existing(db))
     if format == "parquet":
         from askwise.service.operations.case_tables import write_parquet
@@ -242,7 +251,7 @@ def restore_ledger(
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes, to be read."""
+    """A number of bytes in a readable unit."""
     return f"{size / 1e6:,.1f} MB"
 
 
@@ -308,14 +317,14 @@ def revoke_token(
     was_good = ledger.revoke_token(id, time.time_ns() // 1000)
     ledger.close()
     if not was_good:
-        raise LedgerError(f"there is no token {id!r} that is still good")
+        raise LedgerError(f"there is no valid token {id!r}: askwise token list shows all tokens")
     say(f"{id} is revoked")
 
 
 def _existing(db: str) -> str:
-    """The database, which must be there: reading must not create one."""
+    """The address of the database, which must exist: reading must not create one."""
     from askwise.service.ledger.address import is_postgres
 
     if not is_postgres(db) and not Path(db).is_file():
-        raise LedgerError(f"there is no ledger at {str(Path(db).absolute())!r}: --db says where")
+        raise LedgerError(f"there is no ledger at {str(Path(db).absolute())!r}: name it with --db")
     return db

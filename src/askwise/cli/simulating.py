@@ -1,4 +1,4 @@
-"""`askwise simulate` and `askwise learners`: try learners on a problem of one's own."""
+"""`askwise simulate` and `askwise learners`: try learners on your own problem."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def simulate_command(
     loaded = Problem.load(problem)
     chosen = learners.make(learner, loaded, options_of(learner_class(learner), option), rng=seed)
     if save is not None and not save.parent.is_dir():
-        raise OptionError(f"--save {save}: there is no folder {save.parent}")
+        raise OptionError(f"--save {save}: there is no folder {save.parent}: create it")
     if reward and table is None:
         raise OptionError("--reward names columns of a table: give one with --table")
     if table is None:
@@ -85,7 +85,7 @@ def learners_command() -> None:
 
 
 def _show(run: Run) -> None:
-    """Gain, reward and spend, early and late, and what was bought."""
+    """A table of gain, reward and spend, early and late, and of what was bought."""
     tenth = max(1, len(run) // 10)
     parts = [("first tenth", slice(tenth)), ("last tenth", slice(-tenth, None))]
     parts.append(("all", slice(None)))

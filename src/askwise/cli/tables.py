@@ -1,4 +1,4 @@
-"""CSV files in which every cell is known."""
+"""Reads CSV files in which every cell is known."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from askwise.simulation.environments import Table
 
 
 def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
-    """A CSV as a table. Its cells are text: they are matched with the values as they print."""
+    """Read a CSV as a table. Its cells are texts, which are matched with the printed values."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             names, *rows = csv.reader(file)
     except UnicodeDecodeError as error:
-        raise OptionError(f"{path}: not UTF-8 text: {error.reason}") from None
+        raise OptionError(f"{path}: not UTF-8 text ({error.reason}): save it as UTF-8") from None
     except ValueError:
-        raise OptionError(f"{path} is empty") from None
+        raise OptionError(f"{path} is empty: expected a header and a row for each case") from None
     check_header(str(path), names)
     while rows and not rows[-1]:
         rows.pop()
     for line, row in enumerate(rows, start=2):
         if len(row) != len(names):
-            raise OptionError(f"{path}, line {line}: {len(row)} cells, expected {len(names)}")
+            raise OptionError(
+                f"{path}, line {line}: {len(row)} cells, expected {len(names)}, one for each column"
+            )
     columns: dict[str, list[Any]] = {n: [row[k] for row in rows] for k, n in enumerate(names)}
     for observation in problem.observations:
         printed = {str(value): value for value in observation.values}
@@ -40,7 +42,7 @@ def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
 
 
 def _cell(observation: Observation, cell: str) -> Any:
-    """What a cell says that is not one of the values: nothing, or a number that lies in a bin."""
+    """A cell that is no declared value: None if empty, a number if numbers are taken, else text."""
     if not cell.strip():
         return None
     try:

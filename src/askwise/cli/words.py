@@ -1,8 +1,8 @@
-"""What the library says, in the words of the command line.
+"""Rewrites messages of the library for the command line.
 
-The library names its options as Python has them, label= or acquisition='sequential'. On the command
-line these are --label and --acquisition sequential, and what a problem declares is a key of its
-file: other= is other:.
+The library names its options as in Python: label= or acquisition='sequential'. On the command line
+these are --label and --acquisition sequential. What a problem declares is a key of its file: other=
+becomes other:.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ import re
 
 OPTIONS = {
     name: f"--{name}"
-    for name in ("label", "action", "reward", "order", "propensity", "acquisition", "confidence")
+    for name in (
+        "label",
+        "action",
+        "reward",
+        "order",
+        "propensity",
+        "acquisition",
+        "stake",
+        "confidence",
+    )
 } | {"rewards": "--reward", "rng": "--seed"}
-"""Options of `fit`, `off_policy` and `draft`, each an option of a command."""
+"""Options of `fit`, `off_policy` and `draft` that are options of a command."""
 
 OF_LEARNERS = ("model", "storage")
-"""Options of learners that messages name; a command takes them as --option name=value."""
+"""Options of learners that messages name. A command takes them as --option name=value."""
 
-OF_PROBLEMS = ("fails", "other", "edges", "given", "max_observations", "reward_value")
-"""What a problem file says."""
+OF_PROBLEMS = ("fails", "other", "edges", "ordered", "given", "max_observations", "reward_value")
+"""Keys of a problem file."""
 
 COMMANDS = {"off_policy": "askwise evaluate"}
 
@@ -30,13 +39,14 @@ _NAMED = re.compile(
 
 
 def in_words_of_the_command_line(text: str) -> str:
-    """The text with options as the command line takes them.
+    """The text, with options written as on the command line.
 
     >>> in_words_of_the_command_line("acquisition='sequential' needs order=, the column")
     '--acquisition sequential needs --order, the column'
     >>> in_words_of_the_command_line("declare other= if more may come")
     'declare other: if more may come'
     """
+    text = text.replace("fails='charged' or 'refunded'", "fails: charged or refunded")
     for name, command in COMMANDS.items():
         text = re.sub(rf"\b{name}\b", command, text)
     return _NAMED.sub(_written, text)

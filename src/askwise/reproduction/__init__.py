@@ -1,4 +1,4 @@
-"""Rows → figures, tables, one self-contained HTML page.
+"""Turns the rows of a reproduction into figures, tables and one self-contained HTML page.
 
 Needs the extra `report`: `pip install 'askwise[report]'`.
 """

@@ -1,7 +1,7 @@
-"""How figures look, and how they become files and parts of a page.
+"""The style of figures, and how they become files and parts of a page.
 
-Matplotlib without pyplot: nothing global stays changed, and no display is needed. A figure in a
-page is real text and named colours, so that it follows the page into the dark.
+Matplotlib is used without pyplot, so no global setting stays changed and no display is needed. A
+figure in a page has real text and named colours, so it follows the page into dark mode.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _drawing = Lock()
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is told from the others, without its colour too."""
+    """The style of a series, which is distinct also without colour."""
 
     colour: str
     marker: str
@@ -67,7 +67,7 @@ class Look:
 
     @property
     def face(self) -> str:
-        """The inside of its marker."""
+        """The fill of its marker."""
         return PAPER if self.hollow else self.colour
 
 
@@ -85,7 +85,7 @@ REFERENCE = (0, (4, 2.5))
 
 
 def looks(learners: Sequence[str]) -> dict[str, Look]:
-    """A look for each. The known ones always have the same; what they leave goes to the others."""
+    """A style for each name. Known names always have the same style; others get what is left."""
     spare = [*OTHERS, *(look for name, look in KNOWN.items() if name not in learners)]
     others = [name for name in learners if name not in KNOWN]
     rest = {name: spare[place % len(spare)] for place, name in enumerate(others)}
@@ -94,10 +94,10 @@ def looks(learners: Sequence[str]) -> dict[str, Look]:
 
 @contextmanager
 def style(*, text: bool = True) -> Iterator[None]:
-    """Draw and save in here: the user's own settings neither change the figures nor are changed.
+    """A block to draw and save in, apart from the user's own settings of Matplotlib.
 
-    Matplotlib's settings belong to the process, hence one figure at a time. `text` keeps letters
-    as text; otherwise they are outlines, which look the same everywhere.
+    Matplotlib's settings belong to the process, so one figure is drawn at a time. With `text`
+    letters stay text. Otherwise they become outlines, which look the same everywhere.
     """
     matplotlib = need("matplotlib", "report")
     with _drawing, matplotlib.rc_context():
@@ -107,7 +107,7 @@ def style(*, text: bool = True) -> Iterator[None]:
 
 
 def blank(width: float, height: float, *, left: float, right: float) -> tuple[Figure, Axes]:
-    """A figure of so many points with one pair of axes; `left` and `right` are the margins."""
+    """A figure of this size in points with one pair of axes; `left` and `right` are margins."""
     from matplotlib.figure import Figure
 
     bottom, top = 37.0, 10.0
@@ -124,13 +124,13 @@ def blank(width: float, height: float, *, left: float, right: float) -> tuple[Fi
 
 
 def save(figure: Figure, path: Path) -> None:
-    """A file; the same figure gives the same bytes."""
+    """Save a figure as a file. The same figure gives the same bytes."""
     metadata: dict[str, Any] = UNSIGNED if path.suffix == ".svg" else {"Software": None}
     figure.savefig(path, dpi=200, metadata=metadata)
 
 
 def inline(figure: Figure, *, name: str, alt: str) -> str:
-    """SVG for the inside of a page: no background, the page's colours, names of its own."""
+    """SVG for the inside of a page: no background, the page's colours, unique ids."""
     out = StringIO()
     figure.savefig(out, format="svg", metadata=UNSIGNED, transparent=True)
     whole = out.getvalue()

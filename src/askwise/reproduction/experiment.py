@@ -1,8 +1,8 @@
 """The paper's experiment: gain against cost on the breast-cancer population.
 
-4 observations, m = 3, β = 100, 200,000 cases. All learners use radii of the same width, so that
-they differ in what they buy and in nothing else. Those radii are practical ones, which no theorem
-speaks of: for the figures of regret Sim-OOS and Seq-OOS also run with the theorems' radii, at the
+It has 4 observations, m = 3, β = 100 and 200,000 cases. All learners use radii of the same width,
+so that they differ only in what they buy. These are practical radii, which the theorems do not
+cover. So for the figures of regret, Sim-OOS and Seq-OOS also run with the theorems' radii, at the
 lowest, the middle and the highest price.
 """
 
@@ -24,7 +24,7 @@ from askwise.simulation.experiments.results import Oracle, Reproduction, RunInfo
 from askwise.simulation.experiments.sweep import Job, run_sweep
 
 COSTS = (1.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0, 21.0)
-"""Above 24 nothing is worth buying, and only the price of finding that out would be compared."""
+"""Above 24 nothing is worth buying, and only the cost of learning that would be compared."""
 SEEDS = 5
 STEPS = 200_000
 
@@ -36,7 +36,7 @@ LEARNERS: dict[str, dict[str, float]] = {
 }
 
 WITH_THEOREM = ("sim-oos", "seq-oos")
-"""Those that the theorems are about."""
+"""The learners that the theorems are about."""
 
 
 def reproduce(
@@ -94,7 +94,7 @@ def reproduce(
 
 
 def best_at(cost: float) -> Oracle:
-    """Both oracles at that price."""
+    """The gains of both oracles at a price, and what they buy."""
     model = breast_cancer(cost)
     together, one_by_one = oracle.simultaneous(model), oracle.sequential(model)
     return Oracle(

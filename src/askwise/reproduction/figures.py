@@ -1,4 +1,4 @@
-"""One function a figure. Draw them inside `drawing.style()`."""
+"""One function for each figure. Call them inside `drawing.style()`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def gain_against_price(summary: Summary, *, narrow: bool = False) -> Figure:
 
 
 def share_bought(summary: Summary, observation: str) -> Figure:
-    """How many cases buy one observation: learned, and as the oracle does."""
+    """The share of cases that buy one observation: of a learner, and of the oracle."""
     figure, axes = blank(350, 195, left=46, right=12)
     focus = summary.focus
     plan = summary.plan(focus)
@@ -136,7 +136,7 @@ def _overall(summary: Summary, learner: str) -> float:
 def _reference_line(
     axes: Axes, x: Sequence[float], y: Sequence[float], colour: str, width: float
 ) -> None:
-    """Thin and dashed; a single point is a dash."""
+    """Draw a thin dashed line; a single point becomes a dash."""
     marker = "_" if len(x) == 1 else ""
     axes.plot(x, y, color=colour, lw=width, ls=REFERENCE, marker=marker, ms=22, zorder=2)
 
@@ -148,7 +148,7 @@ def _bars(
     look: Look,
     limits: tuple[float, float] = (-inf, inf),
 ) -> None:
-    """A line through the means, with a capped bar for each interval, cut at the limits."""
+    """Draw a line through the means, with a capped bar for each interval, cut at the limits."""
     low, high = limits
     down = [max(0.0, min(value.bar, value.mean - low)) for value in values]
     up = [max(0.0, min(value.bar, high - value.mean)) for value in values]
@@ -172,7 +172,7 @@ def _bars(
 def _band(
     axes: Axes, times: Sequence[float], values: Sequence[Estimate], look: Look
 ) -> tuple[float, float]:
-    """A line through the means in the band of the intervals; returns where it ends."""
+    """Draw a line through the means in a band of the intervals; returns its end."""
     means = [value.mean for value in values]
     low = [value.mean - value.bar for value in values]
     high = [value.mean + value.bar for value in values]
@@ -207,7 +207,7 @@ def _with_regret(summary: Summary, price: float, theorem: bool) -> list[str]:
 
 
 def _regret_limits(summary: Summary) -> tuple[float, float]:
-    """The same for all prices shown, so that the panels compare."""
+    """The same limits for all prices shown, so that the panels can be compared."""
     heights = []
     for price in summary.three:
         for theorem in (False, True):

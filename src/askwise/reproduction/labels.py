@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GAP = 1.3
-"""Between two labels, in heights of the letters."""
+"""The distance between two labels, in heights of letters."""
 LEADER = 20.0
 LONGEST = 22
 
@@ -27,11 +27,11 @@ class End:
     text: str
     colour: str
     rank: float = 0.0
-    """Decides between ends at the same height: the higher one goes above."""
+    """Orders ends at the same height: the higher rank goes above."""
 
 
 def shorten(text: str) -> str:
-    """A name that leaves room for the figure."""
+    """A name, shortened so that it leaves room for the figure."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
@@ -42,7 +42,7 @@ def room(texts: Sequence[str], size: float = SIZE) -> float:
 
 @cache
 def _width(text: str, size: float) -> float:
-    """How wide a text is, in points; a page asks for the same few labels again and again."""
+    """The width of a text in points; cached, because a page repeats the same few labels."""
     from matplotlib.textpath import TextPath
 
     return float(TextPath((0, 0), text, size=size).get_extents().width)
@@ -73,7 +73,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 
 
 def label_ends(axes: Axes, ends: Sequence[End], size: float = SIZE) -> None:
-    """Write them in the right margin, with a thin line to each end. Limits must be final."""
+    """Write the labels in the right margin, with a thin line to each end. Limits must be final."""
     figure = axes.figure
     to_points = 72 / figure.dpi
     box = axes.get_window_extent()

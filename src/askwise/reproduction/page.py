@@ -1,4 +1,4 @@
-"""The page: figures, tables and words in one file that needs nothing else."""
+"""Builds the page: figures, tables and text in one file that needs no other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Pair:
-    """What was learned at one price, beside what is best."""
+    """The learned policy at one price, beside the best one."""
 
     price: float
     seed: int
@@ -132,7 +132,7 @@ def _regret(summary: Summary, price: float, *, theorem: bool) -> Panel:
 
 
 def _below_zero(summary: Summary, price: float) -> str:
-    """Who cannot be drawn on a logarithmic scale."""
+    """The learners whose regret cannot be drawn on a logarithmic scale."""
     gone = []
     for name in summary.learners:
         if price in summary.ran(name):
@@ -143,7 +143,7 @@ def _below_zero(summary: Summary, price: float) -> str:
 
 
 def _intervals(summary: Summary) -> str:
-    """How wide the intervals of Figure 1 are."""
+    """The widths of the intervals of Figure 1."""
     cells = [summary.gain(name, price) for name in summary.learners for price in summary.ran(name)]
     halves = [value.half for value in cells if value.known]
     if not halves:
@@ -152,7 +152,7 @@ def _intervals(summary: Summary) -> str:
 
 
 def _late(summary: Summary) -> list[dict[str, Any]]:
-    """The table of late gains: a row a price, a cell a learner."""
+    """The table of late gains: one row a price, one cell a learner."""
     rows = []
     for price in summary.prices:
         cells: list[tuple[str, str] | None] = []
@@ -185,7 +185,7 @@ def _pairs(summary: Summary) -> list[Pair]:
 
 
 def _unlimited(summary: Summary) -> bool:
-    """Whether the baseline bought more than the oracles may."""
+    """Whether the baseline bought more observations than the oracles may."""
     return summary.baseline is not None and (
         summary.info.max_observations < len(summary.info.observations)
     )

@@ -1,4 +1,4 @@
-"""A mean over few seeds, and how far it can be trusted."""
+"""Means over few seeds, with confidence intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def student(freedom: int) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and half the width of its 95 % interval; one value alone has none (NaN)."""
+    """A mean and half the width of its 95 % interval; the width of a single value is NaN."""
 
     mean: float
     half: float = nan
@@ -46,7 +46,7 @@ class Estimate:
 
     @property
     def bar(self) -> float:
-        """The half-width to draw: 0 where there is none."""
+        """The half-width to draw; 0 if there is no interval."""
         return self.half if self.known else 0.0
 
 

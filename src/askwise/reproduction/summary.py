@@ -1,4 +1,4 @@
-"""A reproduction, asked the questions its figures and its page answer."""
+"""The numbers of a reproduction that its figures and its page show."""
 
 from functools import cached_property
 from typing import Literal
@@ -19,7 +19,7 @@ def display(learner: str) -> str:
 
 
 class Summary:
-    """Means over seeds of what the cells hold, by learner and price."""
+    """Means over seeds of the results, by learner and price."""
 
     def __init__(self, reproduction: Reproduction) -> None:
         self.info = reproduction.info
@@ -28,24 +28,24 @@ class Summary:
         self._cells: dict[tuple[str, float], list[Cell]] = {}
         for cell in reproduction.cells:
             if cell.cost not in self.oracles:
-                raise OptionError(f"cells at the price {cell.cost:g}, but no oracle at it")
+                raise OptionError(f"the results have the price {cell.cost:g}, the oracles do not")
             self._cells.setdefault((cell.learner, cell.cost), []).append(cell)
         self._theorem_cells: dict[tuple[str, float], list[Cell]] = {}
         for cell in reproduction.theorem_cells:
             self._theorem_cells.setdefault((cell.learner, cell.cost), []).append(cell)
         if not self._cells:
-            raise OptionError("nothing to report: the reproduction has no cells")
+            raise OptionError("there is nothing to report: the reproduction has no results")
 
     @cached_property
     def learners(self) -> list[str]:
-        """Those that ran, in the order they were asked for."""
+        """The learners that ran, in the order in which they were asked for."""
         ran = dict.fromkeys(cell.learner for cell in self.cells)
         asked = [name for name in self.info.learners if name in ran]
         return list(dict.fromkeys(asked + list(ran)))
 
     @cached_property
     def prices(self) -> list[float]:
-        """From the lowest to the highest."""
+        """The prices, from the lowest to the highest."""
         return sorted({cell.cost for cell in self.cells})
 
     @cached_property
@@ -54,7 +54,7 @@ class Summary:
 
     @cached_property
     def focus(self) -> str:
-        """The learner looked at closely: Seq-OOS, or the first."""
+        """The learner that the page describes in detail: Seq-OOS, or the first."""
         return "seq-oos" if "seq-oos" in self.learners else self.learners[0]
 
     @cached_property
@@ -69,7 +69,7 @@ class Summary:
 
     @cached_property
     def turning(self) -> list[float]:
-        """The lowest and the highest price, and one between at which the oracle buys otherwise."""
+        """The lowest, the highest and a price between at which the oracle changes what it buys."""
         plan = self.plan(self.focus)
         changes, before = [], None
         for price in self.prices:
@@ -83,15 +83,15 @@ class Summary:
         return sorted(ends | {middle})
 
     def plan(self, learner: str) -> AcquisitionName:
-        """How it buys, that is, the oracle its regret was counted against."""
+        """The acquisition of a learner, which is that of the oracle for its regret."""
         return self._plans[learner]
 
     def ran(self, learner: str) -> list[float]:
-        """The prices this learner ran at."""
+        """The prices at which this learner ran."""
         return [price for price in self.prices if (learner, price) in self._cells]
 
     def at(self, learner: str, price: float) -> list[Cell]:
-        """One cell a seed."""
+        """The results of a learner at a price, one for each seed."""
         return self._cells[learner, price]
 
     def oracle(self, price: float) -> Oracle:
@@ -104,7 +104,7 @@ class Summary:
         return oracle.sequential if plan == "sequential" else oracle.simultaneous
 
     def ideal(self, plan: AcquisitionName, price: float) -> dict[str, float]:
-        """What the oracle buys, in shares of the cases."""
+        """The purchases of the oracle, in shares of the cases."""
         oracle = self.oracles[price]
         return oracle.bought_sequential if plan == "sequential" else oracle.bought_simultaneous
 
@@ -113,7 +113,7 @@ class Summary:
         return estimate([cell.gain for cell in self.at(learner, price)])
 
     def lead(self, learner: str, other: str, price: float) -> Estimate:
-        """How much more a case earns; seed against the same seed where both ran it."""
+        """The difference of the gains of a case, paired by seed if both learners ran it."""
         ours = {cell.seed: cell.gain for cell in self.at(learner, price)}
         theirs = {cell.seed: cell.gain for cell in self.at(other, price)}
         common = [seed for seed in ours if seed in theirs]
@@ -126,21 +126,21 @@ class Summary:
         return estimate([cell.late_gain for cell in self.at(learner, price)])
 
     def late_share(self, learner: str, price: float) -> Estimate | None:
-        """The same in percent of the learner's own oracle; nothing if that earns nothing."""
+        """The late gain in percent of the learner's oracle; None if that earns nothing."""
         best = self.best(self.plan(learner), price)
         if best <= 0:
             return None
         return estimate([100 * cell.late_gain / best for cell in self.at(learner, price)])
 
     def bought(self, learner: str, price: float, observation: str) -> Estimate:
-        """The percentage of late cases that bought it."""
+        """The percentage of late cases that bought the observation."""
         cells = self.at(learner, price)
         return estimate([100 * cell.bought.get(observation, 0.0) for cell in cells])
 
     def regret(
         self, learner: str, price: float, *, theorem: bool = False
     ) -> tuple[list[int], list[Estimate]]:
-        """The cumulative regret at the times all seeds noted; with the theorems' radii if asked."""
+        """The cumulative regret at the times of all seeds; `theorem` means with theorem radii."""
         cells = self._theorem_cells[learner, price] if theorem else self.at(learner, price)
         return _curve(cells, column=1)
 
@@ -149,7 +149,7 @@ class Summary:
         return [name for name in self.learners if (name, price) in self._theorem_cells]
 
     def slopes(self, learner: str, price: float, *, theorem: bool = False) -> list[float]:
-        """Of log regret against log time in each of the last three decades; NaN below zero."""
+        """The slopes of log regret against log time in the last three decades; NaN below zero."""
         times, values = self.regret(learner, price, theorem=theorem)
         if not times:
             return []
@@ -160,16 +160,19 @@ class Summary:
         return found
 
     def rounds(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
-        """The number of the round at the times all seeds noted."""
+        """The number of the round at the times that all seeds recorded."""
         return _curve(self.at(learner, price), column=2)
 
     def plans_rarely(self, learner: str) -> bool:
-        """Whether rounds are far fewer than cases, so that there is something to count."""
+        """Whether rounds are far fewer than cases, so that their number is worth a figure."""
         cells = [cell for cell in self.cells if cell.learner == learner]
         return all(cell.rounds <= max(1, cell.steps // 2) for cell in cells)
 
     def _nearest(self, learner: str) -> AcquisitionName:
-        """A learner may buy either way, by its options; but regret + gains = cases × the oracle."""
+        """The acquisition by whose oracle regret + gains = cases × gain of the oracle.
+
+        A learner's options may choose either acquisition, so its name does not tell.
+        """
         off: dict[AcquisitionName, float] = {"simultaneous": 0.0, "sequential": 0.0}
         for cell in self.cells:
             if cell.learner == learner and cell.curve and cell.curve[-1][0] == cell.steps:

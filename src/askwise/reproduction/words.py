@@ -1,4 +1,4 @@
-"""What the numbers say, in sentences."""
+"""The sentences of the page, made from the numbers."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -23,7 +23,7 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def measured(value: Estimate) -> str:
-    r"""A mean with its interval, which is rounded up.
+    r"""A mean with its interval; the interval is rounded up.
 
     >>> measured(Estimate(2.0, 0.31)), measured(Estimate(2.0))
     ('2.0\xa0±\xa00.4', '2.0')
@@ -35,7 +35,7 @@ def measured(value: Estimate) -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """a, b and c."""
+    """A list of names as a phrase: a, b and c."""
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -118,7 +118,7 @@ def _against_baseline(summary: Summary) -> str:
 
 
 def _reached(summary: Summary) -> str:
-    """The share of its oracle's gain each learner but the baseline ends at, if they are few."""
+    """The share of the oracle's gain that up to three learners, or the one in focus, end at."""
     found: list[str] = []
     few = len(summary.learners) <= 3
     for name in summary.learners if few else [summary.focus]:
@@ -145,7 +145,7 @@ def _basket(summary: Summary) -> str:
 
 
 def _size(summary: Summary, learner: str, price: float) -> float:
-    """How many observations a late case buys."""
+    """The number of observations that a late case buys."""
     cells = summary.at(learner, price)
     return sum(sum(cell.bought.values()) for cell in cells) / len(cells)
 

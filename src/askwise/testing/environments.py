@@ -1,7 +1,7 @@
-"""What every environment must do: what `askwise.simulation.environments.Environment` promises.
+"""Checks for every environment, by the contract of `askwise.simulation.environments.Environment`.
 
-An environment is checked by what it draws, whatever it draws from. `MakesEnvironment` is its class,
-or a function that makes a new one each time, always with the same population.
+An environment is checked only by what it draws. `MakesEnvironment` is its class, or a function that
+makes a new one each time, always with the same population.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from askwise._support.typing import Floats
 from askwise.learners import SeqOOS
 from askwise.problem import Problem
 from askwise.simulation import simulate
-from askwise.simulation.environments import CHUNK, Draws, Environment, stream
+from askwise.simulation.environments import CHUNK, Draws, Environment, StakedDraws, stream
 
 MakesEnvironment: TypeAlias = Callable[[], Environment]
 
@@ -44,7 +44,7 @@ def check_has_one_problem(make: MakesEnvironment) -> None:
 
 
 def check_draws_as_many_cases_as_asked(make: MakesEnvironment) -> None:
-    """Of n cases there are n rows: int16 with a column an observation, float64 one an action."""
+    """Checks that n cases have n rows: int16 columns of observations, float64 of actions."""
     environment = make()
     problem = environment.problem
     for cases in (0, 1, 7, 1000):
@@ -59,6 +59,11 @@ def check_draws_as_many_cases_as_asked(make: MakesEnvironment) -> None:
             expected = f"expected {(cases, columns)} and {np.dtype(kind)}"
             assert array.shape == (cases, columns), f"{found}, {expected}"
             assert array.dtype == kind, f"{found}, {expected}"
+        if isinstance(draws, StakedDraws):
+            found = f"stakes has shape {draws.stakes.shape} and dtype {draws.stakes.dtype}"
+            is_one_a_case = draws.stakes.shape == (cases,) and draws.stakes.dtype == np.float64
+            assert is_one_a_case, f"{found}, expected {(cases,)} and float64"
+            assert (draws.stakes > 0).all(), "a stake is not above 0"
 
 
 def check_values_are_declared(make: MakesEnvironment) -> None:
@@ -140,7 +145,7 @@ def check_cases_are_independent(make: MakesEnvironment) -> None:
 
 
 def check_draws_are_the_callers(make: MakesEnvironment) -> None:
-    """What a caller writes into drawn arrays changes no later case."""
+    """Checks that a caller's changes to drawn arrays change no later case."""
     environment = make()
     first = _draw(environment, 11, 500)
     kept = Draws(first.values.copy(), first.rewards.copy())

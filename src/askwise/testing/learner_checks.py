@@ -1,4 +1,4 @@
-"""What every learner must do with cases as the paper has them."""
+"""Checks for every learner, with cases as in the paper."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_reading_changes_nothing(make: MakesLearner) -> None:
 
 
 def _content(path: Path) -> dict[str, bytes]:
-    """What is in a saved learner; a zip file also has the time at which it was written."""
+    """The content of a saved learner, without the times in a zip file."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -223,7 +223,7 @@ def check_refuses_damaged_files(make: MakesLearner) -> None:
             except FileError as error:
                 assert str(path) in str(error)
                 refused += 1
-            else:  # it hit a date or the like, which nobody reads
+            else:  # it changed a date or the like, which is not read
                 assert loaded.statistics == learner.statistics
         assert refused > len(damaged) // 2
 

@@ -1,4 +1,4 @@
-"""What every ledger must do for many who use it at once, and for those who die meanwhile."""
+"""Checks for every ledger with concurrent processes, and with processes that are killed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def check_readers_see_one_moment(make: MakesLedger) -> None:
 
 
 def check_a_project_is_held_until_the_commit(make: MakesLedger) -> None:
-    """Who locks a project waits for the one that holds it; readers do not, and see it as it was."""
+    """Checks that a second lock of a project waits. Readers do not wait, and see the old state."""
     name = new_name()
     with opened(make, name) as ledger, opened(make, name) as second:
         project = new_project(ledger)
@@ -129,7 +129,7 @@ def check_a_project_is_held_until_the_commit(make: MakesLedger) -> None:
 
 
 def check_one_of_many_publishers_succeeds(make: MakesLedger) -> None:
-    """Of processes that publish the same version at once, under one lease, just one does."""
+    """Checks that only one of several processes can publish the same version under one lease."""
     name = new_name()
     with opened(make, name) as ledger:
         project = new_project(ledger)
@@ -147,7 +147,7 @@ def check_one_of_many_publishers_succeeds(make: MakesLedger) -> None:
 
 
 def check_one_of_many_takes_the_lease(make: MakesLedger) -> None:
-    """Of processes that ask for the lease at once, one gets it, and the others are told which."""
+    """If several processes request the lease at once, one gets it, and the others learn which."""
     name = new_name()
     with opened(make, name) as ledger:
         project = new_project(ledger)
@@ -165,7 +165,7 @@ def check_one_of_many_takes_the_lease(make: MakesLedger) -> None:
 
 
 def check_a_killed_process_leaves_only_what_it_committed(make: MakesLedger) -> None:
-    """What a process had committed when it was killed is there, the rest is not, and others go on.
+    """Checks that exactly the commits of a killed process remain, and that others continue.
 
     It is killed with nothing closed, once between two transactions and once within one.
     """

@@ -1,4 +1,4 @@
-"""What the checks of ledgers write, and how they read, refuse and write from many processes."""
+"""Helpers for the checks of ledgers: entries, refusals, and writes from many processes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def contents(ledger: Ledger) -> dict[str, Any]:
 
 @contextmanager
 def changes_nothing(ledger: Ledger) -> Iterator[None]:
-    """What can be read after the block is what could be read before."""
+    """Checks that the block changes nothing that can be read."""
     before = contents(ledger)
     yield
     after = contents(ledger)
@@ -131,7 +131,7 @@ def refused(what: str) -> Iterator[None]:
 
 
 class Abandoned(Exception):  # noqa: N818
-    """What the checks raise to give up a transaction."""
+    """The error that the checks raise to abandon a transaction."""
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def in_processes(processes: int, work: Callable[[int], None]) -> list[int]:
 
 
 def _work(start: int, work: Callable[[], None]) -> NoReturn:
-    """In a child: nothing of the parent is run when it ends."""
+    """Runs in a child process, without the parent's exit handlers."""
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(PATIENCE)

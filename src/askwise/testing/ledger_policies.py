@@ -1,4 +1,4 @@
-"""What every ledger must do with policies, and with the right to plan."""
+"""Checks for every ledger on policies and on the lease of the planner."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def check_a_lease_is_held_by_one(make: MakesLedger) -> None:
 
 
 def check_a_failure_is_kept_until_the_next_policy(make: MakesLedger) -> None:
-    """Why no policy came is said of its project until one is published."""
+    """Checks that the reason of a failed plan is kept until a policy is published."""
     with opened(make) as ledger:
         project, other = new_project(ledger), new_project(ledger, "other")
         ledger.record_plan_failure(project, "why")

@@ -1,4 +1,4 @@
-"""What every ledger must do: what `askwise.service.ledger.contract` promises.
+"""Checks for every ledger, by the contract of `askwise.service.ledger.contract`.
 
 A check is given `MakesLedger`, a function that opens the database of a name, and uses nothing but
 the contract. Several checks fork processes, for that is what a server dies in.
@@ -124,6 +124,8 @@ def check_counters_add_up(make: MakesLedger) -> None:
                 )
         assert ledger.counter_values(project, "visits") == {(3, 0): 2**53 - 2}
         assert ledger.counter_values(project, "none") == {}
+        both = ledger.counters_of(project, ["visits", "none", "sums"])
+        assert set(both) == {("visits", 3, 0, 2**53 - 2), ("sums", 3, 1, 3)}
         snapshot = ledger.snapshot(project)
         assert snapshot[:3] == (0, 0, 1)
         assert sorted(snapshot.counters) == [
@@ -190,7 +192,7 @@ def check_a_key_is_taken_for_ever(make: MakesLedger) -> None:
 
 
 def check_what_does_not_fit_is_refused(make: MakesLedger) -> None:
-    """What the database cannot hold raises a `LedgerDataError`, and nothing of it is written."""
+    """Checks that data which does not fit raises a `LedgerDataError`, and nothing is written."""
     with opened(make) as ledger:
         project = new_project(ledger)
         append(ledger, project, event(1), amount=2**62)
@@ -223,7 +225,7 @@ def check_names_are_taken_once(make: MakesLedger) -> None:
 
 
 def check_projects_do_not_mix(make: MakesLedger) -> None:
-    """What is written in one project is not found in another."""
+    """Checks that entries of one project are not found in another."""
     with opened(make) as ledger:
         project, other = new_project(ledger), new_project(ledger, "other")
         append(ledger, project, event(1, "a"), event(2, "b"), amount=5)
@@ -260,7 +262,7 @@ def check_a_proof_changes_nothing(make: MakesLedger) -> None:
 
 
 def check_all_is_there_when_opened_again(make: MakesLedger) -> None:
-    """What was committed is read alike after the ledger was closed and opened again."""
+    """Checks that commits are the same after the ledger was closed and opened again."""
     name = new_name()
     with opened(make, name) as ledger:
         project = new_project(ledger)

@@ -1,4 +1,4 @@
-"""What every learner must do with stakes, and with what people do in place of what is advised."""
+"""Checks for every learner on stakes, and on actions of people instead of the advice."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _another(case: Case) -> str | None:
 
 
 def check_learns_nothing_from_who_knew_more(make: MakesLearner) -> None:
-    """Of a case in which people overruled, as much is learned as of one that was abandoned."""
+    """Checks that a case in which people overruled counts like an abandoned case."""
     for model in models(make):
         overruled, abandoned = make(model.problem, rng=17), make(model.problem, rng=17)
         number = 0
@@ -108,7 +108,7 @@ def check_learns_nothing_from_who_knew_more(make: MakesLearner) -> None:
 
 
 def check_counts_who_knew_no_more(make: MakesLearner) -> None:
-    """What people did who knew no more counts where they did it; looks unasked are known."""
+    """Checks that actions of people who knew no more count, and that unasked values are known."""
     for model in models(make):
         learner, problem = make(model.problem, rng=18), model.problem
         play(learner, model, 20, np.random.default_rng(16))

@@ -80,7 +80,7 @@ def models(make: MakesLearner | None = None) -> Iterator[Model]:
 
 
 def takes_rules(make: MakesLearner, problem: Problem) -> bool:
-    """Whether such learners reckon with what actions cost and require; else they say that."""
+    """Whether such learners support costs and requirements of actions; else they raise an error."""
     try:
         make(problem, rng=0)
     except TooLargeError:
@@ -92,7 +92,7 @@ def takes_rules(make: MakesLearner, problem: Problem) -> bool:
 
 
 def with_rules(rng: np.random.Generator) -> Model:
-    """Actions cost, and require; so does a look."""
+    """Actions have costs and requirements, and an observation has a requirement."""
     problem = Problem(
         observations=[
             Observation("scan", values=[0, 1], cost=0.02, requires=["visit"]),
@@ -131,7 +131,7 @@ def _from_real_life(rng: np.random.Generator) -> Model:
 
 
 def decisions(cases: list[Case]) -> list[tuple[tuple[tuple[int, int], ...], int]]:
-    """What was bought and done in each case."""
+    """The purchases and the action of each case."""
     return [(tuple(case.path), case.action_index) for case in cases]
 
 

@@ -1,4 +1,4 @@
-"""What every learner must do with cases as they come in real life."""
+"""Checks for every learner, with cases as in real life."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_what_happens_late(make: MakesLearner) -> None:
 
 
 def check_takes_what_is_on_file(make: MakesLearner) -> None:
-    """What was on file is known, costs nothing and is not bought again."""
+    """Checks that values on file are known, cost nothing and are not bought again."""
     for model in models(make):
         learner, problem = make(model.problem, rng=15), model.problem
         play(learner, model, 40, np.random.default_rng(11))
