@@ -6,6 +6,11 @@ import secrets
 import sys
 from pathlib import Path
 
+# Several workers run the tests: threads of their own would wait for each other on busy processors.
+# NumPy and scikit-learn read this when they are imported, in processes that tests start, too.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 import numba
 import pytest
 from hypothesis import settings

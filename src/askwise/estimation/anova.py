@@ -24,6 +24,7 @@ import functools
 
 import numpy as np
 
+from askwise._support.sums import product
 from askwise._support.typing import Floats, Integers
 from askwise.estimation.contrasts import dual_contrasts
 
@@ -66,7 +67,7 @@ def inverse_covariance(radices: Integers, variances: Floats, ordered: Integers) 
         pair = table.reshape(-1, 2, done)
         if values:
             dual = dual_contrasts(radix, values)[1:]
-            inside = (dual.T @ dual).reshape(-1, 1) * pair[:, 1:]
+            inside = product(dual.T, dual).reshape(-1, 1) * pair[:, 1:]
             table = (pair[:, :1] / radix + inside).ravel()
             done *= radix * radix
             continue
@@ -107,7 +108,7 @@ def sums_of_squares(effects: Floats, radices: Integers, ordered: Integers) -> Fl
     coefficients = np.ascontiguousarray(effects.T)  # at [φ, a]
     for radix, values in zip(shape, ordered.tolist(), strict=True):
         # the first digit becomes the last: after all of them these are at [a, φ]
-        coefficients = np.dot(coefficients.reshape(radix, -1).T, dual_contrasts(radix, values).T)
+        coefficients = product(coefficients.reshape(radix, -1).T, dual_contrasts(radix, values).T)
     squares = (coefficients.reshape(effects.shape) ** 2).sum(axis=0)
     of_set = _sets_of_coefficients(shape)
     found: Floats = np.bincount(of_set, squares, 1 << len(shape)) / len(squares)

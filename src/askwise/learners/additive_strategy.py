@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from askwise._kernels.radii import Radii
+from askwise._support.sums import dot
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.estimation.additive import AdditiveModel, AdditivePosterior
@@ -229,7 +230,7 @@ class AdditiveStrategy(ModelStrategy):
         acts: Floats = 1.0 / (1.0 + (gap / POOR) ** 2)
         acts /= acts.sum()
         lost = max(0.0, worth) * beta
-        acting = beta * float(acts @ gap) + lost
+        acting = beta * dot(acts, gap) + lost
         looking = self.lattice.m * (LEAST_PRICE * beta + float(self.model.alone.mean()))
         value = plan.value_above_lowest / beta
         most, part = beta * most_spent_among_many(opened, worth, value), LOST_BESIDE
@@ -395,4 +396,4 @@ def _blindly(screened: Screened, world: Estimates) -> float:
     """The mean reward of the best action without observations."""
     contexts = screened.shortlist.lattice.contexts
     weight = world.weight[:contexts]
-    return float(world.reward[:contexts] @ weight / weight.sum())
+    return dot(world.reward[:contexts], weight) / float(weight.sum())

@@ -37,6 +37,7 @@ import msgspec
 import numpy as np
 
 from askwise._kernels.radii import Radii
+from askwise._support.sums import dot
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.estimation.beliefs import STEPS, beliefs_of, joint_beliefs
@@ -312,7 +313,7 @@ class JointStrategy(ModelStrategy):
         """max_a β E[r(a, ∅)] − cost(a): the estimated best gain without observations."""
         contexts = self.lattice.contexts
         best: Floats = self.lattice.net(self.model.mean_rewards())[:contexts].max(axis=1)
-        return self.lattice.problem.reward_value * float(best @ self.model.probability[:contexts])
+        return self.lattice.problem.reward_value * dot(best, self.model.probability[:contexts])
 
     def _careful_policy(self, statistics: Statistics, near: Estimates) -> Policy:
         """Returns what pays by cautious estimates; else it buys nothing and learns to act."""

@@ -202,8 +202,7 @@ def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
         )
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        # `open` writes no time of day, so the same learner is always the same bytes.
-        with archive.open("learner.json", "w") as file:
+        with archive.open("learner.json", "w") as file:  # with no time of day, unlike `writestr`
             file.write(text)
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.numbers import shown
+from askwise._support.sums import dot
 from askwise._support.typing import Floats
 from askwise.policy.expected_gain import acted_states
 from askwise.policy.exploration import PathExploration
@@ -151,7 +152,7 @@ def line_of(policy: Policy, lattice: Lattice, probability: Floats, reward: Float
     states = states[probability[states] > 0]  # elsewhere no action may be allowed
     p, earned = probability[states], lattice.problem.reward_value * reward[states]
     spent = lattice.costs_of(states)
-    return Line(policy, float(p @ (earned - spent)), float(p @ spent))
+    return Line(policy, dot(p, earned - spent), dot(p, spent))
 
 
 def repriced(lattice: Lattice, policy: Policy) -> Policy:

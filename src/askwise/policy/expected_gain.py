@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askwise._support.sums import dot
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.policy.exploration import PathExploration, SetExploration
 from askwise.policy.policy import Policy
@@ -52,7 +53,7 @@ def _from_acting(
     else:
         assert isinstance(table, SetTable)
         found = _by_sets(table, exploration, part, probability, gains - spent)
-    return float(probability[: lattice.contexts] @ found)
+    return dot(probability[: lattice.contexts], found)
 
 
 def _by_paths(
@@ -115,7 +116,7 @@ class ActedStates(NamedTuple):
         ψ.
         """
         earned = beta * reward[self.states, self.actions] - self.costs - spent[self.states]
-        return float(probability[self.states] @ earned)
+        return dot(probability[self.states], earned)
 
 
 def acted_states(policy: Policy) -> ActedStates:
