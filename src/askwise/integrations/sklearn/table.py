@@ -28,7 +28,7 @@ from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.integrations.sklearn.beliefs import Table
-from askwise.integrations.sklearn.columns import moment_at, seconds_at
+from askwise.integrations.sklearn.columns import Rare, moment_at, seconds_at
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
@@ -152,11 +152,24 @@ def _of_categories(
     number = int(group.max()) + 1
     if number + ("fails" in rest) < 2:
         return None
-    values = [
-        " or ".join(str(c) for c, g in zip(categories, group, strict=True) if g == k)
-        for k in range(number)
-    ]
+    members = [[c for c, g in zip(categories, group, strict=True) if g == k] for k in range(number)]
+    values = [" or ".join(map(str, together)) for together in members]
+    if Rare.OTHER in categories:
+        rest["other"] = values[group[categories.index(Rare.OTHER)]]
+    taken: set[str] = set()  # 1 and 1.0 may be two categories
+    texts = [[t for c in together for t in _printed(c, taken)] for together in members]
+    if texts != [[value] for value in values]:  # so the policy reads the categories of the table
+        rest["stands_for"] = texts
     return Look(Observation(name, values=values, **rest), group)
+
+
+def _printed(category: Any, taken: set[str]) -> list[str]:
+    """Returns the texts of a category. Files have 1.0 as 1, and rare categories have no text."""
+    is_whole = isinstance(category, float) and category.is_integer()
+    texts = [str(category), str(int(category))] if is_whole else [str(category)]
+    found = [text for text in texts if category is not Rare.OTHER and text not in taken]
+    taken.update(found)
+    return found
 
 
 def digits_of(column: Floats, look: Look) -> Integers:
