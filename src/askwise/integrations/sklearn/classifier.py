@@ -67,9 +67,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
     "auto" buys as many as pay.
     reward_value: The worth of a right prediction. With a higher value more is bought.
-    max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the
-    highest reward value within the budget is used. Plans change in jumps, so the spend may be far
-    below the budget. The plan then need not be the best one within the budget.
+    max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the best
+    plan that is found within the budget is used (`integrations/sklearn/budgets.py`).
     bins: The most bins of a feature.
     shrinkage: The number of records for which the states with one feature less count in the
     estimate of a state (`integrations/sklearn/class_estimates.py`). "auto" chooses for each set of
