@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from askwise.integrations.sklearn import table as table_of_looks
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.sklearn import CostAwareClassifier
 
@@ -64,7 +65,7 @@ def test_rare_and_new_categories_share_an_outcome():
     rows = pd.DataFrame({"town": town})
     classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
     (town,) = classifier.observations_
-    assert town.values == ("a or b", "c or d or any other")
+    assert town.values == ("a", "b", "c", "d", "any other")
     copied = pickle.loads(pickle.dumps(classifier))
     assert copied.predict(pd.DataFrame({"town": ["a", "rare 3", "never seen"]})).tolist() == [
         0,
@@ -112,8 +113,9 @@ def _towns(rows=1500, seed=5):
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_the_policy_reads_the_categories_of_the_table(tmp_path, as_file):
+def test_the_policy_reads_the_categories_of_the_table(monkeypatch, tmp_path, as_file):
     """Categories that were merged are values of a row all the same."""
+    monkeypatch.setattr(table_of_looks, "MOST_APART", 1)
     rows, labels = _towns()
     classifier = CostAwareClassifier(costs=[1, 1, 0.5], reward_value=100, further_looks=0)
     classifier.set_params(categorical_features=["town", "area", "paid"]).fit(rows, labels)
@@ -150,3 +152,24 @@ def test_the_policy_reads_rare_and_new_categories_as_any_other():
     assert policy.action({"town": "t3"}) == policy.action({"town": "never seen"}) == "False"
     new = pd.DataFrame({"town": ["A", "t3", "never seen"], "label": ["True", "False", "False"]})
     assert policy.evaluate(new, label="label").reward.value == 1
+
+
+def test_categories_that_are_alike_alone_may_differ_together():
+    """Neither column tells anything alone; alike values were one outcome, and nothing was left."""
+    random = np.random.default_rng(0)
+    a, b = random.integers(5, size=3000), random.integers(5, size=3000)
+    labels = random.integers(2, size=(5, 5))[a, b]
+    rows = pd.DataFrame({"a": [f"a{k}" for k in a], "b": [f"b{k}" for k in b]})
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0)
+    classifier.fit(rows[:2000], labels[:2000])
+    assert classifier.score(rows[2000:], labels[2000:]) == 1
+
+
+def test_many_categories_that_are_alike_share_an_outcome():
+    random = np.random.default_rng(0)
+    town = random.choice([f"t{k:02}" for k in range(14)], 1400)
+    rows, labels = pd.DataFrame({"town": town}), town < "t07"
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    (look,) = classifier.observations_
+    assert len(look.values) == 2
+    assert classifier.score(rows, labels) == 1

@@ -31,7 +31,13 @@ from askwise.integrations.sklearn.prices import (
     panels_among,
 )
 from askwise.integrations.sklearn.rewards import rewards_of, weighed_by_stakes
-from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
+from askwise.integrations.sklearn.table import (
+    choose,
+    depth_with_room,
+    digits_of,
+    observations_of,
+    prices_of,
+)
 from askwise.logs.off_policy import check_confidence
 from askwise.policy.scores import Outcomes, Score, score_of
 from askwise.problem import Observation, Problem
@@ -62,7 +68,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     misclassification_costs: The cost of predicting each class (columns) in each class (rows), in
     the order of `classes_`, in the currency of `costs`. `reward_value` is then not used. If acting
     on a prediction costs something, add it to the column of that prediction.
-    max_observations: The most features that the plan buys for one case.
+    max_observations: The most features that the plan buys for one case. It buys at most three or
+    more if only then all informative features have room within `max_states`.
     further_looks: The most features that are bought beyond the plan, while a model of the bought
     features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
     "auto" buys as many as pay.
@@ -115,7 +122,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reward_value: float = 100.0,
         max_spend: float | None = None,
         bins: int = 4,
-        shrinkage: float | str = 8.0,
+        shrinkage: float | str = "auto",
         luck_charge: float = 1.0,
         categorical_features: Any = "from_dtype",
         max_states: int = 100_000,
@@ -277,17 +284,13 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups = check_discounts(self.discounts, names, costs)
         beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
         stakes = weighed_by_stakes(labels, weights, rewards)
+        room = min(self.max_states, MOST_CELLS // table.classes)
         made = observations_of(table, stakes, costs, self.bins)
         looks = [(k, look) for k, look in enumerate(made) if look is not None]
         digits = [digits_of(table.cells[:, k], look) for k, look in looks]
-        chosen = choose(
-            digits,
-            labels,
-            stakes,
-            [look for _, look in looks],
-            self.max_observations,
-            min(self.max_states, MOST_CELLS // table.classes),
-        )
+        told = digits, labels, stakes, [look for _, look in looks]
+        depth = depth_with_room(*told, self.max_observations, room)
+        chosen = choose(*told, depth, room)
         looks = [looks[i] for i in chosen]
         self.observations_ = tuple(look.observation for _, look in looks)
         # a problem has at least one observation, even if every column has one value only
@@ -295,7 +298,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._problem = Problem(
             observations=self.observations_ or [nothing],
             actions=[str(label) for label in self.classes_],
-            max_observations=min(self.max_observations, len(chosen)),
+            max_observations=min(depth, len(chosen)),
             reward_value=beta,
             panels=panels_among(panels, [o.name for o in self.observations_]),
         )
