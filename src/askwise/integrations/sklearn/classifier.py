@@ -97,15 +97,12 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> cells = load_breast_cancer(as_frame=True)
     >>> classifier = CostAwareClassifier(reward_value=10).fit(cells.data, cells.target)
     >>> print(classifier.policy_.tree())
-    buy worst perimeter (1)
-    ├─ <101.5 → 1
-    ├─ 101.5-117.8 → buy worst texture (1)
-    │  ├─ <23.3 → 1
-    │  ├─ 23.3-29.3 → buy mean concave points (1)
-    │  │  ├─ <0.05 → 1
-    │  │  └─ >=0.05 → 0
-    │  └─ >=29.3 → 0
-    └─ >=117.8 → 0
+    buy worst area (1)
+    ├─ <690 → 1
+    ├─ 690-875 → buy worst concave points (1)
+    │  ├─ <0.1458 → 1
+    │  └─ >=0.1458 → 0
+    └─ >=875 → 0
     >>> round(classifier.cost_, 2)
     1.21
     """
