@@ -40,9 +40,9 @@ def printed_values(observation: Observation) -> dict[str, int]:
                 "a cell of the log could be either, so rename one of them"
             )
         printed[str(value)] = place
-    for value, place in observation.places.items():
-        if value is not None:
-            printed.setdefault(str(value), place)
+    for text, place in observation.places.items():
+        if text is not None:
+            printed.setdefault(str(text), place)
     return printed
 
 

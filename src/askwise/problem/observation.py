@@ -155,10 +155,13 @@ class Observation(
         return self.edges is not None and not isinstance(self.edges[0], date)
 
     @property
-    def places(self) -> dict[Value | None, int]:
+    def places(self) -> dict[object, int]:
         """The index of each outcome, and of each text that a value stands for."""
-        read = {text: x for x, texts in enumerate(self.stands_for) for text in texts}
-        return {**read, **{outcome: x for x, outcome in enumerate(self.outcomes)}}
+        found: dict[object, int] = {}
+        for x, texts in enumerate(self.stands_for):
+            found.update(dict.fromkeys(texts, x))
+        found.update({outcome: x for x, outcome in enumerate(self.outcomes)})
+        return found
 
     def place(self, seen: Seen) -> int:
         """Returns the index of the outcome that a reported value stands for, if it is not a
