@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--splits", nargs=2, type=int, default=[1, 20])
     parser.add_argument("--m", type=int, default=4, help="max_observations on STreeD's sets")
-    parser.add_argument("--shrinkage", default="8", help="on STreeD's sets")
+    parser.add_argument("--shrinkage", default="auto", help="on STreeD's sets")
     parser.add_argument("--luck-charge", type=float, default=1.0, help="on STreeD's sets")
     parser.add_argument("--rows", type=int, default=10_000, help="of cubes to fit on")
     parser.add_argument("--seed", type=int, default=0)

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from askwise.integrations.sklearn import beliefs
 from askwise.integrations.sklearn.beliefs import (
     Boosted,
     CrossFitted,
@@ -277,3 +279,31 @@ def test_the_plan_is_judged_without_the_rows_that_judge_it():
     held = classifier._learned._held_back(100.0)[0].argmax(axis=1)
     assert classifier.score(x, y) > 0.65
     assert (held == classifier._learned._table.labels).mean() < 0.58
+
+
+@pytest.mark.parametrize("rows", [400, 1200])
+def test_models_of_small_tables_use_one_thread(monkeypatch, rows):
+    """Threads that wait for each other take many times longer beside other work."""
+    used = []
+
+    def watched(kind):
+        class Watched(kind):
+            def fit(self, *args, **rest):
+                used.extend(one["num_threads"] for one in threadpool_info())
+                return super().fit(*args, **rest)
+
+            def predict_proba(self, *args):
+                used.extend(one["num_threads"] for one in threadpool_info())
+                return super().predict_proba(*args)
+
+        return Watched
+
+    for name in ("HistGradientBoostingClassifier", "LogisticRegression"):
+        monkeypatch.setattr(beliefs, name, watched(getattr(beliefs, name)))
+    random = np.random.default_rng(0)
+    x = random.normal(size=(rows, 3))
+    y = x.sum(axis=1) > 0
+    with threadpool_limits(2):
+        CostAwareClassifier(reward_value=30).fit(x, y).predict(x)
+        assert {one["num_threads"] for one in threadpool_info()} == {2}
+    assert set(used) == {1}

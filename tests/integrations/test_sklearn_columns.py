@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from askwise.integrations.sklearn import table as table_of_looks
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.sklearn import CostAwareClassifier
 
@@ -64,7 +65,7 @@ def test_rare_and_new_categories_share_an_outcome():
     rows = pd.DataFrame({"town": town})
     classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
     (town,) = classifier.observations_
-    assert town.values == ("a or b", "c or d or any other")
+    assert town.values == ("a", "b", "c", "d", "any other")
     copied = pickle.loads(pickle.dumps(classifier))
     assert copied.predict(pd.DataFrame({"town": ["a", "rare 3", "never seen"]})).tolist() == [
         0,
@@ -98,3 +99,77 @@ def test_values_are_grouped_by_their_classes_only_if_that_is_no_luck():
         merge_alike(np.column_stack([20 - told, told]).astype(float)).tolist()
         == [0] * 25 + [1] * 25
     )
+
+
+def _towns(rows=1500, seed=5):
+    """Towns B, C and D are alike, and rare towns too; some cells are missing."""
+    random = np.random.default_rng(seed)
+    town = random.choice(["A", "B", "C", "D", None], rows, p=[0.3, 0.3, 0.2, 0.1, 0.1])
+    area = random.choice([10.0, 20.0, 30.5], rows)
+    paid = random.random(rows) < 0.3
+    chance = 0.1 + 0.5 * (town == "A") + 0.3 * paid
+    label = np.where(random.random(rows) < chance, "bad", "good")
+    return pd.DataFrame({"town": town, "area": area, "paid": paid}), label
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_the_policy_reads_the_categories_of_the_table(monkeypatch, tmp_path, as_file):
+    """Categories that were merged are values of a row all the same."""
+    monkeypatch.setattr(table_of_looks, "MOST_APART", 1)
+    rows, labels = _towns()
+    classifier = CostAwareClassifier(costs=[1, 1, 0.5], reward_value=100, further_looks=0)
+    classifier.set_params(categorical_features=["town", "area", "paid"]).fit(rows, labels)
+    values = {o.name: o.values for o in classifier.observations_}
+    assert values["town"] == ("A", "B or C or D")
+    policy = classifier.policy_
+    for name, cell in [("town", "D"), ("town", "A"), ("area", 10.0), ("area", 30.5)]:
+        look = next(o for o in classifier.observations_ if o.name == name)
+        place = next(x for x, texts in enumerate(look.stands_for) if str(cell) in texts)
+        said = {name: look.values[place]}
+        assert policy.wanted({name: cell}) == policy.wanted(said)
+        assert policy.action({name: cell}) == policy.action(said)
+    table = rows.assign(label=labels)[rows["area"] != 30.5 if as_file else slice(None)]
+    if as_file:
+        table.to_csv(tmp_path / "rows.csv", index=False)
+    found = policy.evaluate(str(tmp_path / "rows.csv") if as_file else table, label="label")
+    kept = table[["town", "area", "paid"]]
+    own = classifier.evaluate(kept, table["label"])
+    assert found.gain.value == pytest.approx(own.gain.value)
+    assert found.spend.value == pytest.approx(own.spend.value)
+    case = policy.open()
+    while case.wanted:
+        case.observe({name: {"town": "C"}.get(name, rows[name][0]) for name in case.wanted})
+    assert case.action in ("bad", "good")
+
+
+def test_the_policy_reads_rare_and_new_categories_as_any_other():
+    random = np.random.default_rng(0)
+    town = np.array(["A"] * 500 + ["B"] * 500 + [f"t{k}" for k in range(60)])
+    labels = random.random(len(town)) < np.where(town == "A", 0.8, 0.2)
+    rows = pd.DataFrame({"town": town})
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    policy = classifier.policy_
+    assert policy.action({"town": "t3"}) == policy.action({"town": "never seen"}) == "False"
+    new = pd.DataFrame({"town": ["A", "t3", "never seen"], "label": ["True", "False", "False"]})
+    assert policy.evaluate(new, label="label").reward.value == 1
+
+
+def test_categories_that_are_alike_alone_may_differ_together():
+    """Neither column tells anything alone; alike values were one outcome, and nothing was left."""
+    random = np.random.default_rng(0)
+    a, b = random.integers(5, size=3000), random.integers(5, size=3000)
+    labels = random.integers(2, size=(5, 5))[a, b]
+    rows = pd.DataFrame({"a": [f"a{k}" for k in a], "b": [f"b{k}" for k in b]})
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0)
+    classifier.fit(rows[:2000], labels[:2000])
+    assert classifier.score(rows[2000:], labels[2000:]) == 1
+
+
+def test_many_categories_that_are_alike_share_an_outcome():
+    random = np.random.default_rng(0)
+    town = random.choice([f"t{k:02}" for k in range(14)], 1400)
+    rows, labels = pd.DataFrame({"town": town}), town < "t07"
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    (look,) = classifier.observations_
+    assert len(look.values) == 2
+    assert classifier.score(rows, labels) == 1

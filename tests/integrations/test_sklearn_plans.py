@@ -23,7 +23,14 @@ from askwise.integrations.sklearn.class_estimates import (
 )
 from askwise.integrations.sklearn.columns import Columns
 from askwise.integrations.sklearn.rewards import weighed_by_stakes
-from askwise.integrations.sklearn.table import Look, choose, information, observations_of
+from askwise.integrations.sklearn.table import (
+    Look,
+    choose,
+    depth_with_room,
+    information,
+    observations_of,
+)
+from askwise.sklearn import CostAwareClassifier
 from askwise.states import Lattice
 
 
@@ -291,6 +298,29 @@ def test_a_copy_of_a_column_adds_nothing():
     rest = [strong, strong, weak], y, np.ones(500), columns, 2
     assert choose(*rest, most_states=9) == [0, 2]
     assert choose(*rest, most_states=1000) == [0, 1, 2]
+
+
+def test_a_deeper_plan_has_no_fewer_columns():
+    """Eight columns count alike; with up to six looks the lattice has room for five of them."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(3, size=(1500, 8))
+    y = (x.sum(axis=1) + rng.normal(0, 0.5, 1500) > 8).astype(int)
+    names = [f"c{k}" for k in range(8)]
+    columns = [Look(aw.Observation(n, values=[0, 1, 2], cost=1), None) for n in names]
+    rest = list(x.T), y, np.ones(1500), columns
+    assert len(choose(*rest, 6, 8_000)) < 8
+    assert len(choose(*rest, 4, 8_000)) == 8
+    assert [depth_with_room(*rest, m, 8_000) for m in (2, 4, 6)] == [2, 4, 4]
+    assert depth_with_room(*rest, 6, 100) == 6  # there is no room at any depth
+    made = [
+        CostAwareClassifier(
+            max_observations=m, max_states=8_000, categorical_features=list(range(8)),
+            reward_value=200, further_looks=0,
+        ).fit(x, y)
+        for m in (4, 6)
+    ]  # fmt: skip
+    assert [len(classifier.observations_) for classifier in made] == [8, 8]
+    assert made[1].score(x, y) >= made[0].score(x, y)
 
 
 def test_a_column_that_never_varies_cannot_be_cut():

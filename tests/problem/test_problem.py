@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwise import Action, Observation, Problem
-from askwise.errors import FileError, ProblemError
+from askwise.errors import CaseError, FileError, ProblemError
 
 
 def observation(name="mri", **changes):
@@ -306,3 +306,30 @@ def test_ordered_values_are_kept_in_files(tmp_path, suffix, ordered, edges):
 def test_ordered_is_true_or_false(ordered):
     with pytest.raises(ProblemError, match="'grade': ordered must be true or false"):
         Observation("grade", values=range(3), cost=1, ordered=ordered)
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_a_value_stands_for_several_texts(tmp_path, suffix):
+    town = Observation("town", values=["A", "B or C"], stands_for=[["A"], ["B", "C", 7]], cost=1.0)
+    problem = Problem(observations=[town], actions=["no", "yes"])
+    problem.save(tmp_path / f"problem.{suffix}")
+    assert Problem.load(tmp_path / f"problem.{suffix}") == problem
+    assert [town.place(seen) for seen in ("A", "B or C", "B", "C", 7, "7")] == [0] + 5 * [1]
+    with pytest.raises(CaseError, match="no value 'D'"):
+        town.place("D")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stands_for": [["x"]]}, "1 groups for 2 values"),
+        ({"stands_for": [["x"], ["x"]]}, "'x' is given twice"),
+        ({"stands_for": [["b"], []]}, "'b' is another value"),
+        ({"stands_for": [[1.5], []]}, "1.5 must be a text"),
+        ({"stands_for": "ab"}, "must be a list"),
+        ({"edges": [1.0], "stands_for": [["x"], []]}, "leave out stands_for"),
+    ],
+)
+def test_what_values_cannot_stand_for(changes, message):
+    with pytest.raises(ProblemError, match=message):
+        Observation("town", values=["a", "b"], cost=1.0, **changes)

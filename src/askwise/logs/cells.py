@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def printed_values(observation: Observation) -> dict[str, int]:
-    """The places of the values by how they print, as text files have them."""
+    """The places of the values, and of what they stand for, by how these print in text files."""
     printed: dict[str, int] = {}
     for place, value in enumerate(observation.values):
         if str(value) in printed:
@@ -40,6 +40,9 @@ def printed_values(observation: Observation) -> dict[str, int]:
                 "a cell of the log could be either, so rename one of them"
             )
         printed[str(value)] = place
+    for text, place in observation.places.items():
+        if text is not None:
+            printed.setdefault(str(text), place)
     return printed
 
 

@@ -41,6 +41,32 @@ def checked_requires(names: object, who: str) -> tuple[str, ...]:
     return requires  # type: ignore[return-value]
 
 
+def checked_stands_for(
+    groups: object, values: Sequence[object], is_binned: bool, who: str
+) -> tuple[tuple[object, ...], ...]:
+    """Returns what each value stands for. Nothing may stand for two values."""
+    found = tuple(
+        as_tuple(texts, f"{who}: stands_for") for texts in as_tuple(groups, f"{who}: stands_for")
+    )
+    if not found:
+        return ()
+    if is_binned:
+        raise ProblemError(f"{who}: it has edges, so leave out stands_for")
+    if len(found) != len(values):
+        raise ProblemError(
+            f"{who}: stands_for has {len(found)} groups for {len(values)} values, expected one each"
+        )
+    for text in (text for texts in found for text in texts):
+        if not is_value(text):
+            raise ProblemError(f"{who}: stands_for: {text!r} must be a text or a whole number")
+    check_distinct([text for texts in found for text in texts], f"{who}: stands_for")
+    for value, texts in zip(values, found, strict=True):
+        for text in texts:
+            if text in values and text != value:
+                raise ProblemError(f"{who}: stands_for: {text!r} is another value already")
+    return found
+
+
 def is_value(value: object) -> bool:
     """Whether it can be the value of an observation: a text or a whole number."""
     return isinstance(value, str) or is_whole(value)

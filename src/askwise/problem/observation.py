@@ -14,7 +14,14 @@ from askwise.errors import CaseError, ProblemError
 from askwise.problem.amounts import check_amount
 from askwise.problem.bins import bin_of, checked_edges, checked_names, edge_type, is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, place_alike
-from askwise.problem.checks import as_tuple, check_distinct, check_name, checked_requires, is_value
+from askwise.problem.checks import (
+    as_tuple,
+    check_distinct,
+    check_name,
+    checked_requires,
+    checked_stands_for,
+    is_value,
+)
 
 Value = str | int
 
@@ -52,6 +59,8 @@ class Observation(
     is one more outcome, written None; a missing cell (None, NaN, NaT, pandas.NA) is a failure.
     edges: The observation is a number or a date, and its values are the bins between the edges.
     other: The declared value that stands for every text or whole number that is not declared.
+    stands_for: For each value, the texts or whole numbers that are read as this value. So alike
+    categories can share one value.
     requires: The observations that must be known before this one is bought, or bought with it.
     ordered: The values are declared in their order. Neighbouring values lean on each other in
     estimates, and are ranges in trees. Bins are ordered, unless this is False.
@@ -71,6 +80,7 @@ class Observation(
     other: Value | None = None
     requires: Sequence[str] = ()
     ordered: bool | None = None  # as the edges say
+    stands_for: Sequence[Sequence[Value]] = ()
 
     def __post_init__(self) -> None:
         who = f"observation {self.name!r}"
@@ -88,11 +98,13 @@ class Observation(
         if self.given and cost > 0:
             raise ProblemError(f"{who}: it is given, so its cost must be 0, got {self.cost!r}")
         requires = checked_requires(self.requires, who)
+        stands_for = checked_stands_for(self.stands_for, values, self.edges is not None, who)
         if self.given and requires:
             raise ProblemError(f"{who}: it is given, so it cannot require others, got {requires!r}")
         msgspec.structs.force_setattr(self, "values", values)
         msgspec.structs.force_setattr(self, "cost", cost)
         msgspec.structs.force_setattr(self, "requires", requires)
+        msgspec.structs.force_setattr(self, "stands_for", stands_for)
 
     def _checked_values(self, who: str) -> tuple[Any, ...]:
         """The values, or the names of the bins; edges and other become what they are kept as."""
@@ -142,6 +154,15 @@ class Observation(
         """Whether any number is accepted and put into its bin."""
         return self.edges is not None and not isinstance(self.edges[0], date)
 
+    @property
+    def places(self) -> dict[object, int]:
+        """The index of each outcome, and of each text that a value stands for."""
+        found: dict[object, int] = {}
+        for x, texts in enumerate(self.stands_for):
+            found.update(dict.fromkeys(texts, x))
+        found.update({outcome: x for x, outcome in enumerate(self.outcomes)})
+        return found
+
     def place(self, seen: Seen) -> int:
         """Returns the index of the outcome that a reported value stands for, if it is not a
         declared value.
@@ -153,6 +174,8 @@ class Observation(
         place = None
         if self.edges is None or isinstance(text, str):
             place = place_alike(self.values, text)
+        if place is None and self.stands_for and not is_missing(seen):
+            place = self._place_read_as(str(text))
         if place is not None:
             return place
         if is_missing(seen):
@@ -168,6 +191,13 @@ class Observation(
             f"observation {self.name!r} has no value {seen!r}, expected {self.expected()}"
             f"{self.remedy(seen)}"
         )
+
+    def _place_read_as(self, printed: str) -> int | None:
+        """Returns the index of the value that stands for something that prints like this."""
+        for place, texts in enumerate(self.stands_for):
+            if any(str(text) == printed for text in texts):
+                return place
+        return None
 
     def expected(self) -> str:
         """Says which values are accepted, for an error message; of many values the first ones."""

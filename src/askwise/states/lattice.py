@@ -72,9 +72,7 @@ class Lattice(States):
         self.on_file: tuple[int, ...] = ()
         """The observations on file. They are not bought, so they do not pay for a panel either."""
         self.positions: Mapping[str, int] = {o.name: i for i, o in enumerate(self.observations)}
-        self.digits_of: list[dict[object, int]] = [
-            {v: x for x, v in enumerate(o.outcomes)} for o in self.observations
-        ]
+        self.digits_of: list[dict[object, int]] = [o.places for o in self.observations]
 
     def __eq__(self, other: object) -> bool:
         """Whether the states, the actions and rewards are the same; prices may be others."""

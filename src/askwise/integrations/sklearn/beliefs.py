@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.columns import UNSEEN, Columns
+from askwise.integrations.sklearn.threads import threads_for
 
 BOOSTED_FROM = 1_000
 """The least number of rows for boosted trees."""
@@ -88,7 +89,8 @@ class Boosted:
         is_weighed = bool((weights != weights[0]).any())
         self._cuts = _many_valued(cells[:, self._used], is_category) if is_weighed else {}
         inputs = self._inputs(cells, known[rows])
-        self._model.fit(inputs, table.labels[rows], weights if is_weighed else None)
+        with threads_for(inputs.size):
+            self._model.fit(inputs, table.labels[rows], weights if is_weighed else None)
 
     def probabilities(self, cells: Floats, known: Flags) -> Floats:
         """P(c | what is known), a column for each class."""
@@ -136,7 +138,8 @@ class Filled:
         inputs = inputs - self._offset
         self._covariance = (inputs.T * weights) @ inputs / weights.sum()
         self._covariance += RIDGE * np.eye(len(self._covariance))
-        self._model = LogisticRegression(max_iter=300).fit(inputs, table.labels[rows], weights)
+        with threads_for(inputs.size):
+            self._model = LogisticRegression(max_iter=300).fit(inputs, table.labels[rows], weights)
 
     def probabilities(self, cells: Floats, known: Flags) -> Floats:
         """P(c | what is known), a column for each class."""
@@ -170,7 +173,8 @@ class Filled:
 def _of_all_classes(model: Any, inputs: Floats, classes: int) -> Floats:
     """Returns the probabilities of a model, and a small one for classes that it never saw."""
     found = np.full((len(inputs), classes), LEAST)
-    found[:, model.classes_] += model.predict_proba(inputs)
+    with threads_for(inputs.size):
+        found[:, model.classes_] += model.predict_proba(inputs)
     whole: Floats = found / found.sum(axis=1, keepdims=True)
     return whole
 

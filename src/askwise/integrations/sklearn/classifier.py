@@ -31,7 +31,13 @@ from askwise.integrations.sklearn.prices import (
     panels_among,
 )
 from askwise.integrations.sklearn.rewards import rewards_of, weighed_by_stakes
-from askwise.integrations.sklearn.table import choose, digits_of, observations_of, prices_of
+from askwise.integrations.sklearn.table import (
+    choose,
+    depth_with_room,
+    digits_of,
+    observations_of,
+    prices_of,
+)
 from askwise.logs.off_policy import check_confidence
 from askwise.policy.scores import Outcomes, Score, score_of
 from askwise.problem import Observation, Problem
@@ -62,14 +68,14 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     misclassification_costs: The cost of predicting each class (columns) in each class (rows), in
     the order of `classes_`, in the currency of `costs`. `reward_value` is then not used. If acting
     on a prediction costs something, add it to the column of that prediction.
-    max_observations: The most features that the plan buys for one case.
+    max_observations: The most features that the plan buys for one case. It buys at most three or
+    more if only then all informative features have room within `max_states`.
     further_looks: The most features that are bought beyond the plan, while a model of the bought
     features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
     "auto" buys as many as pay.
     reward_value: The worth of a right prediction. With a higher value more is bought.
-    max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the
-    highest reward value within the budget is used. Plans change in jumps, so the spend may be far
-    below the budget. The plan then need not be the best one within the budget.
+    max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the best
+    plan that is found within the budget is used (`integrations/sklearn/budgets.py`).
     bins: The most bins of a feature.
     shrinkage: The number of records for which the states with one feature less count in the
     estimate of a state (`integrations/sklearn/class_estimates.py`). "auto" chooses for each set of
@@ -91,15 +97,12 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> cells = load_breast_cancer(as_frame=True)
     >>> classifier = CostAwareClassifier(reward_value=10).fit(cells.data, cells.target)
     >>> print(classifier.policy_.tree())
-    buy worst perimeter (1)
-    ├─ <101.5 → 1
-    ├─ 101.5-117.8 → buy worst texture (1)
-    │  ├─ <23.3 → 1
-    │  ├─ 23.3-29.3 → buy mean concave points (1)
-    │  │  ├─ <0.05 → 1
-    │  │  └─ >=0.05 → 0
-    │  └─ >=29.3 → 0
-    └─ >=117.8 → 0
+    buy worst area (1)
+    ├─ <690 → 1
+    ├─ 690-875 → buy worst concave points (1)
+    │  ├─ <0.1458 → 1
+    │  └─ >=0.1458 → 0
+    └─ >=875 → 0
     >>> round(classifier.cost_, 2)
     1.21
     """
@@ -116,7 +119,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reward_value: float = 100.0,
         max_spend: float | None = None,
         bins: int = 4,
-        shrinkage: float | str = 8.0,
+        shrinkage: float | str = "auto",
         luck_charge: float = 1.0,
         categorical_features: Any = "from_dtype",
         max_states: int = 100_000,
@@ -278,17 +281,13 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups = check_discounts(self.discounts, names, costs)
         beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
         stakes = weighed_by_stakes(labels, weights, rewards)
+        room = min(self.max_states, MOST_CELLS // table.classes)
         made = observations_of(table, stakes, costs, self.bins)
         looks = [(k, look) for k, look in enumerate(made) if look is not None]
         digits = [digits_of(table.cells[:, k], look) for k, look in looks]
-        chosen = choose(
-            digits,
-            labels,
-            stakes,
-            [look for _, look in looks],
-            self.max_observations,
-            min(self.max_states, MOST_CELLS // table.classes),
-        )
+        told = digits, labels, stakes, [look for _, look in looks]
+        depth = depth_with_room(*told, self.max_observations, room)
+        chosen = choose(*told, depth, room)
         looks = [looks[i] for i in chosen]
         self.observations_ = tuple(look.observation for _, look in looks)
         # a problem has at least one observation, even if every column has one value only
@@ -296,7 +295,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._problem = Problem(
             observations=self.observations_ or [nothing],
             actions=[str(label) for label in self.classes_],
-            max_observations=min(self.max_observations, len(chosen)),
+            max_observations=min(depth, len(chosen)),
             reward_value=beta,
             panels=panels_among(panels, [o.name for o in self.observations_]),
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.beliefs import Fitted, Masks, OfLeaves, Table, fitted_to
+from askwise.integrations.sklearn.budgets import HALVINGS, Budget
 from askwise.integrations.sklearn.charged_plans import (
     FOLDS,
     Records,
@@ -36,10 +37,8 @@ from askwise.policy import PathTable, Policy
 from askwise.problem import Problem
 from askwise.states import Lattice
 
-HALVINGS = 20
-"""The number of bisection steps in the search for the reward value of a budget."""
-LEAST_VALUE = 1e-9
-"""The least reward value of a problem, at which only free observations are bought."""
+NEVER = 1e15
+"""The addition to the price of an observation that is not to be bought."""
 JUDGED_FROM = 100
 """The least number of rows with which models can be judged on rows held back."""
 
@@ -148,7 +147,7 @@ class Learned:
         return self._made[1]
 
     def _policy_within(self, beta: float, max_spend: float | None) -> Policy:
-        """Returns the plan at β, or at the largest reward value that stays within the budget."""
+        """Returns the plan at β, or the best one within the budget (`budgets.py`)."""
 
         def spend(policy: Policy) -> float:
             known, leaves = self._known_in(policy, self._table.cells)
@@ -158,16 +157,8 @@ class Learned:
         policy = self._policy_at(beta)
         if max_spend is None or spend(policy) <= max_spend:
             return policy
-        low, high = 0.0, beta
-        policy = self._policy_at(LEAST_VALUE)
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            tried = self._policy_at(max(middle, LEAST_VALUE))
-            if spend(tried) <= max_spend:
-                low, policy = middle, tried
-            else:
-                high = middle
-        return policy
+        budget = Budget(self._records, self._estimates, self.rewards, self._policy_at, spend)
+        return budget.best_within(beta, max_spend)
 
     def _thresholds_within(
         self, further: FurtherLooks, beta: float, max_spend: float | None
@@ -186,11 +177,16 @@ class Learned:
                 high = middle
         return found
 
-    def _policy_at(self, beta: float) -> Policy:
-        return self._policy_by(self._lattice_at(beta), self._estimates)
+    def _policy_at(self, beta: float, allowed: Flags | None = None) -> Policy:
+        return self._policy_by(self._lattice_at(beta), self._estimates, allowed)
 
-    def _policy_by(self, lattice: Lattice, estimates: ClassEstimates) -> Policy:
+    def _policy_by(
+        self, lattice: Lattice, estimates: ClassEstimates, allowed: Flags | None = None
+    ) -> Policy:
         rebate = self._prices.rebates(lattice, [column for column, _ in self._looks])
+        if allowed is not None:
+            none = np.zeros((lattice.subsets, lattice.buyable))
+            rebate = (none if rebate is None else rebate) - np.where(allowed, 0.0, NEVER)
         return policy_of(lattice, estimates, self.rewards, self._charge, rebate)
 
     def _spent(self, policy: Policy, known: Flags, leaves: Integers, later: list[int]) -> Floats:

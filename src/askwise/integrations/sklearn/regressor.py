@@ -74,7 +74,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         further_looks: int | str = "auto",
         max_spend: float | None = None,
         bins: int = 4,
-        shrinkage: float | str = 8.0,
+        shrinkage: float | str = "auto",
         luck_charge: float = 1.0,
         categorical_features: Any = "from_dtype",
         max_states: int = 100_000,

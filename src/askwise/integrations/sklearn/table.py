@@ -12,7 +12,8 @@ mutual information"):
     adds(i) = min(I(Y; X_i), min_{j chosen} I(Y; X_i | X_j)).
 
 Columns are chosen in turn by adds(i) and by adds(i) / c_i, until the lattice is full. So both
-informative expensive columns and cheap ones are considered.
+informative expensive columns and cheap ones are considered. If a plan of fewer looks, but at least
+three, has room for all columns that are informative alone, it has fewer looks instead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.integrations.sklearn.beliefs import Table
-from askwise.integrations.sklearn.columns import moment_at, seconds_at
+from askwise.integrations.sklearn.columns import Rare, moment_at, seconds_at
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
@@ -38,6 +39,12 @@ MOST_COMPARED = 40
 
 MOST_REPEATED = 1_000_000
 """The most rows in the search for cuts, with each row repeated by its weight."""
+
+MOST_APART = 10
+"""The most categories of a column that are kept separate although they are alike."""
+
+LEAST_DEPTH = 3
+"""The least number of looks to which a plan is reduced to have room for all columns."""
 
 UNKNOWN = -1
 """The digit of a missing cell in a column without missing cells in the training rows."""
@@ -92,10 +99,13 @@ def observations_of(
 ) -> list[Look | None]:
     """Returns the observation of each column; None if the column has one value only.
 
-    Numbers are cut where they separate the labels best. Categories share an outcome if their
-    classes are distributed alike, both by plain weights and by `stakes`. A column that separates
-    nothing alone may do so together with another one (x ≠ y), so it is cut once, in the middle.
-    Missing cells are an outcome of their own.
+    Numbers are cut where they separate the labels best. A column that separates nothing alone may
+    do so together with another one (x ≠ y), so it is cut once, in the middle. Missing cells are an
+    outcome of their own.
+
+    Categories that are alike in a column may differ together with another one. So up to
+    `MOST_APART` categories of a column are separate outcomes. If there are more, categories share
+    an outcome if their classes are distributed alike, both by plain weights and by `stakes`.
     """
     often = _times(table.weights)
     repeated = [str(label) for label in np.repeat(table.labels, often)]
@@ -106,8 +116,11 @@ def observations_of(
             rest["fails"] = "charged"
         categories = table.columns.categories[k]
         if categories is not None:
-            seen = [_counts(column, len(categories), table, w) for w in (table.weights, stakes)]
-            made.append(_of_categories(name, categories, seen, rest))
+            group: Integers = np.arange(len(categories))
+            if len(categories) > MOST_APART:
+                both = table.weights, stakes
+                group = merge_alike(*(_counts(column, len(categories), table, w) for w in both))
+            made.append(_of_categories(name, categories, group, rest))
             continue
         cells: Any = np.repeat(column, often)
         if k in table.columns.dates:
@@ -145,18 +158,30 @@ def _counts(column: Floats, values: int, table: Table, stakes: Floats) -> Floats
 
 
 def _of_categories(
-    name: str, categories: tuple[Any, ...], counts: list[Floats], rest: dict[str, Any]
+    name: str, categories: tuple[Any, ...], group: Integers, rest: dict[str, Any]
 ) -> Look | None:
-    """Returns the observation of categories. Merged categories share an outcome with all names."""
-    group = merge_alike(*counts)
+    """Returns the observation of categories. Those of a group share an outcome with all names."""
     number = int(group.max()) + 1
     if number + ("fails" in rest) < 2:
         return None
-    values = [
-        " or ".join(str(c) for c, g in zip(categories, group, strict=True) if g == k)
-        for k in range(number)
-    ]
+    members = [[c for c, g in zip(categories, group, strict=True) if g == k] for k in range(number)]
+    values = [" or ".join(map(str, together)) for together in members]
+    if Rare.OTHER in categories:
+        rest["other"] = values[group[categories.index(Rare.OTHER)]]
+    taken: set[str] = set()  # 1 and 1.0 may be two categories
+    texts = [[t for c in together for t in _printed(c, taken)] for together in members]
+    if texts != [[value] for value in values]:  # so the policy reads the categories of the table
+        rest["stands_for"] = texts
     return Look(Observation(name, values=values, **rest), group)
+
+
+def _printed(category: Any, taken: set[str]) -> list[str]:
+    """Returns the texts of a category. Files have 1.0 as 1, and rare categories have no text."""
+    is_whole = isinstance(category, float) and category.is_integer()
+    texts = [str(category), str(int(category))] if is_whole else [str(category)]
+    found = [text for text in texts if category is not Rare.OTHER and text not in taken]
+    taken.update(found)
+    return found
 
 
 def digits_of(column: Floats, look: Look) -> Integers:
@@ -209,6 +234,31 @@ def choose(
             more = information(digits[i], radices[i], *beside, labels, classes, weights)
             adds[i] = min(before, more)
     return sorted(chosen)
+
+
+def depth_with_room(
+    digits: Sequence[Integers],
+    labels: Integers,
+    weights: Floats,
+    looks: Sequence[Look],
+    m: int,
+    most_states: int,
+) -> int:
+    """Returns the most looks of a plan: m, or fewer if then all informative columns have room.
+
+    A plan of more looks has fewer columns, and so it may be worse. If the informative columns have
+    no room with `LEAST_DEPTH` looks either, m stays, and some of them are left out.
+    """
+    classes, nothing = int(labels.max()) + 1, np.zeros_like(labels)
+    radices = [
+        look.outcomes
+        for column, look in zip(digits, looks, strict=True)
+        if information(column, look.outcomes, nothing, 1, labels, classes, weights) > 0
+    ]
+    for depth in range(m, min(m, LEAST_DEPTH) - 1, -1):
+        if not radices or count_states(radices, min(depth, len(radices))) <= most_states:
+            return depth
+    return m
 
 
 def _per(added: float, price: float) -> float:
