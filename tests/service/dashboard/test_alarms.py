@@ -20,6 +20,7 @@ from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.outlook import Outlook, outlook_of
 from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.replanning.recent_gain import RecentGain, recent_gain
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.settings import Settings
 from service_calls import as_json, get, post
@@ -53,19 +54,19 @@ def test_alarms_are_raised_by_what_is_wrong(ledger, monkeypatch):
         assert "case 1" in find_alarms(ledger, project, Facts())["rewards_overdue"]
     for number in range(1, 4):
         ask(writer, Rewarding(0.5), number)
-    monkeypatch.setattr("askwise.service.dashboard.alarms.FEWEST", 3)
 
-    def raised(nothing, low, high, **more):
-        left = EstimateAnswer(high, low, high)
-        seen = Outlook(1, 0, gain=60.0, gain_of_nothing=nothing, still_to_learn=left, **more)
+    def raised(is_below, low, high, **more):
+        left, gained = EstimateAnswer(high, low, high), RecentGain(208, 49.0, 1.5, False)
+        seen = Outlook(1, 0, gain=60.0, gain_of_nothing=55.0, still_to_learn=left, **more)
+        seen.gained, seen.is_below_nothing = gained, is_below
         ledger.record_outlook(project.id, msgspec.json.encode(seen).decode())
         return set(find_alarms(ledger, ledger.project("clinic"), Facts()))
 
-    assert raised(40.0, 1.0, 2.0) == set()  # they gained 49 each
-    assert raised(55.0, 1.0, 2.0) == {"gain_below_nothing"}
-    assert raised(40.0, 0.0, 0.01) == {"learned_enough"}
-    assert raised(40.0, 9.0, 12.0, explores=False) == {"exploration_collapsed"}
-    assert raised(40.0, 9.0, 12.0) == set()
+    assert raised(False, 1.0, 2.0) == set()
+    assert raised(True, 1.0, 2.0) == {"gain_below_nothing"}
+    assert raised(False, 0.0, 0.01) == {"learned_enough"}
+    assert raised(False, 9.0, 12.0, explores=False) == {"exploration_collapsed"}
+    assert raised(False, 9.0, 12.0) == set()
 
 
 def decide_all(writer, cases, rewards, **opening):
@@ -113,8 +114,12 @@ def test_a_stake_neither_raises_nor_hides_an_alarm(ledger, stake, is_well):
     create(writer, learner="fixed-set", observations=["mammogram"])
     decide_all(writer, 208, [0.7], stake=stake)
     assert verify(ledger, "clinic").differences == []
-    gained = 70.0 - 1.0 / stake
-    seen = Outlook(2, 0, gain_of_nothing=gained - 0.5 if is_well else gained + 0.5)
+    gained, expected = recent_gain(ledger, ledger.project("clinic")), 70.0 - 1.0 / stake
+    assert gained.of_unit == pytest.approx(expected, rel=1e-6)
+    nothing = expected - 0.5 if is_well else expected + 0.5
+    is_below = gained.is_below(nothing, was_below=False)
+    assert is_below is not is_well
+    seen = Outlook(2, 0, gain_of_nothing=nothing, gained=gained, is_below_nothing=is_below)
     project = ledger.project("clinic")._replace(outlook=msgspec.json.encode(seen).decode())
     found = find_alarms(ledger, project, Facts())
     assert set(found) == (set() if is_well else {"gain_below_nothing"})

@@ -96,4 +96,3 @@ def test_a_changed_field_is_taken_over_or_refused(changed, is_forward):
         return  # it says what must stay
     assert carried.problem == after
     assert carried.statistics.cases == learner.statistics.cases == 20
-
