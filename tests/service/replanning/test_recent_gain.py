@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -62,7 +63,7 @@ def test_chance_raises_no_alarm():
     """Cases gain just what buying nothing would, which is the hardest case where all is well."""
     seen = [looks(seed, NOTHING / 100.0) for seed in range(100)]
     assert sum(map(any, seen)) <= 5  # of 100 projects, 15 looks at each
-    changes = sum(a != b for one in seen for a, b in zip(one, one[1:], strict=False))
+    changes = sum(a != b for one in seen for a, b in pairwise(one))
     assert changes <= 2 * sum(map(any, seen))  # an alarm begins and ends once
 
 

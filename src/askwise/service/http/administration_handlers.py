@@ -83,6 +83,9 @@ class AdministrationHandlers:
     async def _show_once(self, token: str, job: Administration) -> Response:
         result: Result = await self._submissions.submit([job], itemgetter(0))
         if isinstance(result, Answer) and result.is_new:
+            made = msgspec.json.decode(result.body)["id"]
+            asked = msgspec.json.decode(job.body)
+            log("info", f"administration: {job.kind}", asked=asked, made=made)
             await self._readers.run(self._backend.tokens.refresh)
             return encoded(msgspec.json.decode(result.body) | {"token": token}, result.status)
         return single_response([result])
