@@ -17,7 +17,7 @@ from askwise.service.api.administration import (
     Repricing,
     TokenStory,
 )
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.decisions.creation import project_answer
 from askwise.service.decisions.jobs import Administration, Written
 from askwise.service.ledger.contract import Ledger, Transaction
@@ -221,7 +221,7 @@ def repricing(project: Project, key: str, body: Repricing) -> Administration:
         try:
             after = before.priced(body.prices)
         except AskwiseError as error:
-            raise Refusal(422, str(error), "#/prices") from None
+            raise Refusal(422, in_fields(str(error)), "#/prices") from None
         changed = now._replace(problem=_encode(after), seq=now.seq + 1)
         transaction.change_project(changed)
         positions = [i for i, name in enumerate(known) if name in body.prices]

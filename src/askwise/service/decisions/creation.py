@@ -17,7 +17,7 @@ from askwise.learners.saving import read
 from askwise.problem import Problem
 from askwise.service.api.administration import Cloning
 from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
 from askwise.service.decisions.carrying import carried_over
@@ -46,12 +46,14 @@ def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
     try:
         check_size(body.problem, body.learner.name, body.learner.options)
     except TooLargeError as error:
-        raise Refusal(422, str(error), "#/problem") from None
+        raise Refusal(422, in_fields(str(error)), "#/problem") from None
     try:
         learner = new_learner(body.problem, body.learner.name, body.learner.options, seed)
         blob = first_plan(learner)
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
+        raise Refusal(
+            422, in_fields(str(error)) or "the problem is too large", "#/learner"
+        ) from None
     return _creation(key, body, body.problem, seed, blob)
 
 
@@ -65,7 +67,7 @@ def _creation_from_saved(key: str, body: NewProject, saved: bytes) -> tuple[str,
         learner = from_blob(saved, check_size)
         token, creation = creation_from_learner(key, body.name, learner)
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the learner is too large", "#/saved") from None
+        raise Refusal(422, in_fields(str(error)) or "the learner is too large", "#/saved") from None
     return token, creation._replace(body=_encode(asked))
 
 
@@ -87,7 +89,9 @@ def project_clone(
     except LedgerError:
         raise
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/problem") from None
+        raise Refusal(
+            422, in_fields(str(error)) or "the problem is too large", "#/problem"
+        ) from None
     return token, creation._replace(body=asked)
 
 

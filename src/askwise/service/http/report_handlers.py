@@ -19,7 +19,7 @@ from askwise.service.api.calls import (
     LIST_VERSIONS,
 )
 from askwise.service.api.messages import Summary
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.api.reports import Alarm, Alarms, VersionAnswer, Versions
 from askwise.service.backend.backend import Backend
 from askwise.service.dashboard.alarms import AlarmLog, Facts, find_alarms
@@ -64,7 +64,7 @@ def _stake(given: Mapping[str, str], planned: PolicyVersion) -> float:
     try:
         return check_stake(stake, planned.lattice.problem.reward_value)
     except CaseError as error:
-        raise Refusal(422, str(error), "query:stake") from None
+        raise Refusal(422, in_fields(str(error)), "query:stake") from None
 
 
 class ReportHandlers:
