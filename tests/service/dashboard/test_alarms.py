@@ -160,7 +160,7 @@ def test_what_alarms_go_by_is_worked_out_now_and_then(ledger, monkeypatch):
     assert outlook_of(ledger.project("clinic")).gain is None
 
 
-def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
+def test_alarms_are_in_the_answer_and_the_metrics(tmp_path):
     db = str(tmp_path / "ledger.db")
     with served(db) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
@@ -173,8 +173,26 @@ def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
         assert alarm["name"] in NAMES
         line = 'askwise_alarm{alarm="plan_behind",project="clinic"} 1.0'
         until(lambda: line in get(server, "/metrics").text)
-    said = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "alarm" in line]
-    assert [line["alarm"] for line in said if line["what"] == "alarm"] == ["plan_behind"]
+
+
+def test_an_alarm_is_in_the_log_though_nobody_asks(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("askwise.service.http.handlers.ALARMS_EVERY", 0.1)
+    db = str(tmp_path / "ledger.db")
+    ledger = open_ledger(db)
+    create(Writer(ledger, PolicyCache(ledger)))
+    said = []
+
+    def logged(what):
+        said.extend(capfd.readouterr().err.splitlines())
+        lines = [json.loads(line) for line in said]
+        return [one["alarm"] for one in lines if one["what"] == what] == ["plan_behind"]
+
+    with served(db):
+        ledger.record_plan_failure(ledger.project("clinic").id, "no more numbers")
+        until(lambda: logged("alarm"))
+        ledger.record_plan_failure(ledger.project("clinic").id, "")
+        until(lambda: logged("alarm is over"))
+    ledger.close()
 
 
 def test_of_all_workers_one_logs_an_alarm_and_its_end(tmp_path, capfd, ledger):

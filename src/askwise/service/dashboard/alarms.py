@@ -100,8 +100,8 @@ def _from_outlook(worth: Outlook) -> dict[str, str]:
 class AlarmLog:
     """Says in the log when an alarm is raised, and when it is over: once each.
 
-    folder: shared by all workers of a server; of those that see an alarm, the one that makes a file
-    for it there says so. Without a folder there is one worker.
+    folder: shared by all workers of a server, and kept when one of them is started again; of those
+    that see an alarm, the one that makes a file for it there says so.
     """
 
     def __init__(self, folder: str = "") -> None:

@@ -22,8 +22,9 @@ from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
 from askwise.service.decisions.carrying import carried_over
 from askwise.service.decisions.commit_groups import Creation
+from askwise.service.decisions.jobs import Answer, repeated_answer
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import Project, StoredPolicy
+from askwise.service.ledger.rows import NO_PROJECT, Project, StoredPolicy
 from askwise.service.logging import timestamp
 from askwise.service.replanning.policy_versions import (
     first_plan,
@@ -71,11 +72,23 @@ def _creation_from_saved(key: str, body: NewProject, saved: bytes) -> tuple[str,
     return token, creation._replace(body=_encode(asked))
 
 
+def cloned_before(ledger: Ledger, name: str, key: str, body: Cloning) -> Answer | None:
+    """The answer to this very request, if it was made before; its project may be gone since."""
+    before = ledger.events_with_keys(NO_PROJECT, [key]).get(key)
+    if before is None:
+        return None
+    return repeated_answer(before, "create", 0, _clone_body(name, body))
+
+
+def _clone_body(name: str, body: Cloning) -> bytes:
+    return _encode({"clone": name, **msgspec.to_builtins(body)})
+
+
 def project_clone(
     ledger: Ledger, project: Project, key: str, body: Cloning
 ) -> tuple[str, Creation]:
     """A project that begins with what another has learned, perhaps of another version of it."""
-    asked = _encode({"clone": project.name, **msgspec.to_builtins(body)})
+    asked = _clone_body(project.name, body)
     try:
         now = ledger.snapshot(project.id)
         _, learner = newest_readable(ledger, project.id, now.version)
