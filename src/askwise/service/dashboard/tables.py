@@ -169,8 +169,8 @@ def fitted(asked: Fitting) -> FitAnswer:
 
     def learn() -> FitAnswer:
         check_size(asked.problem, "learner", {})
-        how = {"acquisition": asked.acquisition, "order": asked.order}
-        found = fit(table.columns, asked.problem, **how, **_roles(asked))
+        how = _roles(asked) | {"acquisition": asked.acquisition, "order": asked.order}
+        found = fit(table.columns, asked.problem, **how)
         learner = found.learner()
         saved = learner.to_bytes()
         if len(saved) > MOST_SAVED:
