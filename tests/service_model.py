@@ -140,11 +140,12 @@ class Model:
         """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
         self.is_archived = self.is_repriced = False
         self.erased = set()
+        self.erased_keys = set()
 
     def expects(self, key, kind, number, body):
         """The status that a request must get; what it changes is changed."""
-        if key in self.events:
-            return self.events[key]["status"] if self.is_same(key, kind, number, body) else 409
+        if key in self.events or key in self.erased_keys:
+            return self.expects_again(key, kind, number, body)
         if self.is_archived or (kind != "open" and number not in self.cases):
             return 409 if self.is_archived else 404
         if number in self.erased:
@@ -160,6 +161,12 @@ class Model:
         steps = {"observe": case.observe, "act": case.act, "reward": case.rewarded}
         return steps.get(kind, case.cancel)(**body)
 
+    def expects_again(self, key, *asked):
+        """The status that a request must get whose key was used before."""
+        if key in self.erased_keys:
+            return 410
+        return self.events[key]["status"] if self.is_same(key, *asked) else 409
+
     def erases(self, number):
         """The status that erasing a case must get."""
         if number not in self.cases:
@@ -174,6 +181,7 @@ class Model:
         before, self.events = self.events, {}
         for seq, (key, event) in enumerate(before.items(), 1):
             if event["case"] == number:
+                self.erased_keys.add(key)
                 kind, case, _ = event["asked"]
                 event |= {"asked": (kind, case, "null"), "answer": None}
             self.events[f"erased {seq}" if event["case"] == number else key] = event

@@ -266,7 +266,7 @@ class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
         lines = [json.loads(line) for line in self.get("/events").text.splitlines()]
         assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
         written = {
-            line["key"]: {
+            f"erased {line['seq']}" if line["key"].startswith("erased ") else line["key"]: {
                 "asked": (line["kind"], 0 if line["kind"] == "open" else line["case"] or 0),
                 "body": line["body"],
                 "rest": (line["case"] or 0, line["status"], line["answer"]),

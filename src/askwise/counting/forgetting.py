@@ -18,6 +18,7 @@ import numpy as np
 from askwise._support.typing import Integers
 from askwise.counting.change import contradict
 from askwise.counting.statistics import Statistics
+from askwise.counting.units import MOST_CASES
 from askwise.errors import OptionError
 
 PARTS = 8
@@ -72,9 +73,10 @@ class Forgetting:
         states: int = 0,
     ) -> None:
         is_whole = isinstance(window, int | np.integer) and not isinstance(window, bool)
-        if window is not None and (not is_whole or window < PARTS):
+        if window is not None and not (is_whole and PARTS <= window <= MOST_CASES):
             raise OptionError(
-                f"window must be a whole number of at least {PARTS} cases or None, got {window!r}"
+                f"window must be a whole number of at least {PARTS} cases, and at most "
+                f"{MOST_CASES:,}, or None, got {window!r}"
             )
         if not isinstance(detect, bool):
             raise OptionError(f"detect must be True or False, got {detect!r}")

@@ -48,6 +48,7 @@ def new_token(
         revoked=0,
         expires=now + expires_in * 1_000_000 if expires_in else 0,
         rate=rate,
+        lasts=expires_in * 1_000_000,
     )
     return token, stored
 

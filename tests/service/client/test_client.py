@@ -2,11 +2,16 @@
 
 import asyncio
 import math
+import re
+from pathlib import Path
 
 import httpx
 import pytest
 
+import askwise as aw
 from askwise.errors import ServiceError
+from askwise.service.api import calls, operator_calls
+from askwise.service.api.call import Call
 from askwise.service.api.messages import BatchItem, Opening, Rewarding
 from askwise.service.client import AsyncClient, Client
 from askwise.service.client.requests import wait_before
@@ -176,3 +181,44 @@ def test_it_comes_again_when_told_to():
     assert wait_before(3, "2") == 2.0
     assert wait_before(30, None) == 5.0
     assert wait_before(0, "soon") < wait_before(1, "soon")
+
+
+ROWS = ("neg,wait", "neg,wait", "pos,treat", "neg,wait")
+TABLE = "mri,best\n" + "\n".join(ROWS * 25)
+
+
+def test_reports_and_tables(server):
+    with Client(server.url, server.token) as client:
+        drafted = client.draft(TABLE, label="best")
+        fitted = client.fit(TABLE, drafted.problem, label="best")
+        assert fitted.recommends.tree["buy"] == ["mri"]
+        client.create_project_from_saved("from-a-table", fitted.saved)
+        assert client.alarms("from-a-table") == []
+        assert [one.version for one in client.versions("from-a-table", limit=5)] == [1]
+        assert client.versions("from-a-table", before=1.5) == []
+        assert client.policy("from-a-table", version=1).policy_version == 1
+        with pytest.raises(ServiceError, match="version"):
+            client.policy("from-a-table", version=9)
+
+    async def awaited():
+        async with AsyncClient(server.url, server.token) as client:
+            assert await client.draft(TABLE, label="best") == drafted
+            again = await client.fit(TABLE, drafted.problem, label="best")
+            assert again.recommends == fitted.recommends
+            await client.create_project_from_saved("awaited-table", again.saved)
+            assert await client.alarms("awaited-table") == []
+            assert len(await client.versions("awaited-table")) == 1
+            assert (await client.policy("awaited-table", version=1)).policy_version == 1
+
+    asyncio.run(awaited())
+
+
+def test_both_clients_have_a_method_for_every_call():
+    """But for signing in and the stream of changes, which are for browsers."""
+    source = "".join(
+        file.read_text() for file in Path(aw.service.client.__file__).parent.glob("*.py")
+    )
+    for module in (calls, operator_calls):
+        for name, call in vars(module).items():
+            if isinstance(call, Call) and call not in (calls.SIGN_IN, calls.STREAM_CHANGES):
+                assert len(re.findall(rf"calls\.{name}\b", source)) >= 2, name

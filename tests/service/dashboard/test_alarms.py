@@ -20,6 +20,7 @@ from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.outlook import Outlook, outlook_of
 from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.replanning.recent_gain import RecentGain, recent_gain
 from askwise.service.replanning.replanner import Replanner
 from askwise.service.settings import Settings
 from service_calls import as_json, get, post
@@ -53,19 +54,19 @@ def test_alarms_are_raised_by_what_is_wrong(ledger, monkeypatch):
         assert "case 1" in find_alarms(ledger, project, Facts())["rewards_overdue"]
     for number in range(1, 4):
         ask(writer, Rewarding(0.5), number)
-    monkeypatch.setattr("askwise.service.dashboard.alarms.FEWEST", 3)
 
-    def raised(nothing, low, high, **more):
-        left = EstimateAnswer(high, low, high)
-        seen = Outlook(1, 0, gain=60.0, gain_of_nothing=nothing, still_to_learn=left, **more)
+    def raised(is_below, low, high, **more):
+        left, gained = EstimateAnswer(high, low, high), RecentGain(208, 49.0, 1.5, False)
+        seen = Outlook(1, 0, gain=60.0, gain_of_nothing=55.0, still_to_learn=left, **more)
+        seen.gained, seen.is_below_nothing = gained, is_below
         ledger.record_outlook(project.id, msgspec.json.encode(seen).decode())
         return set(find_alarms(ledger, ledger.project("clinic"), Facts()))
 
-    assert raised(40.0, 1.0, 2.0) == set()  # they gained 49 each
-    assert raised(55.0, 1.0, 2.0) == {"gain_below_nothing"}
-    assert raised(40.0, 0.0, 0.01) == {"learned_enough"}
-    assert raised(40.0, 9.0, 12.0, explores=False) == {"exploration_collapsed"}
-    assert raised(40.0, 9.0, 12.0) == set()
+    assert raised(False, 1.0, 2.0) == set()
+    assert raised(True, 1.0, 2.0) == {"gain_below_nothing"}
+    assert raised(False, 0.0, 0.01) == {"learned_enough"}
+    assert raised(False, 9.0, 12.0, explores=False) == {"exploration_collapsed"}
+    assert raised(False, 9.0, 12.0) == set()
 
 
 def decide_all(writer, cases, rewards, **opening):
@@ -113,8 +114,12 @@ def test_a_stake_neither_raises_nor_hides_an_alarm(ledger, stake, is_well):
     create(writer, learner="fixed-set", observations=["mammogram"])
     decide_all(writer, 208, [0.7], stake=stake)
     assert verify(ledger, "clinic").differences == []
-    gained = 70.0 - 1.0 / stake
-    seen = Outlook(2, 0, gain_of_nothing=gained - 0.5 if is_well else gained + 0.5)
+    gained, expected = recent_gain(ledger, ledger.project("clinic")), 70.0 - 1.0 / stake
+    assert gained.of_unit == pytest.approx(expected, rel=1e-6)
+    nothing = expected - 0.5 if is_well else expected + 0.5
+    is_below = gained.is_below(nothing, was_below=False)
+    assert is_below is not is_well
+    seen = Outlook(2, 0, gain_of_nothing=nothing, gained=gained, is_below_nothing=is_below)
     project = ledger.project("clinic")._replace(outlook=msgspec.json.encode(seen).decode())
     found = find_alarms(ledger, project, Facts())
     assert set(found) == (set() if is_well else {"gain_below_nothing"})
@@ -155,7 +160,7 @@ def test_what_alarms_go_by_is_worked_out_now_and_then(ledger, monkeypatch):
     assert outlook_of(ledger.project("clinic")).gain is None
 
 
-def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
+def test_alarms_are_in_the_answer_and_the_metrics(tmp_path):
     db = str(tmp_path / "ledger.db")
     with served(db) as server:
         post(server, "/v1/projects", {"name": "clinic", "problem": as_json(PROBLEM)})
@@ -168,8 +173,26 @@ def test_alarms_are_in_the_answer_the_metrics_and_the_log(tmp_path, capfd):
         assert alarm["name"] in NAMES
         line = 'askwise_alarm{alarm="plan_behind",project="clinic"} 1.0'
         until(lambda: line in get(server, "/metrics").text)
-    said = [json.loads(line) for line in capfd.readouterr().err.splitlines() if "alarm" in line]
-    assert [line["alarm"] for line in said if line["what"] == "alarm"] == ["plan_behind"]
+
+
+def test_an_alarm_is_in_the_log_though_nobody_asks(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("askwise.service.http.handlers.ALARMS_EVERY", 0.1)
+    db = str(tmp_path / "ledger.db")
+    ledger = open_ledger(db)
+    create(Writer(ledger, PolicyCache(ledger)))
+    said = []
+
+    def logged(what):
+        said.extend(capfd.readouterr().err.splitlines())
+        lines = [json.loads(line) for line in said]
+        return [one["alarm"] for one in lines if one["what"] == what] == ["plan_behind"]
+
+    with served(db):
+        ledger.record_plan_failure(ledger.project("clinic").id, "no more numbers")
+        until(lambda: logged("alarm"))
+        ledger.record_plan_failure(ledger.project("clinic").id, "")
+        until(lambda: logged("alarm is over"))
+    ledger.close()
 
 
 def test_of_all_workers_one_logs_an_alarm_and_its_end(tmp_path, capfd, ledger):

@@ -23,6 +23,7 @@ def learned_fixture(ask, replan):
 
 
 def test_cases_are_found_by_number_and_by_words(open_page, server, ask, learned):
+    decide(ask, learned, 60)  # more than are shown at a time
     page = open_page(f"/#/p/{learned}", server.token)
     words = page.get_by_label("A number, or words")
     find = page.get_by_role("button", name="Find", exact=True)
@@ -43,6 +44,15 @@ def test_cases_are_found_by_number_and_by_words(open_page, server, ask, learned)
     section = page.locator("section", has=page.get_by_role("heading", name="Find a case"))
     found = section.locator(".number").all_inner_texts()
     assert found == [f"#{case}" for case in expected[:20]]
+    if len(expected) > 20:
+        page.get_by_text(f"{len(expected)} cases found, 20 shown,").wait_for()
+    more = page.get_by_role("button", name="Look further")
+    while len(section.locator(".number").all_inner_texts()) < len(expected):
+        before = section.locator(".number").count()
+        more.click()
+        section.locator(".number").nth(before).wait_for()
+    assert section.locator(".number").all_inner_texts() == [f"#{case}" for case in expected]
+    assert more.is_hidden()
     words.fill("purple")
     find.click()
     page.get_by_text("0 cases of the newest").wait_for()

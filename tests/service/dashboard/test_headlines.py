@@ -49,6 +49,9 @@ def test_gains_are_per_unit_of_stake_and_so_it_is_said(open_page, server, ask, r
     assert f"{gain:.1f}\ngain per unit of stake, in the last 40 cases" in text
     assert "against buying nothing at stake 1, as believed today" in text
     assert "per unit of stake" in page.locator(".key").first.inner_text()
+    page.get_by_role("button", name="Show what changed").click()
+    row = page.get_by_role("row", name="gain per unit of stake")
+    assert f"{gain:.1f}" in row.inner_text()
 
 
 def test_an_archived_project_says_so_and_opens_no_case(open_page, server, ask):

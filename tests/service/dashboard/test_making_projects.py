@@ -96,6 +96,29 @@ def test_a_project_from_a_table(open_page, server, ask):
     open_page.wrong.clear()
 
 
+def test_a_table_of_decisions_step_by_step_with_stakes(open_page, server, ask):
+    lines = ["neg,,wait,1,mri,2", 'pos,61,treat,0,"mri,age",1', ",33,wait,0,age,3"]
+    page = open_page("", server.token)
+    page.get_by_label("Name").fill("step-by-step")
+    page.get_by_label("from a table").check()
+    upload(page, "mri,age,did,got,looks,weight\n" + "\n".join(lines * 30))
+    page.get_by_label("The table says").select_option("action")
+    page.get_by_label("What was done").select_option("did")
+    page.get_by_label("What it earned").select_option("got")
+    page.get_by_label("What to look at was chosen").select_option("sequential")
+    page.get_by_label("The stake of a case").select_option("weight")
+    page.get_by_role("button", name="Draft the problem").click()
+    page.get_by_text("Still missing: the column of the order of the looks.").wait_for()
+    page.get_by_label("The order of the looks").select_option("looks")
+    page.get_by_role("button", name="Draft the problem").click()
+    page.locator(".remarks").get_by_text("mri is empty in 30 of 90 rows").wait_for()
+    assert page.locator(".observation").count() == 2
+    page.get_by_role("button", name="See the first tree").click()
+    page.get_by_role("heading", name="What 90 cases say").wait_for()
+    create(page)
+    page.get_by_role("link", name="Look at it").wait_for()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_the_forms_fit(open_page, server, scheme):
     phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}

@@ -1,7 +1,9 @@
 """Tokens and whole projects over HTTP, and what a client that means harm gets."""
 
 import contextlib
+import json
 import time
+from datetime import datetime
 
 import pytest
 
@@ -56,6 +58,40 @@ def test_a_token_that_is_rotated_may_overlap(ours):
         assert get(ours, OTHER, token=token).status_code == 200
     until(lambda: get(ours, OTHER, token=made["token"]).status_code == 401)
     assert get(ours, OTHER, token=new["token"]).status_code == 200
+
+
+@pytest.mark.parametrize("lasts", [None, 7 * 86_400])
+def test_a_token_that_is_rotated_again_lasts_as_long(ours, lasts):
+    """The answer to the first rotation was lost, so another is asked for, within the overlap."""
+    body = {"scope": "admin"} | ({} if lasts is None else {"expires_in": lasts})
+    made = post(ours, "/v1/tokens", body).json()
+    for _ in range(2):
+        new = post(ours, f"/v1/tokens/{made['id']}/rotate", {"overlap": 3600}).json()
+        assert lifetime(new) == pytest.approx(lasts)
+    later = post(ours, f"/v1/tokens/{new['id']}/rotate", {}).json()
+    assert lifetime(later) == pytest.approx(lasts)
+
+
+def lifetime(story):
+    """The seconds that a token lasts; None for ever."""
+    if story["expires"] is None:
+        return None
+    created, expires = (datetime.fromisoformat(story[name]) for name in ("created", "expires"))
+    return (expires - created).total_seconds()
+
+
+def test_new_tokens_are_in_the_log_but_not_their_secrets(ours, capfd):
+    made = post(ours, "/v1/tokens", {"scope": "read"}).json()
+    new = post(ours, f"/v1/tokens/{made['id']}/rotate", {"overlap": 5}).json()
+    text = capfd.readouterr().err
+    said = [line for line in map(json.loads, text.splitlines()) if "administration" in line["what"]]
+    assert [(line["what"], line["made"]) for line in said] == [
+        ("administration: token", made["id"]),
+        ("administration: rotate", new["id"]),
+    ]
+    assert said[1]["asked"] == {"token": made["id"], "overlap": 5}
+    assert made["token"] not in text
+    assert new["token"] not in text
 
 
 def test_the_last_token_for_everything_stays(ours):

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 import askwise as aw
+from askwise.counting import MOST_CASES
 from service_calls import CASES, as_json, events, get, new_case, post, send
 from serving import PROBLEM
 
@@ -46,6 +47,50 @@ BAD = [
     ("/v1/projects", b'{"name": "a b", "problem": {}}', 422),
     ("/v1/projects", b'{"name": "x", "learner": ' + b"[" * 50 + b"]" * 50 + b"}", 400),
 ]
+
+
+HIDDEN = [
+    ("name", "clin\u202eic"),
+    ("name", "clin\x07ic"),
+    ("name", "clinic\u2066"),
+    ("observation", "mri\u202e"),
+    ("value", "pos\x1b[31m"),
+    ("action", "treat\u2067"),
+]
+
+
+@pytest.mark.parametrize(("where", "text"), HIDDEN)
+def test_characters_that_are_not_shown_are_in_no_name(server, where, text):
+    names = {"name": "hidden", "observation": "mri", "value": "pos", "action": "treat"} | {
+        where: text
+    }
+    problem = {
+        "observations": [
+            {"name": names["observation"], "values": [names["value"], "neg"], "cost": 1}
+        ],
+        "actions": [names["action"], "wait"],
+    }
+    refused = post(server, "/v1/projects", {"name": names["name"], "problem": problem})
+    assert refused.status_code == 422, refused.text
+    assert where == "name" or f"U+{ord(max(text)):04X}" in refused.text or "U+001B" in refused.text
+
+
+def test_a_window_has_a_bound(server):
+    learner = {"name": "learner", "options": {"window": 10**30}}
+    body = {"name": "endless", "problem": as_json(PROBLEM), "learner": learner}
+    refused = post(server, "/v1/projects", body)
+    assert refused.status_code == 422
+    assert f"at most {MOST_CASES:,}" in refused.json()["detail"]
+    body["learner"]["options"]["window"] = MOST_CASES
+    assert post(server, "/v1/projects", body).status_code == 201
+
+
+def test_an_unknown_value_is_refused_in_words_of_the_body(server):
+    case = new_case(server)
+    path = f"{CASES}/{case['case']}/observations"
+    refused = post(server, path, {"values": dict.fromkeys(case["wanted"], "purple")})
+    assert refused.status_code == 422
+    assert "declare other if more may come" in refused.json()["detail"]
 
 
 def what_happened(server):

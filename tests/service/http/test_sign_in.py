@@ -65,6 +65,13 @@ def test_a_link_is_good_for_nothing_else(server, db):
     assert post(server, "/v1/sign-in", {}, token=text).status_code == 201
 
 
+def test_a_link_is_not_rotated_but_may_be_revoked(server, db):
+    text, number = link(db)
+    assert post(server, f"/v1/tokens/{number}/rotate", {"overlap": 60}).status_code == 404
+    assert post(server, f"/v1/tokens/{number}/revoke", {}).status_code == 200
+    assert post(server, "/v1/sign-in", {}, token=text).status_code == 401
+
+
 def test_what_is_no_link_does_not_sign_in(server, db):
     text, _ = link(db)
     assert get(server, "/v1/token", token=text).status_code == 403  # it is known from now on

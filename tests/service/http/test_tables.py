@@ -30,6 +30,7 @@ def test_a_table_becomes_a_draft_a_tree_and_a_project(server):
         "rows": 100,
         "problem": None,
         "left_out": {},
+        "remarks": [],
     }
     draft = post(server, "/v1/draft", {"table": TABLE, "label": "best"}).json()
     problem = draft["problem"]
@@ -55,6 +56,80 @@ def test_what_was_done_and_earned_becomes_a_draft_too(server):
     assert problem["actions"] == ["treat", "wait"]
     body = asked | {"problem": problem, "acquisition": "simultaneous"}
     assert post(server, "/v1/fit", body).status_code == 200
+
+
+def decided(*lines):
+    return "mri,age,did,got,looks,weight\n" + "\n".join(lines)
+
+
+STEPS = (
+    "neg,,wait,1,mri,2",
+    'pos,61,treat,0,"mri,age",1',
+    'pos,40,treat,1,"mri,age",1',
+    ",33,wait,0,age,3",
+)
+
+
+def test_decisions_step_by_step_are_fitted_with_the_column_of_their_order(server):
+    roles = {"action": "did", "reward": "got", "order": "looks", "stake": "weight"}
+    asked = {"table": decided(*STEPS * 25), **roles}
+    drafted = post(server, "/v1/draft", asked).json()
+    assert [o["name"] for o in drafted["problem"]["observations"]] == ["mri", "age"]
+    assert any("mri is empty in 25 of 100 rows" in remark for remark in drafted["remarks"])
+    body = asked | {"problem": drafted["problem"], "acquisition": "sequential"}
+    fitted = post(server, "/v1/fit", body)
+    assert fitted.status_code == 200, fitted.text
+    del body["order"]
+    refused = post(server, "/v1/fit", body)
+    assert refused.status_code == 422
+    assert "acquisition: 'sequential' needs order, the column" in refused.json()["detail"]
+    refused = post(server, "/v1/draft", asked | {"order": "steps"}).json()
+    assert refused["errors"][0]["pointer"] == "#/order"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("neg,,wait,n/a,mri,2", "line 6, column 'got': expected a number, got 'n/a'"),
+        ("neg,,wait,,mri,2", "line 6, column 'got': expected a number, got ''"),
+        ("neg,,wait,1,mri,0", "line 6, column 'weight': expected a number above 0, got '0'"),
+        ("neg,,wait,1,mri,many", "line 6, column 'weight': expected a number above 0"),
+    ],
+)
+def test_a_reward_or_stake_that_is_no_number_is_said_when_it_is_drafted(server, line, said):
+    table = decided(*STEPS, line, *STEPS)
+    asked = {"table": table, "action": "did", "reward": "got", "stake": "weight"}
+    refused = post(server, "/v1/draft", asked)
+    assert refused.status_code == 422, refused.text
+    assert said in refused.json()["detail"]
+
+
+def test_remarks_name_lines(server):
+    lines = [f"{k % 20},{'wait' if k % 20 < 10 else 'treat'}" for k in range(100)]
+    table = "age,best\n" + "\n".join(["about 40,wait", *lines])
+    (remark,) = post(server, "/v1/draft", {"table": table, "label": "best"}).json()["remarks"]
+    assert "line 2 is 'about 40'" in remark
+
+
+def test_errors_speak_of_the_fields_of_a_body(server):
+    problem = as_json(
+        aw.Problem(
+            observations=[aw.Observation("mri", values=["neg", "pos"], cost=1.0)],
+            actions=["treat", "wait"],
+        )
+    )
+    table = "mri,age\nneg,1\npos,2\npurple,3\n"
+    wrong = [
+        ("/v1/draft", {"table": table, "label": "x"}),
+        ("/v1/fit", {"table": table, "problem": problem}),
+        ("/v1/fit", {"table": table, "problem": problem, "label": "x"}),
+        ("/v1/fit", {"table": "mri,l\npurple,wait\n", "problem": problem, "label": "l"}),
+        ("/v1/fit", {"table": "mri,l\n,wait\n", "problem": problem, "label": "l"}),
+    ]
+    for path, body in wrong:
+        refused = post(server, path, body)
+        assert refused.status_code == 422, refused.text
+        assert "=" not in refused.json()["detail"]
 
 
 def test_what_is_drafted_can_be_created(server):

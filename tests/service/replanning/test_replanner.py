@@ -9,6 +9,7 @@ import pytest
 
 from askwise.service.api.messages import Opening
 from askwise.service.decisions.writer import Writer
+from askwise.service.ledger.rows import NO_PROJECT
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
 from serving import (  # noqa: F401 (fixtures)
@@ -164,3 +165,34 @@ def test_who_ends_gives_up_the_lease(ledger, writer):
     first.run()
     ask(writer, Opening())
     assert Replanner(ledger).step() == 1
+
+
+@pytest.mark.parametrize("moment", ["before it is read", "while it is planned"])
+def test_a_project_that_is_removed_meanwhile_is_no_failure(
+    ledger, writer, capfd, monkeypatch, moment
+):
+    project = ledger.project("clinic")
+
+    def remove():
+        with ledger.transaction() as transaction:
+            transaction.lock([NO_PROJECT, project.id])
+            transaction.remove_project(project.id)
+        while ledger.purge(1000):
+            pass
+
+    read = type(ledger).snapshot
+
+    def snapshot(ledger, number):
+        found = read(ledger, number)
+        remove()
+        return found
+
+    if moment == "before it is read":
+        remove()
+    else:
+        monkeypatch.setattr(type(ledger), "snapshot", snapshot)
+    replanner = Replanner(ledger)
+    assert replanner.plan(project, ledger.take_lease("somebody").fence) is False
+    replanner._planning_thread.shutdown()  # it may still look for the first version
+    assert "failed" not in capfd.readouterr().err
+    assert ledger.projects() == []

@@ -15,6 +15,22 @@ _KEY = re.compile(r"^Expected `str` matching regex '\^\[!-~\]\{1,200\}.*'$")
 _TRUNCATED = "Input data was truncated"
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>[^`]*)`$")
 
+_ARGUMENT = (
+    r"\b(label|action|reward|rewards|order|stake|acquisition|propensity|other|fails|known|cost|"
+    r"requires|unasked|knew_more|replaces|default|model|storage|max_observations)="
+)
+_IN_PYTHON = (
+    (re.compile(r"rewards=\{action: column\}, or "), ""),
+    (re.compile(r"(?:; or | \()rewards=\{action: column\}\)?"), ""),
+    (re.compile(r"reward\(…, replaces=True\)"), "replaces: true"),
+    (re.compile(r"Action\((?P<name>'[^']*'), cost=\.\.\.\)"), r"the cost of \g<name> in actions"),
+    (re.compile(_ARGUMENT + r"True\b"), r"\1: true"),
+    (re.compile(_ARGUMENT + r"False\b"), r"\1: false"),
+    (re.compile(_ARGUMENT + r"(?=['\"{\d])"), r"\1: "),
+    (re.compile(_ARGUMENT + r"(?=[\s,;:.)]|$)"), r"\1"),
+)
+"""The arguments of the library's functions, as the fields of a body that they are here."""
+
 LONGEST = 1000
 """Characters of a sentence that says what is wrong."""
 
@@ -53,6 +69,17 @@ class Refusal(Exception):  # noqa: N818 (an answer like any other, not a failure
     def encoded(self) -> bytes:
         """As the bytes of a body."""
         return msgspec.json.encode(self.details())
+
+
+def in_fields(text: str) -> str:
+    """A sentence of the library, which names arguments, with the fields of a body instead.
+
+    >>> in_fields("acquisition='sequential' needs order=, the column of the order")
+    "acquisition: 'sequential' needs order, the column of the order"
+    """
+    for pattern, field in _IN_PYTHON:
+        text = pattern.sub(field, text)
+    return text
 
 
 def malformed(error: Exception, within: str = "") -> Refusal:

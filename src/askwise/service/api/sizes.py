@@ -8,6 +8,7 @@ was compared with the memory that such a project needs (tests/service/api/test_s
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,9 @@ MOST_PANELS = 1000
 
 LONGEST = 200
 """Characters of a name or a value."""
+
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""The characters that set the direction of a text."""
 
 MOST_LINEAR = 20_000
 """States of lin-ucb, which goes through them one by one."""
@@ -109,13 +113,15 @@ def _check_names(problem: Problem) -> None:
     for action in actions:
         if len(action) > LONGEST:
             raise TooLargeError(f"an action has a name of {_too_long(action)}")
+        if _hidden(action):
+            raise TooLargeError(f"action {_short(action)} {_hidden(action)}")
 
 
 def why_not_served(observation: Observation) -> str | None:
     """What about an observation is too large to be served, after its name; None if nothing is."""
     name, values = observation.name, observation.values
-    if len(name) > LONGEST:
-        return f"has a name of {_too_long(name)}"
+    if len(name) > LONGEST or _hidden(name):
+        return f"has a name of {_too_long(name)}" if len(name) > LONGEST else _hidden(name)
     if len(values) > MOST_VALUES:
         return (
             f"has {len(values):,} values, more than the {MOST_VALUES:,} that are served: give a "
@@ -125,9 +131,22 @@ def why_not_served(observation: Observation) -> str | None:
         if isinstance(value, str):
             if len(value) > LONGEST:
                 return f"has a value of {_too_long(value)}"
+            if _hidden(value):
+                return f"has a value that {_hidden(value)}: {_short(value)}"
         elif not -(2**63) <= int(value) < 2**63:
             return "has a value that is a whole number beyond 64 bits: write it as a text"
     return None
+
+
+def _hidden(text: str) -> str:
+    """The first character that cannot be seen, or that turns text around; empty if there is none.
+
+    Names and values stand in answers, logs and trees, where such characters would deceive.
+    """
+    for character in text:
+        if unicodedata.category(character) == "Cc" or character in TURNING:
+            return f"has the character U+{ord(character):04X}, which is not shown: leave it out"
+    return ""
 
 
 def _too_long(text: str) -> str:

@@ -27,6 +27,8 @@ class Drafting(Body):
     reward: Text | None = None
     stake: Text | None = None
     """The column of how many times the reward of a case counts."""
+    order: Text | None = None
+    """The column that lists the observations of a case in the order in which they were made."""
 
 
 class DraftAnswer(msgspec.Struct):
@@ -38,6 +40,8 @@ class DraftAnswer(msgspec.Struct):
     """The problem with every price 1; null if the columns were not named."""
     left_out: dict[str, str] = {}
     """Columns that are not in it, and why."""
+    remarks: list[str] = []
+    """What to check before fitting: empty cells, totals, combinations with few cases."""
 
 
 class Fitting(Drafting, kw_only=True):
@@ -45,7 +49,7 @@ class Fitting(Drafting, kw_only=True):
 
     problem: Problem
     acquisition: Literal["simultaneous", "sequential"] | None = None
-    """How observations were chosen, if the table has decisions."""
+    """How observations were chosen, if the table has decisions; "sequential" needs `order`."""
 
 
 class FitAnswer(msgspec.Struct):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TypeVar
 
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
@@ -21,27 +19,12 @@ from askwise.service.api.administration import (
     Scope,
     TokenStory,
 )
-from askwise.service.api.call import Call
 from askwise.service.api.messages import NewProject, ProjectAnswer
+from askwise.service.client.callers import AsyncCaller, Caller
 
-T = TypeVar("T")
 
-
-class Administration(ABC):
+class Administration(Caller):
     """The calls of operators, for a client that waits."""
-
-    @abstractmethod
-    def call(
-        self,
-        call: Call[T],
-        *,
-        project: str = "",
-        case: int = 0,
-        token: str = "",
-        body: object = None,
-        query: Mapping[str, float | None] | None = None,
-    ) -> T:
-        """Makes a call of the table and returns its answer."""
 
     def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
         """Creates a project that starts with the knowledge of a learner."""
@@ -107,21 +90,8 @@ class Administration(ABC):
         )
 
 
-class AsyncAdministration(ABC):
+class AsyncAdministration(AsyncCaller):
     """The calls of `Administration`, to be awaited."""
-
-    @abstractmethod
-    async def call(
-        self,
-        call: Call[T],
-        *,
-        project: str = "",
-        case: int = 0,
-        token: str = "",
-        body: object = None,
-        query: Mapping[str, float | None] | None = None,
-    ) -> T:
-        """Makes a call of the table and returns its answer."""
 
     async def create_project_from(self, name: str, learner: BaseLearner) -> ProjectAnswer:
         """Creates a project that starts with the knowledge of a learner."""

@@ -27,15 +27,13 @@ from askwise.service.api.messages import (
     CaseAnswer,
     CaseStory,
     EventLine,
-    PolicyAnswer,
     ProjectAnswer,
     Seen,
-    Summary,
     TokenAnswer,
-    WorthAnswer,
 )
 from askwise.service.client.administration import Administration, AsyncAdministration
 from askwise.service.client.bodies import new_project, observing, opening, rewarding
+from askwise.service.client.reports import AsyncReports, Reports
 from askwise.service.client.requests import (
     RETRIED,
     ClientRequest,
@@ -43,11 +41,12 @@ from askwise.service.client.requests import (
     is_final,
     wait_before,
 )
+from askwise.service.client.tables import AsyncTables, Tables
 
 T = TypeVar("T")
 
 
-class Client(Administration):
+class Client(Administration, Reports, Tables):
     """A client that waits for the answers of a service.
 
     retries: How often a request is sent again before an error is raised.
@@ -170,18 +169,6 @@ class Client(Administration):
         """Sends many requests at once. Each item has its own key and gets its own answer."""
         return self.call(calls.BATCH, project=project, body=list(items))
 
-    def policy(self, project: str, *, stake: float | None = None) -> PolicyAnswer:
-        """Returns the policy as a tree, for cases whose reward counts that many times."""
-        return self.call(calls.GET_POLICY, project=project, query={"stake": stake})
-
-    def worth(self, project: str, *, stake: float | None = None) -> WorthAnswer:
-        """Returns the worth of each observation, for cases whose reward counts that many times."""
-        return self.call(calls.GET_WORTH, project=project, query={"stake": stake})
-
-    def summary(self, project: str) -> Summary:
-        """Returns what was earned and spent."""
-        return self.call(calls.GET_SUMMARY, project=project)
-
     def events(self, project: str, *, after: int = 0) -> Iterator[EventLine]:
         """Iterates over all events with a higher number."""
         request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
@@ -222,7 +209,7 @@ class Client(Administration):
         raise AssertionError("the last attempt returns or raises")
 
 
-class AsyncClient(AsyncAdministration):
+class AsyncClient(AsyncAdministration, AsyncReports, AsyncTables):
     """The calls of `Client`, to be awaited."""
 
     def __init__(
@@ -345,18 +332,6 @@ class AsyncClient(AsyncAdministration):
     async def batch(self, project: str, items: Sequence[BatchItem]) -> list[BatchAnswer]:
         """Sends many requests at once. Each item has its own key and gets its own answer."""
         return await self.call(calls.BATCH, project=project, body=list(items))
-
-    async def policy(self, project: str, *, stake: float | None = None) -> PolicyAnswer:
-        """Returns the policy as a tree, for cases whose reward counts that many times."""
-        return await self.call(calls.GET_POLICY, project=project, query={"stake": stake})
-
-    async def worth(self, project: str, *, stake: float | None = None) -> WorthAnswer:
-        """Returns the worth of each observation, for cases whose reward counts that many times."""
-        return await self.call(calls.GET_WORTH, project=project, query={"stake": stake})
-
-    async def summary(self, project: str) -> Summary:
-        """Returns what was earned and spent."""
-        return await self.call(calls.GET_SUMMARY, project=project)
 
     async def events(self, project: str, *, after: int = 0) -> AsyncIterator[EventLine]:
         """Iterates over all events with a higher number."""

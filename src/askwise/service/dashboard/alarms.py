@@ -6,7 +6,7 @@
 | `policy_unreadable` | the newest policy cannot be read, and an older one is followed |
 | `drift_found` | a change was found today or yesterday, and what was before it is forgotten |
 | `rewards_overdue` | a case has waited for its reward for more than 30 days |
-| `gain_below_nothing` | the newest cases gained less than buying nothing is believed to |
+| `gain_below_nothing` | the newest cases gained less than buying nothing would, beyond chance |
 | `exploration_collapsed` | the policy tries nothing, though there is still much to learn |
 | `learned_enough` | perfect knowledge would add next to nothing: the learning can end |
 
@@ -21,10 +21,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from askwise.problem import Problem
-from askwise.service.dashboard.amounts import Amounts, counted
 from askwise.service.dashboard.summaries import awaited
 from askwise.service.decisions.stored_cases import decode_case
 from askwise.service.ledger.contract import Ledger
@@ -32,12 +28,7 @@ from askwise.service.ledger.counters import DAY, DRIFT
 from askwise.service.ledger.rows import Project
 from askwise.service.logging import log
 from askwise.service.replanning.outlook import Outlook, outlook_of
-
-OVERDUE = 30 * DAY
-"""Microseconds after which a reward is overdue."""
-
-FEWEST = 200
-"""Rewarded cases whose gain is compared with that of buying nothing."""
+from askwise.service.replanning.recent_gain import OVERDUE
 
 LITTLE, MUCH = 0.002, 0.05
 """Of what a case gains: with less still to learn it is learned enough, with more it is not."""
@@ -82,18 +73,18 @@ def find_alarms(ledger: Ledger, project: Project, facts: Facts) -> dict[str, str
         found["rewards_overdue"] = f"case {oldest[0].id} has waited for its reward for {days} days"
     outlook = outlook_of(project)
     if outlook is not None:
-        found |= _from_outlook(ledger, project, outlook)
+        found |= _from_outlook(outlook)
     return found
 
 
-def _from_outlook(ledger: Ledger, project: Project, worth: Outlook) -> dict[str, str]:
+def _from_outlook(worth: Outlook) -> dict[str, str]:
     found: dict[str, str] = {}
-    gained, nothing = _recent_gain(ledger, project), worth.gain_of_nothing
-    if gained is not None and nothing is not None and gained.of_unit < nothing:
+    gained, nothing = worth.gained, worth.gain_of_nothing
+    if worth.is_below_nothing and gained is not None and nothing is not None:
         each = "for each unit of stake" if gained.is_staked else "each"
         found["gain_below_nothing"] = (
-            f"the newest cases gained {gained.of_unit:,.4g} {each}, buying nothing would gain "
-            f"{nothing:,.4g}"
+            f"the newest {gained.cases:,} cases gained {gained.of_unit:,.4g} ± {gained.error:,.2g} "
+            f"{each}, buying nothing would gain {nothing:,.4g}"
         )
     left, gain = worth.still_to_learn, abs(worth.gain or 0.0)
     if left is not None and gain:
@@ -106,32 +97,11 @@ def _from_outlook(ledger: Ledger, project: Project, worth: Outlook) -> dict[str,
     return found
 
 
-class _RecentGain(NamedTuple):
-    of_unit: float
-    """For each unit of stake: what buying nothing would gain is for a stake of 1."""
-    is_staked: bool
-
-
-def _recent_gain(ledger: Ledger, project: Project) -> _RecentGain | None:
-    """What the newest cases that have their reward gained; None if they are few."""
-    amounts = Amounts(msgspec.json.decode(project.problem, type=Problem))
-    rewarded, gain, stake = 0, 0.0, 0.0
-    for _, of_block in reversed(counted(ledger, project.id, "block")):
-        if of_block["awaited"]:
-            continue  # what it spent is known, and not what it will earn
-        rewarded += of_block["rewarded"]
-        gain += amounts.gain(of_block)
-        stake += amounts.stake(of_block)
-        if rewarded >= FEWEST and stake > 0.0:
-            return _RecentGain(gain / stake, stake != rewarded)
-    return None
-
-
 class AlarmLog:
     """Says in the log when an alarm is raised, and when it is over: once each.
 
-    folder: shared by all workers of a server; of those that see an alarm, the one that makes a file
-    for it there says so. Without a folder there is one worker.
+    folder: shared by all workers of a server, and kept when one of them is started again; of those
+    that see an alarm, the one that makes a file for it there says so.
     """
 
     def __init__(self, folder: str = "") -> None:

@@ -17,8 +17,8 @@ from askwise.service.api.messages import (
     OverruledAnswer,
     Summary,
 )
-from askwise.service.dashboard.amounts import REWARD_DIGITS, Amounts, counted, total
 from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.ledger.amounts import REWARD_DIGITS, Amounts, counted, total
 from askwise.service.ledger.case_blocks import cases_of
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.counters import DAY

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -18,8 +19,9 @@ from askwise.errors import AskwiseError, TableError, TooLargeError
 from askwise.logs import Draft, draft, fit
 from askwise.logs.files import check_header
 from askwise.problem import Problem
+from askwise.problem.booleans import BOOLEANS
 from askwise.service.api.messages import TreeAnswer
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.api.sizes import MOST_OBSERVATIONS, check_size, why_not_served
 from askwise.service.api.tables import DraftAnswer, Drafting, FitAnswer, Fitting
 
@@ -33,6 +35,12 @@ MOST_SAVED = 700_000
 LARGER = "a larger one goes through `askwise fit` and `askwise ledger create`"
 
 T = TypeVar("T")
+
+_NUMBERS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
+    ("reward", math.isfinite, "a number"),
+    ("stake", lambda number: 0.0 < number <= 1e9, "a number above 0"),
+)
+"""The roles of columns of numbers, and what their cells must be."""
 
 _ROW = re.compile(r"\brow (\d+)")
 
@@ -100,10 +108,34 @@ def drafted(asked: Drafting) -> DraftAnswer:
     answer = DraftAnswer(list(table.columns), table.rows)
     if asked.label is None and asked.action is None and asked.reward is None:
         return answer
-    answer.problem, answer.left_out = _within(
-        table, lambda: _to_be_served(draft(table.columns, **_roles(asked)))
-    )
+    columns = {name: cells for name, cells in table.columns.items() if name != asked.order}
+    if asked.order is not None and len(columns) == len(table.columns):
+        raise Refusal(422, f"the table has no column {asked.order!r}", "#/order")
+    for role, is_right, expected in _NUMBERS:
+        _check_numbers(table, getattr(asked, role), is_right, expected)
+
+    def work() -> None:
+        found = draft(columns, **_roles(asked))
+        answer.problem, left_out = _to_be_served(found)
+        answer.left_out = {name: in_fields(why) for name, why in left_out.items()}
+        answer.remarks = [in_fields(table.in_lines(remark)) for remark in found.remarks]
+
+    _within(table, work)
     return answer
+
+
+def _check_numbers(
+    table: UploadedTable, name: str | None, is_right: Callable[[float], bool], expected: str
+) -> None:
+    """Refuses a column with a cell that could not be fitted: a draft would hide it."""
+    for row, cell in enumerate(table.columns.get(name or "", ())):
+        try:
+            number = 1.0 if cell.strip().lower() in BOOLEANS else float(cell)
+        except ValueError:
+            number = math.nan
+        if not is_right(number):
+            said = f"row {row}, column {name!r}: expected {expected}, got {cell[:40]!r}"
+            raise Refusal(422, table.in_lines(said), "#/table")
 
 
 def _to_be_served(found: Draft) -> tuple[Problem, dict[str, str]]:
@@ -137,7 +169,8 @@ def fitted(asked: Fitting) -> FitAnswer:
 
     def learn() -> FitAnswer:
         check_size(asked.problem, "learner", {})
-        found = fit(table.columns, asked.problem, acquisition=asked.acquisition, **_roles(asked))
+        how = _roles(asked) | {"acquisition": asked.acquisition, "order": asked.order}
+        found = fit(table.columns, asked.problem, **how)
         learner = found.learner()
         saved = learner.to_bytes()
         if len(saved) > MOST_SAVED:
@@ -148,7 +181,7 @@ def fitted(asked: Fitting) -> FitAnswer:
         reason = tree.root.reason
         value = None if reason is None else reason.gain
         recommends = TreeAnswer(value, str(tree), tree.to_dict())
-        return FitAnswer(found.rows, list(found.notes), recommends, saved)
+        return FitAnswer(found.rows, list(map(in_fields, found.notes)), recommends, saved)
 
     return _within(table, learn)
 
@@ -170,6 +203,7 @@ def _within(table: UploadedTable, work: Callable[[], T]) -> T:
     try:
         return work()
     except TableError as error:
-        raise Refusal(422, table.in_lines(str(error)), "#/table") from None
+        raise Refusal(422, in_fields(table.in_lines(str(error))), "#/table") from None
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/problem") from None
+        why = in_fields(str(error)) or "the problem is too large"
+        raise Refusal(422, why, "#/problem") from None

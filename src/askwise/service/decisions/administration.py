@@ -17,7 +17,7 @@ from askwise.service.api.administration import (
     Repricing,
     TokenStory,
 )
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.decisions.creation import project_answer
 from askwise.service.decisions.jobs import Administration, Written
 from askwise.service.ledger.contract import Ledger, Transaction
@@ -27,7 +27,7 @@ from askwise.service.logging import timestamp
 from askwise.service.replanning.memory import Blocks, Memory
 from askwise.service.replanning.policy_versions import learner_of
 from askwise.service.replanning.prices import PRICES, paid_kinds, price_increments
-from askwise.service.tokens import new_token
+from askwise.service.tokens import SIGN_IN, new_token
 
 _encode = msgspec.json.Encoder().encode
 
@@ -70,12 +70,15 @@ def token_rotation(key: str, id: str, overlap: int) -> tuple[str, Administration
 
     def rotate(transaction: Transaction, at: int) -> Written:
         old = _good_token(transaction, id, at)
-        lasts = old.expires - old.created if old.expires else 0
+        if old.scope == SIGN_IN:
+            raise _no_token(id)
         new = fresh._replace(
             scope=old.scope,
             project=old.project,
             rate=old.rate,
-            expires=fresh.created + lasts if lasts else 0,
+            # not what is left of the old one, which may be within the overlap of a rotation
+            expires=fresh.created + old.lasts if old.lasts else 0,
+            lasts=old.lasts,
         )
         transaction.add_token(new)
         if overlap:
@@ -118,7 +121,11 @@ def _good_token(transaction: Transaction, id: str, at: int) -> StoredToken:
     for token in transaction.tokens():
         if token.id == id and token.is_good(at):
             return token
-    raise Refusal(404, f"there is no token {id[:40]!r} that is still good", "path:token")
+    raise _no_token(id)
+
+
+def _no_token(id: str) -> Refusal:
+    return Refusal(404, f"there is no token {id[:40]!r} that is still good", "path:token")
 
 
 # --- projects ------------------------------------------------------------------------------------
@@ -214,7 +221,7 @@ def repricing(project: Project, key: str, body: Repricing) -> Administration:
         try:
             after = before.priced(body.prices)
         except AskwiseError as error:
-            raise Refusal(422, str(error), "#/prices") from None
+            raise Refusal(422, in_fields(str(error)), "#/prices") from None
         changed = now._replace(problem=_encode(after), seq=now.seq + 1)
         transaction.change_project(changed)
         positions = [i for i, name in enumerate(known) if name in body.prices]

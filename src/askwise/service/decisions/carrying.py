@@ -22,32 +22,23 @@ def carried_over(learner: BaseLearner, problem: Problem, seed: int) -> BaseLearn
     """The learner with another version of its problem: itself, if only prices are others."""
     old = learner.problem
     _check_version(old, problem)
-    rounds = rounds_of(learner)
-    new = new_learner(problem, learner.name, learner.options, seed)
-    is_same = _beside_states(old) == _beside_states(problem)
-    if is_same and rounds_of(new).now.lattice == rounds.now.lattice:
-        costs = {o.name: o.cost for o in old.observations if not o.given}
-        changed = {
-            o.name: o.cost for o in problem.observations if not o.given and o.cost != costs[o.name]
-        }
+    prices = {o.name: o.cost for o in problem.observations}
+    changed = {o.name: prices[o.name] for o in old.observations if o.cost != prices[o.name]}
+    if old.priced(changed) == problem:
         if changed:
             learner.reprice(changed)
         return learner
+    rounds = rounds_of(learner)
+    new = new_learner(problem, learner.name, learner.options, seed)
     if rounds.strategy.tallies() or rounds.strategy.log.records is not None:
         raise StatisticsError(
             "what this learner knows beside counters of states cannot be carried over to other "
-            "values or actions: change prices only, or create a project without it"
+            "values, actions or rules: change prices only, or create a project without it"
         )
     statistics = _in_other_states(learner.statistics, rounds_of(new).now.lattice)
     rounds_of(new).now.count_opened(rounds.now.opened)
     new.merge(statistics)
     return new
-
-
-def _beside_states(problem: Problem) -> tuple[object, ...]:
-    """The properties of a problem that a learner uses besides states and prices."""
-    ordered = tuple(o.is_ordered for o in problem.observations)
-    return problem.actions, problem.panels, ordered
 
 
 def _check_version(old: Problem, new: Problem) -> None:

@@ -29,7 +29,7 @@ from askwise.service.api.messages import (
     Opening,
     Rewarding,
 )
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
@@ -165,7 +165,7 @@ class CaseDecider:
             case.observe(body.values, paid=body.paid, **how)
         except (AskwiseError, OverflowError) as error:
             pointer = "#/paid" if str(error).startswith("paid") else "#/values"
-            raise Refusal(422, str(error), pointer) from None
+            raise Refusal(422, in_fields(str(error)), pointer) from None
         for i, _ in case.path[looks:]:
             changes.bought[i] += 1
         self._count_spent(served, at)
@@ -179,7 +179,7 @@ class CaseDecider:
         try:
             case.act(body.action, knew_more=body.knew_more)
         except AskwiseError as error:
-            raise Refusal(422, str(error), "#/action") from None
+            raise Refusal(422, in_fields(str(error)), "#/action") from None
         self._count_spent(served, at)
         return self._answer(served)
 
@@ -280,7 +280,7 @@ class CaseDecider:
         try:
             start = self.lattice.index(body.known or {})
         except (CaseError, OverflowError) as error:
-            raise Refusal(422, str(error), "#/known") from None
+            raise Refusal(422, in_fields(str(error)), "#/known") from None
         return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
 
     def _terms(self, body: Opening) -> Terms:
@@ -289,11 +289,11 @@ class CaseDecider:
         try:
             check_stake(body.stake, problem.reward_value)
         except CaseError as error:
-            raise Refusal(422, str(error), "#/stake") from None
+            raise Refusal(422, in_fields(str(error)), "#/stake") from None
         try:
             problem.priced(body.prices or {})
         except (ProblemError, OverflowError) as error:
-            raise Refusal(422, str(error), "#/prices") from None
+            raise Refusal(422, in_fields(str(error)), "#/prices") from None
         return Terms(body.prices or {}, body.stake)
 
     def _answer(self, served: ServedCase, status: int = 200, *, has_acted: bool = False) -> Step:

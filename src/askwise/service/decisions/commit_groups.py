@@ -29,7 +29,9 @@ from askwise.service.decisions.jobs import (
     Result,
     StaleProjectError,
     administer,
+    erased_key,
     repeated_answer,
+    was_erased,
 )
 from askwise.service.ledger.contract import Ledger, Transaction
 from askwise.service.ledger.counters import MEMORY
@@ -133,7 +135,7 @@ class _ProjectRequests:
         if head is None or head.name != self.decider.project.name:
             raise StaleProjectError(self.decider.project.name)
         undecided, before = self._jobs, self._found
-        self._by_key = transaction.events_with_keys(self.project, [job.key for _, job in undecided])
+        self._by_key = self._events_with_keys(transaction)
         numbers = {job.case for _, job in undecided if job.case}
         self._found = transaction.cases(self.project, sorted(numbers))
         self._is_archived = head.archived > 0
@@ -153,6 +155,13 @@ class _ProjectRequests:
             head = Head(events[-1].seq, opened, head.version)
             increments = self.decider.changes.increments()
             transaction.append(self.project, head, events, list(self._changed.values()), increments)
+
+    def _events_with_keys(self, transaction: Transaction) -> dict[str, Event]:
+        """The events that have taken the keys of the requests, also if they were erased since."""
+        seed = self.decider.project.seed
+        keys = {erased_key(seed, job.key): job.key for _, job in self._jobs}
+        found = transaction.events_with_keys(self.project, [*keys.values(), *keys])
+        return {keys.get(key, key): event for key, event in found.items()}
 
     def _reset(self) -> None:
         self._decided, self._places = {}, {}
@@ -206,6 +215,8 @@ class _ProjectRequests:
         _, key, asked, request = job
         kind, body = KINDS[type(request)], _encode(request)
         if key in self._by_key:
+            if self._by_key[key].key != key:
+                raise was_erased()
             return repeated_answer(self._by_key[key], kind, asked, body)
         if key in self._places:
             before = Event(0, *self._decided[self._places[key]])

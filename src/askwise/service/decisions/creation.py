@@ -17,13 +17,14 @@ from askwise.learners.saving import read
 from askwise.problem import Problem
 from askwise.service.api.administration import Cloning
 from askwise.service.api.messages import ChosenLearner, Name, NewProject, ProjectAnswer
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.api.served_learners import new_learner
 from askwise.service.api.sizes import check_size
 from askwise.service.decisions.carrying import carried_over
 from askwise.service.decisions.commit_groups import Creation
+from askwise.service.decisions.jobs import Answer, repeated_answer
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import Project, StoredPolicy
+from askwise.service.ledger.rows import NO_PROJECT, Project, StoredPolicy
 from askwise.service.logging import timestamp
 from askwise.service.replanning.policy_versions import (
     first_plan,
@@ -46,12 +47,14 @@ def project_creation(key: str, body: NewProject) -> tuple[str, Creation]:
     try:
         check_size(body.problem, body.learner.name, body.learner.options)
     except TooLargeError as error:
-        raise Refusal(422, str(error), "#/problem") from None
+        raise Refusal(422, in_fields(str(error)), "#/problem") from None
     try:
         learner = new_learner(body.problem, body.learner.name, body.learner.options, seed)
         blob = first_plan(learner)
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/learner") from None
+        raise Refusal(
+            422, in_fields(str(error)) or "the problem is too large", "#/learner"
+        ) from None
     return _creation(key, body, body.problem, seed, blob)
 
 
@@ -65,15 +68,27 @@ def _creation_from_saved(key: str, body: NewProject, saved: bytes) -> tuple[str,
         learner = from_blob(saved, check_size)
         token, creation = creation_from_learner(key, body.name, learner)
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the learner is too large", "#/saved") from None
+        raise Refusal(422, in_fields(str(error)) or "the learner is too large", "#/saved") from None
     return token, creation._replace(body=_encode(asked))
+
+
+def cloned_before(ledger: Ledger, name: str, key: str, body: Cloning) -> Answer | None:
+    """The answer to this very request, if it was made before; its project may be gone since."""
+    before = ledger.events_with_keys(NO_PROJECT, [key]).get(key)
+    if before is None:
+        return None
+    return repeated_answer(before, "create", 0, _clone_body(name, body))
+
+
+def _clone_body(name: str, body: Cloning) -> bytes:
+    return _encode({"clone": name, **msgspec.to_builtins(body)})
 
 
 def project_clone(
     ledger: Ledger, project: Project, key: str, body: Cloning
 ) -> tuple[str, Creation]:
     """A project that begins with what another has learned, perhaps of another version of it."""
-    asked = _encode({"clone": project.name, **msgspec.to_builtins(body)})
+    asked = _clone_body(project.name, body)
     try:
         now = ledger.snapshot(project.id)
         _, learner = newest_readable(ledger, project.id, now.version)
@@ -87,7 +102,9 @@ def project_clone(
     except LedgerError:
         raise
     except (AskwiseError, MemoryError) as error:
-        raise Refusal(422, str(error) or "the problem is too large", "#/problem") from None
+        raise Refusal(
+            422, in_fields(str(error)) or "the problem is too large", "#/problem"
+        ) from None
     return token, creation._replace(body=asked)
 
 

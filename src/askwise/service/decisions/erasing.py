@@ -1,9 +1,10 @@
 """A case is erased, on request of the person it was about; what was counted stays counted.
 
-The values that were seen, the answers and the keys of its events are blanked, for ever, and so is
-the case. That it was, when, and what it added to the counters stays: the latter as sums over all
-erased cases, `erased ` before the kind of each counter. So the counters are still what the events
-that are left, and those sums, make them, bit for bit.
+The values that were seen and the answers of its events are blanked, for ever, and so is the case.
+Of the keys of its events a digest is left, so that a request that is repeated later is not taken
+for a new one. That it was, when, and what it added to the counters stays: the latter as sums over
+all erased cases, `erased ` before the kind of each counter. So the counters are still what the
+events that are left, and those sums, make them, bit for bit.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from askwise.service.api.administration import Repricing
 from askwise.service.api.messages import CaseAnswer, Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import BODIES, CaseDecider
-from askwise.service.decisions.jobs import Administration, Written
+from askwise.service.decisions.jobs import Administration, Written, erased_key
 from askwise.service.ledger.contract import Ledger, Transaction
 from askwise.service.ledger.counters import ERASED, MEMORY, REPRICED
 from askwise.service.ledger.rows import Event, Increment, Project, Status, StoredCase
@@ -62,7 +63,8 @@ def erasure(
             raise ChangedMeanwhile(409, why, "path:case")
         memory = Memory.of(transaction.counter_values(project.id, MEMORY))
         added = _added(CaseDecider(project, find_version), events, memory, repriced)
-        transaction.erase_case(project.id, case, [event.seq for event, _ in events])
+        keys = {event.seq: erased_key(project.seed, event.key) for event, _ in events}
+        transaction.erase_case(project.id, case, keys)
         kept = [row._replace(kind=f"{ERASED} {row.kind}") for row in added]
         return Written(200, msgspec.json.encode({"case": case, "events": len(events)}), kept)
 

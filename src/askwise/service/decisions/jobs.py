@@ -6,11 +6,13 @@ project, and other requests are events of no project.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from askwise.service.api.refusals import Refusal
 from askwise.service.ledger.contract import Transaction
+from askwise.service.ledger.counters import ERASED
 from askwise.service.ledger.rows import NO_PROJECT, Event, Increment
 
 
@@ -46,6 +48,22 @@ class Administration(NamedTuple):
     """The project of which it becomes an event."""
     locks: tuple[int, ...] = ()
     """The projects that it changes."""
+
+
+def erased_key(seed: int, key: str) -> str:
+    """What is kept of the key of an event that was erased: a digest, by the seed of its project.
+
+    So a request that comes once more, much too late, does not bring back what was erased.
+    """
+    secret = seed.to_bytes(8, "little")
+    digest = hashlib.blake2b(key.encode(), digest_size=16, key=secret).hexdigest()
+    return f"{ERASED} {digest}"
+
+
+def was_erased() -> Refusal:
+    """The answer to a request that was answered before, about a case that is erased since."""
+    why = "this idempotency key was used for a case that was erased since; nothing was done"
+    return Refusal(410, why, "header:Idempotency-Key")
 
 
 class StaleProjectError(Exception):

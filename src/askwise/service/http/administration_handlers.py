@@ -25,7 +25,7 @@ from askwise.service.decisions.administration import (
     token_story,
 )
 from askwise.service.decisions.commit_groups import Creation
-from askwise.service.decisions.creation import project_clone
+from askwise.service.decisions.creation import cloned_before, project_clone
 from askwise.service.decisions.erasing import ChangedMeanwhile, erasure
 from askwise.service.decisions.jobs import Administration, Answer, Result
 from askwise.service.http.bodies import check_depth, encoded, read_body
@@ -83,6 +83,9 @@ class AdministrationHandlers:
     async def _show_once(self, token: str, job: Administration) -> Response:
         result: Result = await self._submissions.submit([job], itemgetter(0))
         if isinstance(result, Answer) and result.is_new:
+            made = msgspec.json.decode(result.body)["id"]
+            asked = msgspec.json.decode(job.body)
+            log("info", f"administration: {job.kind}", asked=asked, made=made)
             await self._readers.run(self._backend.tokens.refresh)
             return encoded(msgspec.json.decode(result.body) | {"token": token}, result.status)
         return single_response([result])
@@ -135,13 +138,20 @@ class AdministrationHandlers:
 
     async def clone(self, request: Request, target: Target) -> Response:
         """Create a project that begins with what another has learned."""
-        key = request.idempotency_key()
+        key, ledger = request.idempotency_key(), self._backend.ledger
 
-        def plan() -> tuple[str, str, Creation]:
+        def read() -> tuple[Cloning, Answer | None]:
             check_depth(request.body)
             body: Cloning = read_body(request, operator_calls.CLONE_PROJECT.decoder)
+            return body, cloned_before(ledger, target.project, key, body)
+
+        body, before = await self._readers.run(read)
+        if before is not None:
+            return single_response([before])
+
+        def plan() -> tuple[str, str, Creation]:
             project = self._backend.project(target.project)
-            return body.name, *project_clone(self._backend.ledger, project, key, body)
+            return body.name, *project_clone(ledger, project, key, body)
 
         return await self._projects.create_planned(plan)
 

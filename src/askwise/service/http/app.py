@@ -57,6 +57,10 @@ class App:
             "/openapi.json": lambda _: openapi,
         }
 
+    async def watch_alarms(self) -> None:
+        """Logs alarms as they start and end, until the server closes."""
+        await self._handlers.watch_alarms()
+
     def end_streams(self) -> None:
         """Ends the streams, because the server is closing."""
         self._handlers.end_streams()

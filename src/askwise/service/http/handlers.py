@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
+from askwise.errors import LedgerError
 from askwise.service.backend.backend import Backend
 from askwise.service.backend.metrics import ProjectFacts, ServerFacts
+from askwise.service.dashboard.alarms import AlarmLog
 from askwise.service.dashboard.summaries import ledger_totals
 from askwise.service.http.administration_handlers import AdministrationHandlers
 from askwise.service.http.decision_handlers import DecisionHandlers
@@ -14,6 +17,10 @@ from askwise.service.http.report_handlers import ReportHandlers
 from askwise.service.http.requests import Handler
 from askwise.service.http.table_handlers import TableHandlers
 from askwise.service.http.threads import ReaderThreads, Submissions
+from askwise.service.logging import log, log_failure
+
+ALARMS_EVERY = 60.0
+"""Seconds between two looks for alarms, which are logged."""
 
 
 class Handlers:
@@ -23,6 +30,7 @@ class Handlers:
         self._backend = backend
         self.readers = ReaderThreads()
         self._is_closing = asyncio.Event()
+        self._alarm_log = AlarmLog(backend.settings.metrics_folder)
         submissions = Submissions(backend.writer)
         self._projects = ProjectHandlers(backend, self.readers, submissions)
         self._reports = ReportHandlers(backend, self.readers, self._is_closing)
@@ -51,6 +59,23 @@ class Handlers:
         behind = None if backend.replica is None else backend.replica.behind
         server = ServerFacts(backend.ledger.lease(), backend.ledger.size(), facts, behind)
         return backend.metrics.text(projects, server)
+
+    async def watch_alarms(self) -> None:
+        """Logs alarms as they start and end, though they may not be asked for; until it closes."""
+        while not self._is_closing.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._is_closing.wait(), ALARMS_EVERY)
+                return
+            try:
+                await self.readers.run(self._log_alarms)
+            except LedgerError as error:
+                log("error", "alarms could not be worked out", error=str(error))
+            except Exception as error:
+                log_failure("alarms could not be worked out", error)
+
+    def _log_alarms(self) -> None:
+        for project in list(self._backend.projects.values()):
+            self._alarm_log.note(project, self._reports.alarms_of(project))
 
     def end_streams(self) -> None:
         """Ends the streams, because the server is closing."""

@@ -19,10 +19,10 @@ from askwise.service.api.calls import (
     LIST_VERSIONS,
 )
 from askwise.service.api.messages import Summary
-from askwise.service.api.refusals import Refusal
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.api.reports import Alarm, Alarms, VersionAnswer, Versions
 from askwise.service.backend.backend import Backend
-from askwise.service.dashboard.alarms import AlarmLog, Facts, find_alarms
+from askwise.service.dashboard.alarms import Facts, find_alarms
 from askwise.service.dashboard.explanations import Explanations
 from askwise.service.dashboard.summaries import (
     awaited,
@@ -64,7 +64,7 @@ def _stake(given: Mapping[str, str], planned: PolicyVersion) -> float:
     try:
         return check_stake(stake, planned.lattice.problem.reward_value)
     except CaseError as error:
-        raise Refusal(422, str(error), "query:stake") from None
+        raise Refusal(422, in_fields(str(error)), "query:stake") from None
 
 
 class ReportHandlers:
@@ -78,7 +78,6 @@ class ReportHandlers:
         self._readers = readers
         self._is_closing = is_closing
         self._explanations = Explanations()
-        self._alarm_log = AlarmLog(backend.settings.metrics_folder)
         self._streams = Shares(MOST_STREAMS, "streams of changes")
 
     def close(self) -> None:
@@ -108,7 +107,9 @@ class ReportHandlers:
 
     def _cases(self, target: Target, before: int, limit: int) -> Response:
         project = self._backend.project(target.project)
-        return self._stories(project, self._backend.reports.latest_cases(project.id, before, limit))
+        reports = self._backend.reports
+        found = reports.latest_cases(project.id, before, limit, with_erased=False)
+        return self._stories(project, found)
 
     async def awaited(self, request: Request, target: Target) -> Response:
         """The cases that wait longest for their reward."""
@@ -198,15 +199,13 @@ class ReportHandlers:
         return self.alarms_of(self._backend.project(target.project))
 
     def alarms_of(self, project: Project) -> dict[str, str]:
-        """The alarms of a project by name; those that are new, or over, are logged."""
+        """The alarms of a project by name, and a sentence for each."""
         backend, readiness = self._backend, self._backend.readiness
         facts = Facts(
             is_late=project.name in readiness.late,
             unreadable=readiness.unreadable.get(project.name, ""),
         )
-        found = find_alarms(backend.reports, project, facts)
-        self._alarm_log.note(project, found)
-        return found
+        return find_alarms(backend.reports, project, facts)
 
     async def events(self, request: Request, target: Target) -> Response:
         """Streams all events, one a line."""

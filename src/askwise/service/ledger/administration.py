@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from askwise.service.ledger.counters import ERASED
 from askwise.service.ledger.rows import NO_PROJECT, Project, StoredToken
 from askwise.service.ledger.session import Session
 
@@ -63,13 +62,13 @@ class AdministrationStatements:
         sql = "UPDATE policies SET blob = ? WHERE project = ? AND version = ?"
         self._session.change(sql, blob, project, version)
 
-    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
-        """Blank what a case holds, and the bodies, answers and keys of its events."""
+    def erase_case(self, project: int, case: int, keys: Mapping[int, str]) -> None:
+        """Blank what a case holds, and the bodies and answers of its events; replace their keys."""
         sql = "UPDATE cases SET data = ? WHERE project = ? AND id = ?"
         self._session.change(sql, b"", project, case)
         sql = "UPDATE events SET body = ?, answer = ?, key = ? WHERE project = ? AND seq = ?"
-        for seq in events:
-            self._session.change(sql, b"", b"", f"{ERASED} {seq}", project, seq)
+        for seq, key in keys.items():
+            self._session.change(sql, b"", b"", key, project, seq)
 
     def purge(self, rows: int) -> bool:
         """Remove up to `rows` rows of removed projects; returns whether there may be more."""

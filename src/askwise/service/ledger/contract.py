@@ -36,7 +36,7 @@ the database needs it: in SQLite for its one writer, in PostgreSQL for a locked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -152,10 +152,11 @@ class Transaction(Protocol):
     def replace_policy(self, project: int, version: int, blob: bytes) -> None:
         """Replace the bytes of a policy that no case will follow any more."""
 
-    def erase_case(self, project: int, case: int, events: Sequence[int]) -> None:
-        """Blank what a case holds, and the bodies, answers and keys of its events, for ever.
+    def erase_case(self, project: int, case: int, keys: Mapping[int, str]) -> None:
+        """Blank what a case holds, and the bodies and answers of its events, for ever.
 
-        `events` are the numbers of its events. The caller has locked the project.
+        `keys` has the numbers of its events, and what takes the place of the key of each. The
+        caller has locked the project.
         """
 
     def publish(self, project: int, policy: StoredPolicy) -> bool:
@@ -194,8 +195,16 @@ class Ledger(Protocol):
     def cases(self, project: int, ids: Sequence[int]) -> dict[int, StoredCase]:
         """The cases with these numbers, by number; numbers without a case are left out."""
 
-    def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
-        """The newest cases with a number below `before`, the newest first, at most `limit`."""
+    def events_with_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """The events that have taken these idempotency keys, by key; other keys are free."""
+
+    def latest_cases(
+        self, project: int, before: int, limit: int, *, with_erased: bool = True
+    ) -> list[StoredCase]:
+        """The newest cases with a number below `before`, the newest first, at most `limit`.
+
+        An erased case has no data. Without `with_erased`, older cases take the place of these.
+        """
 
     def cases_in(self, project: int, status: int, numbers: range, limit: int) -> list[StoredCase]:
         """The first cases with this status among these numbers, in order, at most `limit`."""
@@ -210,7 +219,10 @@ class Ledger(Protocol):
         """The counters of some kinds, all of one moment, in no order."""
 
     def snapshot(self, project: int) -> Snapshot:
-        """All counters of a project, which must exist, and the event up to which they count."""
+        """All counters of a project, and the event up to which they count.
+
+        Raises LedgerError if the project was removed.
+        """
 
     def policy(self, project: int, version: int) -> StoredPolicy | None:
         """One policy, if it exists."""

@@ -108,6 +108,8 @@ class StoredToken(NamedTuple):
     """When the token expires; 0 for never."""
     rate: int = 0
     """Requests that it allows a minute; 0 for any number."""
+    lasts: int = 0
+    """Microseconds that it was made for; 0 for ever. A token that is rotated expires earlier."""
 
     def is_good(self, now: int) -> bool:
         """Whether requests may use it."""

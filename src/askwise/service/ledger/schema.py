@@ -49,6 +49,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "{removable}",
     ),
     ("ALTER TABLE projects ADD COLUMN outlook TEXT NOT NULL DEFAULT ''",),
+    (
+        "ALTER TABLE tokens ADD COLUMN lasts {int} NOT NULL DEFAULT 0",
+        "UPDATE tokens SET lasts = expires - created WHERE expires > 0",
+    ),
 )
 """Step k brings the schema from version k to k + 1."""
 

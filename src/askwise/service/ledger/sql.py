@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from askwise.errors import LedgerError
 from askwise.service.ledger.administration import PROJECT, AdministrationStatements
 from askwise.service.ledger.rows import (
     LEASE,
@@ -174,11 +175,18 @@ class SqlLedger(ABC):
         with self.read_session() as session:
             return SqlTransaction(session).cases(project, ids)
 
-    def latest_cases(self, project: int, before: int, limit: int) -> list[StoredCase]:
+    def events_with_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """The events that have taken these idempotency keys, by key."""
+        with self.read_session() as session:
+            return SqlTransaction(session).events_with_keys(project, keys)
+
+    def latest_cases(
+        self, project: int, before: int, limit: int, *, with_erased: bool = True
+    ) -> list[StoredCase]:
         """The newest cases with a number below `before`, the newest first."""
         sql = (
-            "SELECT id, status, data FROM cases WHERE project = ? AND id < ? "
-            "ORDER BY id DESC LIMIT ?"
+            "SELECT id, status, data FROM cases WHERE project = ? AND id < ? "  # noqa: S608
+            f"{'' if with_erased else 'AND length(data) > 0 '}ORDER BY id DESC LIMIT ?"
         )
         return [StoredCase(*row) for row in self._all(sql, project, before, limit)]
 
@@ -216,6 +224,8 @@ class SqlLedger(ABC):
                 "ORDER BY kind, cell, place",
                 project,
             )
+        if not head:
+            raise LedgerError(f"there is no project with the number {project}: it was removed")
         seq, opened, version = head[0]
         return Snapshot(seq, opened, version, [Increment(*row) for row in rows])
 

@@ -41,7 +41,7 @@ class EventLine(msgspec.Struct, tag="event", forbid_unknown_fields=True):
     """One event of the project."""
 
     seq: _Number
-    key: Annotated[str, Meta(pattern=r"^([!-~]{1,200}|(forget|erased) [0-9]{1,19})\Z")]
+    key: Annotated[str, Meta(pattern=r"^([!-~]{1,200}|forget [0-9]{1,19}|erased [0-9a-f]{1,32})\Z")]
     kind: Literal["open", "observe", "act", "reward", "cancel", "forget", "prices", "erase"]
     case: Annotated[int, Meta(ge=0, le=2**53)]
     """0 if it is about no case."""

@@ -56,11 +56,14 @@ async def work(
     backend.metrics.connections = lambda: len(server.server_state.connections)
     serving = asyncio.create_task(server.serve([listening]))
     waiting = asyncio.create_task(stop.wait())
+    watching = asyncio.create_task(app.watch_alarms()) if worker == 0 else None
     await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     app.end_streams()
     server.should_exit = True
     await serving
+    if watching is not None:
+        await watching
     app.close()
     await asyncio.to_thread(backend.stop)
     log("info", "stopped", worker=worker)

@@ -24,6 +24,7 @@ from askwise.service.ledger.rows import Project, StoredPolicy
 from askwise.service.logging import log_failure
 from askwise.service.priority import lower_priority
 from askwise.service.replanning.policy_versions import from_blob
+from askwise.service.replanning.recent_gain import RecentGain, recent_gain
 
 RENEWED_AFTER = 60_000_000
 """The microseconds after which the outlook of an older version is computed anew."""
@@ -43,6 +44,10 @@ class Outlook(msgspec.Struct):
     still_to_learn: EstimateAnswer | None = None
     explores: bool = True
     """Whether the policy explores."""
+    gained: RecentGain | None = None
+    """The gain of the newest cases; null if they are few."""
+    is_below_nothing: bool = False
+    """Whether that is less than buying nothing would gain, beyond chance."""
 
 
 def outlook_of(project: Project) -> Outlook | None:
@@ -93,7 +98,9 @@ class Lookout:
             (project, work), self._work = self._work, None
             now = time.monotonic()
             self._rests_until = now + RESTS * (now - self._began)
-            self._ledger.record_outlook(project, msgspec.json.encode(work.result()).decode())
+            for found in (one for one in projects if one.id == project):
+                outlook = _compared(work.result(), found, recent_gain(self._ledger, found))
+                self._ledger.record_outlook(project, msgspec.json.encode(outlook).decode())
             return
         longest, self._began = min(_due(projects), key=_seen_at), time.monotonic()
         stored = self._ledger.policy(longest.id, longest.version)
@@ -107,6 +114,16 @@ def _outlook_of_version(stored: StoredPolicy) -> Outlook:
     except Exception as error:  # it is tried again with the next version
         log_failure("what alarms go by could not be worked out", error)
         return Outlook(stored.version, _now())
+
+
+def _compared(new: Outlook, project: Project, gained: RecentGain | None) -> Outlook:
+    """The outlook with the gain of the newest cases, compared with that of buying nothing."""
+    before, nothing = outlook_of(project), new.gain_of_nothing
+    if gained is not None and nothing is not None:
+        was_below = before is not None and before.is_below_nothing
+        new.gained = gained
+        new.is_below_nothing = gained.is_below(nothing, was_below=was_below)
+    return new
 
 
 def _due(projects: Sequence[Project]) -> list[Project]:

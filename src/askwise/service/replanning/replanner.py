@@ -207,6 +207,8 @@ class Replanner:
         return not is_fresh or new * NEW_SHARE >= project.watermark
 
     def _record_failure(self, project: Project, error: Exception) -> None:
+        if all(one.id != project.id for one in self._ledger.projects()):
+            return  # it was removed meanwhile, so there is nothing to plan
         self._failed[project.id] = time.monotonic()
         if isinstance(error, AskwiseError):
             failure = str(error)

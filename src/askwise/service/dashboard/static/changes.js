@@ -3,6 +3,7 @@
 
 import { get, path } from "./api.js";
 import { during, field, fill, h, section } from "./dom.js";
+import { perCase } from "./earnings.js";
 import { rewardValue, whole } from "./figures.js";
 import { TreeView } from "./tree.js";
 
@@ -57,12 +58,14 @@ export class Changes {
     const sum = (from, to) => {
       const some = days.filter(({ day }) => Date.parse(day) >= from && Date.parse(day) < to);
       const total = (name) => some.reduce((all, one) => all + one[name], 0);
-      return { opened: total("opened"), acted: total("acted"), rewarded: total("rewarded"), reward: total("reward"), spend: total("spend") };
+      return { opened: total("opened"), acted: total("acted"), rewarded: total("rewarded"), reward: total("reward"), spend: total("spend"), stake: total("stake") };
     };
     const now = sum(start, Infinity);
     const before = sum(start - length * DAY, start);
     const { figures } = this;
-    const gain = (s) => (s.rewarded && s.acted ? (this.beta * s.reward) / s.rewarded - s.spend / s.acted : null);
+    const perCases = (s) => (s.rewarded && s.acted ? perCase(s, this.beta) : null);
+    const isStaked = [before, now].some((s) => perCases(s)?.isStaked);
+    const gain = (s) => perCases(s)?.gain ?? null;
     const spend = (s) => (s.acted ? s.spend / s.acted : null);
     const row = (words, write, of) => {
       const [a, b] = [of(before), of(now)];
@@ -77,7 +80,7 @@ export class Changes {
         "tbody",
         {},
         h("tr", {}, h("th", { scope: "row" }, "cases opened"), [before, now].map((s) => h("td", {}, whole(s.opened))), h("td", {}, `${now.opened < before.opened ? "−" : "+"}${whole(Math.abs(now.opened - before.opened))}`)),
-        row("gain of a case", (x) => figures.gain(x), gain),
+        row(isStaked ? "gain per unit of stake" : "gain of a case", (x) => figures.gain(x), gain),
         row("spent in a case", (x) => figures.amount(x), spend),
       ),
     );

@@ -37,12 +37,14 @@ export class CaseSearch {
     this.before = null;
     this.seen = 0;
     this.found = [];
+    this.shown = 0;
+    this.isEnd = false;
     await this.goOn();
   }
 
   async goOn() {
-    const enough = this.found.length + FOUND;
-    let isEnd = false;
+    const enough = this.shown + FOUND;
+    let { isEnd } = this;
     for (let page = 0; page < PAGES && !isEnd && this.found.length < enough; page += 1) {
       const before = this.before === null ? "" : `&before=${this.before}`;
       const { cases } = await get(`${path("projects", this.project, "cases")}?limit=${PAGE}${before}`);
@@ -54,10 +56,14 @@ export class CaseSearch {
       isEnd = this.before <= 1;
     }
     const shown = this.found.slice(0, enough);
+    const left = this.found.length - shown.length;
+    this.shown = shown.length;
+    this.isEnd = isEnd;
     this.list.list.hidden = shown.length === 0;
     this.list.show(shown);
-    this.more.hidden = isEnd;
-    this.list.note.textContent = `${many(shown.length, "case")} of the newest ${whole(this.seen)}${isEnd ? ", which are all" : ""}.`;
+    this.more.hidden = isEnd && left === 0;
+    const found = left > 0 ? `${many(this.found.length, "case")} found, ${whole(shown.length)} shown,` : many(shown.length, "case");
+    this.list.note.textContent = `${found} of the newest ${whole(this.seen)}${isEnd ? ", which are all" : ""}.`;
   }
 }
 

@@ -64,32 +64,43 @@ export class TableForm {
       h("option", { value: "simultaneous" }, "before any of it was seen"),
       h("option", { value: "sequential" }, "one after the other, from what was seen"),
     );
+    this.order = choice("which column?");
+    this.stake = choice("every case counts once");
     const right = field("The right action", this.label);
-    const done = h("div", { class: "fields" }, field("What was done", this.action), field("What it earned", this.reward), field("What to look at was chosen", this.acquisition));
+    const steps = field("The order of the looks", this.order, "The column that lists what was looked at, in the order in which it was, with commas between.");
+    const done = h("div", { class: "fields" }, field("What was done", this.action), field("What it earned", this.reward), field("What to look at was chosen", this.acquisition), steps);
+    const stakes = field("The stake of a case", this.stake, "The column that says how many times the reward of a case counts.");
     const button = h("button", { type: "button" }, "Draft the problem");
     const answer = h("div", {});
-    const showRoles = () => ((right.hidden = what.value !== "label"), (done.hidden = what.value === "label"));
-    what.addEventListener("change", showRoles);
+    const showRoles = () => {
+      right.hidden = what.value !== "label";
+      done.hidden = what.value === "label";
+      steps.hidden = this.acquisition.value !== "sequential";
+    };
+    for (const input of [what, this.acquisition]) input.addEventListener("change", showRoles);
     this.what = what;
     button.addEventListener("click", during(button, answer, () => this.draft(answer)));
-    fill(this.place, h("p", { class: "about" }, `${many(rows, "case")}, ${many(columns.length, "column")}.`), h("div", { class: "fields" }, field("The table says", what), right), done, button, answer);
+    fill(this.place, h("p", { class: "about" }, `${many(rows, "case")}, ${many(columns.length, "column")}.`), h("div", { class: "fields" }, field("The table says", what), right), done, h("div", { class: "fields" }, stakes), button, answer);
     showRoles();
   }
 
   /** Which columns are what; throws what is not said yet. */
   roles() {
     if (!this.table) throw new Error("Still missing: a table.");
-    const wanted = this.what.value === "label" ? { label: this.label } : { action: this.action, reward: this.reward };
+    const isStepwise = this.what.value === "action" && this.acquisition.value === "sequential";
+    const decided = { action: this.action, reward: this.reward, ...(isStepwise && { order: this.order }) };
+    const wanted = this.what.value === "label" ? { label: this.label } : decided;
     const missing = Object.entries(wanted).filter(([, input]) => input.value === NONE);
-    const names = { label: "the right action", action: "what was done", reward: "what it earned" };
+    const names = { label: "the right action", action: "what was done", reward: "what it earned", order: "the order of the looks" };
     if (missing.length) throw new Amiss(`Still missing: the column of ${missing.map(([name]) => names[name]).join(" and of ")}.`, missing[0][1]);
-    return Object.fromEntries(Object.entries(wanted).map(([name, input]) => [name, input.value]));
+    const chosen = this.stake.value === NONE ? wanted : { ...wanted, stake: this.stake };
+    return Object.fromEntries(Object.entries(chosen).map(([name, input]) => [name, input.value]));
   }
 
   async draft(answer) {
     this.changed();
     this.begin();
-    const { problem, left_out: left } = await send(path("draft"), { table: this.table, ...this.roles() });
+    const { problem, left_out: left, remarks } = await send(path("draft"), { table: this.table, ...this.roles() });
     this.isDrafted = true;
     this.show(problem);
     const rows = Object.entries(left).map(([name, why]) => h("li", {}, h("b", {}, name), ` ${why}`));
@@ -97,6 +108,7 @@ export class TableForm {
       answer,
       h("p", { class: "note" }, "Drafted below. Every price is 1 as yet: fill in what each costs, and say what is known from the start."),
       rows.length > 0 && [h("p", { class: "note" }, "Left out:"), h("ul", { class: "note" }, rows)],
+      remarks.length > 0 && [h("p", { class: "note" }, "Check before you go on:"), h("ul", { class: "note remarks" }, remarks.map((remark) => h("li", {}, remark)))],
     );
     say("The problem is drafted; fill in the prices");
   }
