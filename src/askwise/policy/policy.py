@@ -19,7 +19,7 @@ from askwise._support.typing import AcquisitionName, Choices, Floats, RandomSour
 from askwise.errors import ModelError, OptionError
 from askwise.estimation.evidence import Evidence
 from askwise.estimation.models import Model
-from askwise.policy.evaluating import gain_under
+from askwise.policy.evaluating import gain_under, observations_bought
 from askwise.policy.exploration import Exploration
 from askwise.policy.followed_cases import FollowedCase
 from askwise.policy.mixing import Mixture, mixed_propensities
@@ -211,19 +211,7 @@ class Policy:
     @property
     def observations(self) -> tuple[str, ...]:
         """The names of all observations that the policy may buy in a case."""
-        bought: set[int] = set()
-        if self.mixture is not None:
-            names = {name for _, part in self.parts for name in part.observations}
-            return tuple(o.name for o in self.lattice.observations if o.name in names)
-        open_states = list(range(self.lattice.contexts))
-        while open_states:
-            reached = [open_states.pop()]
-            looks = self.looks(reached[0])
-            bought.update(looks)
-            for i in looks:
-                reached = [child for s in reached for child in self.lattice.children(s, i)]
-            open_states.extend(reached if looks else [])
-        return self.lattice.names_of(tuple(sorted(bought)))
+        return observations_bought(self)
 
     # --- cases -----------------------------------------------------------------------------------
 
@@ -339,7 +327,9 @@ class Policy:
         return Tree(root, figures, self.note, self.lattice.stake)
 
     @overload
-    def evaluate(self, on: Model, state: Mapping[str, Seen] | None = ...) -> float: ...
+    def evaluate(
+        self, on: Model, state: Mapping[str, Seen] | None = ..., *, stake: float | None = ...
+    ) -> float: ...
 
     @overload
     def evaluate(
@@ -348,7 +338,7 @@ class Policy:
         *,
         rewards: Mapping[str, str] | None = ...,
         label: str | None = ...,
-        stake: str | None = ...,
+        stake: str | float | None = ...,
         confidence: float = ...,
     ) -> Score: ...
 
@@ -359,7 +349,7 @@ class Policy:
         *,
         rewards: Mapping[str, str] | None = None,
         label: str | None = None,
-        stake: str | None = None,
+        stake: str | float | None = None,
         confidence: float = 0.95,
     ) -> float | Score:
         """ρ(π): returns the exact expected gain under a model, or the gain on the rows of a table.
@@ -370,18 +360,22 @@ class Policy:
         A table has complete records that nothing was learned from, in whatever `aw.fit` reads:
         every observation is known, and what every action would have earned, in `rewards` =
         {action: column}, or by the `label` that names the right one. The policy is followed on
-        every row, and gain, reward and spend come with intervals. `stake` is the column with the
-        stake of each row. Without one, every row has the stake that the policy is for.
+        every row, and gain, reward and spend come with intervals.
+
+        `stake` is how many times the reward of a case counts; of a table it may be the column with
+        the stake of each row. The default is the stake that the policy is for.
         """
         if not isinstance(on, Model):
             if state is not None:
                 raise OptionError("state= goes with a model; of a table every row is a case")
             assert Policy._scores is not None
             return Policy._scores(self, on, rewards, label, stake, confidence)
-        if any(column is not None for column in (rewards, label, stake)):
-            raise OptionError("rewards=, label= and stake= are columns of a table, not of a model")
+        if rewards is not None or label is not None or isinstance(stake, str):
+            raise OptionError(
+                "rewards=, label= and the name of a column as stake= are of a table, not of a model"
+            )
         self._check_model(on)
-        return sum(share * gain_under(part, on, state) for share, part in self.parts)
+        return sum(share * gain_under(part, on, state, stake) for share, part in self.parts)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"
