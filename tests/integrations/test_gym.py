@@ -240,17 +240,17 @@ def test_with_a_stake_the_reward_counts_that_many_times():
     model = aw.Model(problem, [0.9, 0.1], [[10.0, 3.0], [-20.0, 3.0]])
     best, env = aw.oracle.sequential(model, stake=10.0), gymnasium.make(ID, model=model, stake=10.0)
     gains = []
-    seen, info = env.reset(seed=3)
+    _, info = env.reset(seed=3)
     for _ in range(6_000):
         total, over = 0.0, False
         while not over:
             wanted = best.wanted(info["known"])
             choice = 0 if wanted else 1 + problem.action_names.index(best.action(info["known"]))
-            seen, reward, over, _, info = env.step(choice)
+            _, reward, over, _, info = env.step(choice)
             total += reward
         assert info["stake"] == 10.0
         gains.append(total)
-        seen, info = env.reset()
+        _, info = env.reset()
     error = np.std(gains) / np.sqrt(len(gains))
     assert best.value == pytest.approx(88.8)
     assert abs(np.mean(gains) - best.value) < 4 * error

@@ -120,7 +120,11 @@ def test_a_desk_worked_by_hand():
 
 
 def test_a_table_takes_a_number_too():
-    rows = {"bureau": ["good"] * 9 + ["poor"], "approve": [10.0] * 9 + [-20.0], "review": [3.0] * 10}
+    rows = {
+        "bureau": ["good"] * 9 + ["poor"],
+        "approve": [10.0] * 9 + [-20.0],
+        "review": [3.0] * 10,
+    }
     looks = aw.oracle.sequential(desk(), stake=10.0)
     by_column = looks.evaluate(rows | {"stake": [3.0] * 10}, stake="stake")
     assert looks.evaluate(rows, stake=3.0).gain.value == pytest.approx(27.9 - 4.2)

@@ -4,6 +4,7 @@ from askwise.logs.comparing import compare
 from askwise.logs.comparison import Comparison
 from askwise.logs.drafting import Draft, draft
 from askwise.logs.fitting import Fit, fit
+from askwise.logs.loading import load
 from askwise.logs.off_policy import OffPolicyValue, off_policy
 from askwise.logs.scoring import Score
 from askwise.logs.trial import Trial
@@ -20,5 +21,6 @@ __all__ = [
     "compare",
     "draft",
     "fit",
+    "load",
     "off_policy",
 ]

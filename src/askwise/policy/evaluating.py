@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from askwise.policy.policy import Policy
 
 
+def check_model(policy: Policy, model: object) -> None:
+    """Raises if it is not a model of the policy's problem, which may be for another stake."""
+    if not isinstance(model, Model):
+        raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
+    if model.problem != policy.lattice.per_unit.problem:
+        raise ModelError("the policy and the model are of two different problems")
+
+
 def gain_under(
     policy: Policy, model: Model, state: Mapping[str, Seen] | None, stake: float | None = None
 ) -> float:

@@ -120,9 +120,7 @@ def sequential(model: Model, *, budget: Budget | None = None, stake: float = 1.0
     return best_path(truth.lattice, truth)
 
 
-def frontier(
-    model: Model, *, acquisition: str = "sequential", stake: float = 1.0
-) -> Frontier:
+def frontier(model: Model, *, acquisition: str = "sequential", stake: float = 1.0) -> Frontier:
     """Returns the highest gain at every average spend, with the policies that reach it. Gains are
     those of cases with this stake.
 
