@@ -92,6 +92,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The number of cases of the log with which it began."""
     records: int = 0
     """The number of different complete records that it keeps."""
+    log_drawn: tuple[float, int] = (1.0, 0)
+    """The weight of the log, and the number of cases that it was drawn from."""
 
 
 prepare(_Header)
@@ -135,6 +137,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
         records_counted=now.statistics.records,
         logged=strategy.log.cases,
         records=strategy.log.different,
+        log_drawn=(strategy.log.weight, strategy.log.drawn_from),
     )
     arrays = arrays_of(now.statistics) | strategy.arrays() | arrays_of_log(strategy.log)
     for k, part in enumerate(parts_of(rounds.forgetting)):
@@ -249,7 +252,8 @@ def _restore(
     for name, array in strategy.arrays().items():
         stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
         array[...] = load_array(archive, stored, array.shape, array.dtype)
-    restore_log(archive, rounds, header.logged, header.records, version=version)
+    log = header.logged, header.records, header.log_drawn
+    restore_log(archive, rounds, *log, version=version)
     strategy.restored()
     restore_forgetting(archive, rounds, header.forgetting, version=version)
     policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
