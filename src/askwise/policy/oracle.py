@@ -10,7 +10,7 @@ import numpy as np
 
 from askwise._support.typing import Floats
 from askwise.errors import ModelError, OptionError
-from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.estimation.shrinkage import PARENT_RECORDS
 from askwise.planning import look_values as planned_look_values
@@ -120,9 +120,15 @@ def sequential(model: Model, *, budget: Budget | None = None, stake: float = 1.0
     return best_path(truth.lattice, truth)
 
 
-def frontier(model: Model, *, acquisition: str = "sequential", stake: float = 1.0) -> Frontier:
+def frontier(
+    model: Model | Evidence, *, acquisition: str = "sequential", stake: float = 1.0
+) -> Frontier:
     """Returns the highest gain at every average spend, with the policies that reach it. Gains are
     those of cases with this stake.
+
+    `model` may also be what a learner estimates, `learner.evidence()`. The means of the estimates
+    are then taken as if they were sure. That needs a model of all states, which there is none of
+    with very many combinations of values.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> print(frontier(breast_cancer(cost=5.0)))
@@ -134,6 +140,8 @@ def frontier(model: Model, *, acquisition: str = "sequential", stake: float = 1.
     11.02  82.9           1.67
     11.34  83.4           0.00
     """
+    if isinstance(model, CountedEvidence):
+        raise ModelError("the learner estimates states one by one: there is no model of all states")
     truth = _truth(model, stake)
     if acquisition not in ("sequential", "simultaneous"):
         raise ModelError(f"acquisition must be 'sequential' or 'simultaneous', got {acquisition!r}")
@@ -252,7 +260,10 @@ def _frequency(beliefs: Beliefs) -> Floats | None:
     return None if contexts == 1 else np.array(beliefs.probability[:contexts])
 
 
-def _truth(model: Model, stake: float) -> Beliefs:
+def _truth(model: Model | Evidence, stake: float) -> Beliefs:
+    if isinstance(model, Beliefs):
+        own = model.standalone().as_certain()
+        return own.at_stake(check_stake(stake, own.lattice.problem.reward_value))
     if not isinstance(model, Model):
         raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
     at = check_stake(stake, model.problem.reward_value)
