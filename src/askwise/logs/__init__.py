@@ -1,5 +1,6 @@
 """Learns from logs of past cases, without bias: `fit`, `off_policy`, `compare`, `draft`."""
 
+from askwise.logs.case_log import CaseLog
 from askwise.logs.comparing import compare
 from askwise.logs.comparison import Comparison
 from askwise.logs.drafting import Draft, draft
@@ -11,6 +12,7 @@ from askwise.logs.trial import Trial
 from askwise.policy.scores import Estimate
 
 __all__ = [
+    "CaseLog",
     "Comparison",
     "Draft",
     "Estimate",

@@ -32,9 +32,9 @@ from askwise._support.typing import Flags, Floats, RandomSource
 from askwise.errors import CaseError, OptionError
 from askwise.learners import Follower
 from askwise.learners.cases import Case
+from askwise.logs.case_log import rows_of
 from askwise.logs.comparison import Comparison, compared, nothing_compared, reach_at_all_times
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
-from askwise.logs.roles import UNAVAILABLE
 from askwise.logs.trial_files import from_bytes, to_bytes, write
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.mixing import parts_followed
@@ -162,21 +162,8 @@ class Trial(Follower):
             return list(self._rows.values())
 
     def _log_of(self, cases: list[tuple[Case, float]]) -> dict[str, list[Any]]:
-        problem = self.policy.lattice.per_unit.problem
-        names = [o.name for o in problem.observations]
-        rows: dict[str, list[Any]] = {name: [] for name in names}
-        rows |= {"action": [], "reward": [], "propensity": [], "order": [], "stake": []}
-        for case, reward in cases:
-            state = case.state
-            for name in names:
-                seen = state.get(name, "")
-                rows[name].append(UNAVAILABLE if seen is None else None if seen == "" else seen)
-            rows["action"].append(case.action)
-            rows["reward"].append(problem.as_money(reward))
-            rows["propensity"].append(list(case.propensity or ()))
-            looks = case.lattice.names_of(tuple(i for i, _ in case.path))
-            rows["order"].append(list(looks))
-            rows["stake"].append(case.stake)
+        rows = rows_of(self.policy.lattice.per_unit.problem, [case for case, _ in cases])
+        rows["propensity"] = [likely or [] for likely in rows["propensity"]]
         return rows
 
     def _follow_b(self, cases: list[Case]) -> Flags:
