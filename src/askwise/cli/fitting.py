@@ -26,10 +26,10 @@ from askwise.cli.policies import AtStake, policy_in
 from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import OptionError
 from askwise.explain import explain
-from askwise.explain.explanation import notes_of
-from askwise.learners import LEARNERS, Learner
+from askwise.explain.explanation import Explanation, notes_of
+from askwise.learners import LEARNERS, BaseLearner, Learner
 from askwise.learners.registry import learner_class
-from askwise.logs import draft, fit, off_policy
+from askwise.logs import Fit, draft, fit, off_policy
 from askwise.problem import Problem
 
 Labelled = Annotated[str | None, typer.Option(help="The column that names the right action.")]
@@ -101,22 +101,29 @@ def fit_command(
     found = fit(log, Problem.load(problem), rng=seed, **columns)
     kind = learner_class(Learner.name if learner is None else learner)
     start = found.learner(learner, weight=weight, **options_of(kind, option))
-    chosen = "" if found.acquisition is None else f", {found.acquisition}"
-    say(f"{found.rows:,} {found.kind}{chosen}\n")
-    notes = [*found.notes, *notes_of(start)]
-    for note in notes:
-        say(f"- {in_words_of_the_command_line(note)}")
-    fold: dict[str, Any] = {"max_depth": max_depth, "min_share": min_share}
-    explanation = explain(start, stake=found.stake, notes=notes, **fold)
-    at = found.for_stake(", ")
-    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree}")
-    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
+    explanation = _shown(found, start, max_depth, min_share)
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")
     if save is not None:
         start.save(save)
         say(f"\nsaved as {save}{_other_stakes(save, found.stake)}")
+
+
+def _shown(found: Fit, start: BaseLearner, max_depth: int | None, min_share: float) -> Explanation:
+    """Says what the log shows, what to buy and do, and what one may pay. Returns all of it."""
+    chosen = "" if found.acquisition is None else f", {found.acquisition}"
+    say(f"{found.rows:,} {found.kind}{chosen}\n")
+    notes = [*found.notes, *notes_of(start)]
+    for note in notes:
+        say(f"- {in_words_of_the_command_line(note)}")
+    explanation = explain(
+        start, stake=found.stake, notes=notes, max_depth=max_depth, min_share=min_share
+    )
+    at = found.for_stake(", ")
+    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree}")
+    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
+    return explanation
 
 
 def _other_stakes(save: Path, stake: float) -> str:
