@@ -127,6 +127,21 @@ def test_what_people_did_is_a_row_where_it_is_a_fair_sample(ledger, tmp_path):
     assert aw.off_policy(fit.recommend(), known, acquisition="sequential").rows == plain + 3
 
 
+def test_a_reported_propensity_is_that_of_the_row(ledger, tmp_path):
+    fill(ledger, cases=4)
+    writer = Writer(ledger, PolicyCache(ledger))
+    before = write_parquet(ledger, "clinic", tmp_path / "before.parquet").rows
+    overrule(writer, {"mammogram": "high", "mri": 1}, knew_more=False, propensity=0.125)
+    path = tmp_path / "cases.parquet"
+    written = write_parquet(ledger, "clinic", path)
+    assert (written.rows, written.without_propensity) == (before + 1, 0)
+    assert pq.read_table(path)["propensity"].to_pylist()[-1].split(",")[-1] == "0.125"
+    value = aw.off_policy(
+        aw.Policy.from_rule(PROBLEM, lambda known: "treat"), str(path), acquisition="sequential"
+    )
+    assert value.rows == before + 1
+
+
 def test_the_command_line_writes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger = open_ledger("askwise.db")

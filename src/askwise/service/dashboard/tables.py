@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from askwise.errors import AskwiseError, TableError, TooLargeError
+from askwise.explain.explanation import notes_of
 from askwise.logs import Draft, draft, fit
 from askwise.logs.files import check_header
 from askwise.problem import Problem
@@ -138,7 +139,7 @@ def fitted(asked: Fitting) -> FitAnswer:
     def learn() -> FitAnswer:
         check_size(asked.problem, "learner", {})
         found = fit(table.columns, asked.problem, acquisition=asked.acquisition, **_roles(asked))
-        learner = found.learner()
+        learner = found.learner(weight=asked.weight)
         saved = learner.to_bytes()
         if len(saved) > MOST_SAVED:
             why = f"what is learned has {len(saved) / 1e6:.1f} MB, more than a request may bring"
@@ -148,7 +149,8 @@ def fitted(asked: Fitting) -> FitAnswer:
         reason = tree.root.reason
         value = None if reason is None else reason.gain
         recommends = TreeAnswer(value, str(tree), tree.to_dict())
-        return FitAnswer(found.rows, list(found.notes), recommends, saved)
+        notes = [*found.notes, *notes_of(learner)]
+        return FitAnswer(found.rows, notes, recommends, saved)
 
     return _within(table, learn)
 

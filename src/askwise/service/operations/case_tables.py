@@ -26,7 +26,7 @@ from askwise._support.extras import need
 from askwise.errors import LedgerError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
-from askwise.service.api.messages import CaseAnswer
+from askwise.service.api.messages import Acting, CaseAnswer
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.event_pages import watched_pages
@@ -129,17 +129,23 @@ class _CaseTable:
         """The rows, some at a time, in the order of the cases."""
         for events in watched_pages(self._ledger, self._project):
             for event in events:
-                if event.kind in ("open", "observe", "act") and event.answer:
+                if event.kind in ("open", "observe") and event.answer:
                     answer = msgspec.json.decode(event.answer, type=CaseAnswer)
                     if answer.propensity is not None:
                         self._likely[event.case] = answer.propensity
-                    elif event.kind == "act":
-                        self._likely.pop(event.case, None)
+                if event.kind == "act" and event.body:
+                    self._overrule(event.case, msgspec.json.decode(event.body, type=Acting))
         for first in range(1, self._project.opened + 1, PAGE):
             numbers = range(first, min(first + PAGE, self._project.opened + 1))
             found = self._ledger.cases(self._project.id, list(numbers))
             rows = [self._row(case) for _, case in sorted(found.items())]
             yield [row for row in rows if row is not None]
+
+    def _overrule(self, case: int, told: Acting) -> None:
+        """Replaces the propensity of the advised action by the one that people reported."""
+        steps = self._likely.pop(case, None)  # none if people acted before there was advice
+        if steps is not None and told.propensity is not None:
+            self._likely[case] = (*steps[:-1], told.propensity)
 
     def _row(self, case: Any) -> dict[str, Any] | None:
         if case.status not in (Status.REWARDED, Status.DEFAULTED):
