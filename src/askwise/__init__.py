@@ -5,9 +5,9 @@ from askwise.counting import Statistics
 from askwise.errors import AskwiseError
 from askwise.estimation.models import Model
 from askwise.explain import explain, still_to_learn, worth
-from askwise.learners import Learner, SeqOOS, SimOOS, baselines, load
+from askwise.learners import Learner, SeqOOS, SimOOS, baselines
 from askwise.learners.cases import Case
-from askwise.logs import compare, fit, off_policy
+from askwise.logs import CaseLog, compare, fit, load, off_policy
 from askwise.policy import Policy, oracle
 from askwise.problem import Action, Budget, Observation, Panel, Problem, cuts
 from askwise.simulation import environments, simulate
@@ -19,6 +19,7 @@ __all__ = [
     "AskwiseError",
     "Budget",
     "Case",
+    "CaseLog",
     "Learner",
     "Model",
     "Observation",

@@ -126,10 +126,20 @@ def test_the_band_of_demand_falls_and_holds_the_share():
         assert all(piece.low <= piece.high for piece in band)
 
 
-def row(price, value, low, high):
+def row(price, value, low, high, fees=0.0):
     gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
     ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": low, "break_even_high": high}
-    return ObservationWorth(name="mri", price=price, break_even=value, **gains, **ends)
+    return ObservationWorth(name="mri", price=price, break_even=value, fees=fees, **gains, **ends)
+
+
+def test_an_interval_that_is_cut_at_0_does_not_settle_soon():
+    """Break-even 14 (0 to 51) at a price of 0.05: a whole width of 51 must become 13.95."""
+    cut = row(0.05, 14.0, 0.0, 51.0)
+    assert cases_to_settle(cut, 1_500) == pytest.approx(1_500 * ((51 / 13.95) ** 2 - 1))
+    assert cases_to_settle(row(24.0, 84.0, 0.0, 150.0), 100) == pytest.approx(100 * (2.5**2 - 1))
+    # not bought even for nothing, while its price has a fee: what is shown is 0, beside 6 + 2
+    idle = row(6.0, 0.0, 0.0, 14.0, fees=2.0)
+    assert cases_to_settle(idle, 100) == pytest.approx(100 * (2.0**2 - 1))
 
 
 def test_verdicts_and_the_cases_that_would_settle_them():
@@ -144,6 +154,8 @@ def test_verdicts_and_the_cases_that_would_settle_them():
     assert cases_to_settle(row(1.0, 6.0, 2.0, 10.0), 1_000) == 0
     assert cases_to_settle(row(6.0, 6.0, 2.0, 10.0), 1_000) == math.inf
     assert cases_to_settle(row(7.0, 6.0, 2.0, math.inf), 1_000) == math.inf
+    # with fees, price and break-even price rise by the same amount
+    assert cases_to_settle(row(4.0, 6.0, 2.0, 10.0, fees=1.0), 1_000) == pytest.approx(3_000)
     assert in_cases(2_600) == "some 3,000 cases more"
     assert {in_cases(x) for x in (0.01, 0.4, 1.0, 1.4)} == {"about one case more"}
     assert in_cases(1.6) == "some 2 cases more"

@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 import askwise as aw
 import askwise.gym
 from askwise.errors import CaseError, ModelError, OptionError
-from askwise.simulation.environments import Population, Table, random_model
+from askwise.simulation.environments import Population, Staked, Table, random_model
 from askwise.testing.playing import models
 
 MODELS = list(models())
@@ -225,3 +225,43 @@ def test_flattened_it_is_one_hot():
     seen, _ = flat.reset(seed=0)
     assert seen.shape == (24,)
     assert seen.sum() == 8  # one-hot
+
+
+def test_with_a_stake_the_reward_counts_that_many_times():
+    """The policy that is best at the stake gains what its oracle says, and an invalid choice ends
+    with the lowest reward, counted as often.
+    """
+    problem = aw.Problem(
+        observations=[aw.Observation("bureau", values=["good", "poor"], cost=4.0)],
+        actions=["approve", aw.Action("review", cost=2.0)],
+        rewards=(-50.0, 10.0),
+        max_observations=1,
+    )
+    model = aw.Model(problem, [0.9, 0.1], [[10.0, 3.0], [-20.0, 3.0]])
+    best, env = aw.oracle.sequential(model, stake=10.0), gymnasium.make(ID, model=model, stake=10.0)
+    gains = []
+    _, info = env.reset(seed=3)
+    for _ in range(6_000):
+        total, over = 0.0, False
+        while not over:
+            wanted = best.wanted(info["known"])
+            choice = 0 if wanted else 1 + problem.action_names.index(best.action(info["known"]))
+            _, reward, over, _, info = env.step(choice)
+            total += reward
+        assert info["stake"] == 10.0
+        gains.append(total)
+        _, info = env.reset()
+    error = np.std(gains) / np.sqrt(len(gains))
+    assert best.value == pytest.approx(88.8)
+    assert abs(np.mean(gains) - best.value) < 4 * error
+    env.step(0)
+    assert env.step(0)[1] == -500.0
+
+
+def test_cases_of_a_staked_environment_have_their_own_stakes():
+    drawn = Staked(Population(MODELS[0]), lambda rng, cases: np.full(cases, 7.0))
+    assert gymnasium.make(ID, environment=drawn).reset(seed=0)[1]["stake"] == 7.0
+    with pytest.raises(OptionError, match="stakes of its own"):
+        gymnasium.make(ID, environment=drawn, stake=2.0).reset(seed=0)
+    with pytest.raises(CaseError, match="stake must be"):
+        gymnasium.make(ID, model=MODELS[0], stake=0.0)

@@ -8,7 +8,7 @@ import pytest
 import askwise as aw
 from askwise.errors import StatisticsError
 from askwise.estimation.additive import AdditiveModel
-from askwise.estimation.complete_records import CompleteRecords
+from askwise.estimation.complete_records import CompleteRecords, Log
 from askwise.estimation.joint import JointModel
 from askwise.learners.warm_start import begin_with_log
 from askwise.policy.expected_gain import expected_gain
@@ -271,7 +271,7 @@ def test_a_learner_that_has_cases_cannot_begin_with_a_log():
     learner = aw.Learner(world.problem, rng=0)
     learner.open()
     with pytest.raises(StatisticsError, match="cannot begin with a log"):
-        begin_with_log(learner, 50, records=fit.records)
+        begin_with_log(learner, Log(50, fit.records))
 
 
 def test_of_very_many_records_a_fair_sample_is_kept():

@@ -75,7 +75,7 @@ def test_a_weight_is_a_part_of_its_cases(kind, name):
     sums, all_sums = half.statistics.reward_sums, fit.statistics.reward_sums
     assert sums.sum() == pytest.approx(0.5 * all_sums.sum(), rel=0.1)
     learner = fit.learner(name, weight=0.5, rng=1)
-    assert f"{half.rows:,}" in repr(learner) or learner.statistics.cases == half.rows
+    assert "50% of 3,000" in repr(learner) or learner.statistics.cases == half.rows
     whole = fit.learner(name, weight=1.0, rng=1)
     assert whole.statistics == fit.learner(name, rng=1).statistics
     again = fit.learner(name, weight=0.5, rng=1)
@@ -104,3 +104,26 @@ def test_a_weight_that_cannot_be(weight):
     fit = aw.fit(complete_log(model, 50, 4), model.problem)
     with pytest.raises(OptionError, match="weight must be a number above 0 and at most 1"):
         fit.learner(weight=weight)
+
+
+@pytest.mark.parametrize("kind", ["records", "decisions"])
+def test_what_a_log_weighs_is_said(tmp_path, kind):
+    problem = aw.Problem(
+        observations=[aw.Observation("mri", values=["neg", "pos"], cost=0.1)],
+        actions=["wait", "treat"],
+    )
+    rows = {"mri": ["neg", "neg", "pos"] * 1_000, "best": ["wait", "wait", "treat"] * 1_000}
+    columns = {"label": "best"}
+    if kind == "decisions":
+        rows |= {"action": rows.pop("best"), "reward": [1.0] * 3_000}
+        columns = {}
+    fit = aw.fit(rows, problem, **columns)
+    words = f"30% of 3,000 {'complete records' if kind == 'records' else 'logged decisions'}"
+    old, whole = fit.learner(weight=0.3), fit.learner()
+    assert f"0 cases after {words}, round" in repr(old)
+    assert f"- The log that it began with weighs {words}." in str(aw.explain(old))
+    assert "weighs" not in str(aw.explain(whole))
+    assert "after 3,000" in repr(whole)
+    old.save(tmp_path / "old.askwise")
+    assert repr(aw.load(tmp_path / "old.askwise")) == repr(old)
+    assert "15% of 3,000" in repr(fit.thinned(0.5).thinned(0.3).learner())

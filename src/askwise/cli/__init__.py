@@ -8,6 +8,7 @@ from askwise.cli import (  # noqa: F401 (each adds its commands)
     doctor,
     explaining,
     fitting,
+    policies,
     reproducing,
     serving,
     simulating,

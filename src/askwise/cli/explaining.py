@@ -67,9 +67,8 @@ def explain_command(
 
 def _learned_from(learner: BaseLearner) -> str:
     """How many cases the learner had, and how many of them came from a log."""
-    cases, (logged, records) = learner.statistics.cases, rounds_of(learner).strategy.log
-    if not logged:
+    cases, log = learner.statistics.cases, rounds_of(learner).strategy.log
+    if not log.cases:
         return f"{cases:,} cases"
-    if records is None:  # logged decisions are counted as cases
-        return f"{logged:,} logged decisions and {cases - logged:,} cases"
-    return f"{logged:,} complete records and {cases:,} cases"
+    own = cases - (log.cases if log.records is None else 0)  # logged decisions count as cases
+    return f"{log.words} and {own:,} cases"

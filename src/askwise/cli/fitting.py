@@ -8,16 +8,30 @@ from typing import Annotated, Any
 import typer
 
 from askwise._support.documents import replace_file
+from askwise._support.numbers import shown
 from askwise.cli.app import command, name_value_pairs, say
+from askwise.cli.columns import (
+    Acquired,
+    Confident,
+    Done,
+    Earned,
+    Files,
+    Likely,
+    Ordered,
+    Staked,
+)
 from askwise.cli.explaining import Deep, Share
+from askwise.cli.options import options_of
+from askwise.cli.policies import AtStake, policy_in
 from askwise.cli.words import in_words_of_the_command_line
 from askwise.errors import OptionError
 from askwise.explain import explain
-from askwise.learners import LEARNERS, load
-from askwise.logs import draft, fit, off_policy
+from askwise.explain.explanation import Explanation, notes_of
+from askwise.learners import LEARNERS, BaseLearner, Learner
+from askwise.learners.registry import learner_class
+from askwise.logs import Fit, draft, fit, off_policy
 from askwise.problem import Problem
 
-Files = Annotated[list[str], typer.Argument(help="CSV or Parquet files, or patterns of them.")]
 Labelled = Annotated[str | None, typer.Option(help="The column that names the right action.")]
 Rewarded = Annotated[
     list[str] | None,
@@ -25,14 +39,6 @@ Rewarded = Annotated[
         help="The reward column of an action, as action=column, once for each; "
         "or, with --action, the column of the reward."
     ),
-]
-Done = Annotated[str | None, typer.Option(help="The column of what was done.")]
-Acquired = Annotated[
-    str | None, typer.Option(help="How looks were chosen: 'simultaneous' or 'sequential'.")
-]
-Ordered = Annotated[str | None, typer.Option(help="The column of the looks in their order.")]
-Staked = Annotated[
-    str | None, typer.Option(help="The column of how many times the reward of a case counts.")
 ]
 
 
@@ -43,6 +49,8 @@ Staked = Annotated[
     "askwise fit cases.csv --problem problem.yaml --reward wait=well --reward treat=cured",
     "askwise fit 'logs/*.parquet' --problem problem.yaml --action done --reward earned "
     "--acquisition sequential --order looks --save start.askwise",
+    "askwise fit old.csv --problem problem.yaml --label best --weight 0.3 "
+    "--option budget=2.5 --save start.askwise",
 )
 def fit_command(
     log: Files,
@@ -57,6 +65,12 @@ def fit_command(
     ] = None,
     stake: Staked = None,
     learner: Annotated[str | None, typer.Option(help=f"One of: {', '.join(LEARNERS)}.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the learner, as name=value.")
+    ] = None,
+    weight: Annotated[
+        float, typer.Option(help="The part of the log that counts, of an old log.")
+    ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the learner.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Where to save the learner.")] = None,
     html: Annotated[
@@ -85,22 +99,31 @@ def fit_command(
         raise OptionError(f"--save {save}: there is no folder {save.parent}: create it")
     columns |= {"acquisition": acquisition, "order": order, "propensity": propensity}
     found = fit(log, Problem.load(problem), rng=seed, **columns)
-    start = found.learner(learner)
-    chosen = "" if found.acquisition is None else f", {found.acquisition}"
-    say(f"{found.rows:,} {found.kind}{chosen}\n")
-    for note in found.notes:
-        say(f"- {in_words_of_the_command_line(note)}")
-    fold: dict[str, Any] = {"max_depth": max_depth, "min_share": min_share}
-    explanation = explain(start, stake=found.stake, notes=found.notes, **fold)
-    at = found.for_stake(", ")
-    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree}")
-    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
+    kind = learner_class(Learner.name if learner is None else learner)
+    start = found.learner(learner, weight=weight, **options_of(kind, option))
+    explanation = _shown(found, start, max_depth, min_share)
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")
     if save is not None:
         start.save(save)
         say(f"\nsaved as {save}{_other_stakes(save, found.stake)}")
+
+
+def _shown(found: Fit, start: BaseLearner, max_depth: int | None, min_share: float) -> Explanation:
+    """Says what the log shows, what to buy and do, and what one may pay. Returns all of it."""
+    chosen = "" if found.acquisition is None else f", {found.acquisition}"
+    say(f"{found.rows:,} {found.kind}{chosen}\n")
+    notes = [*found.notes, *notes_of(start)]
+    for note in notes:
+        say(f"- {in_words_of_the_command_line(note)}")
+    explanation = explain(
+        start, stake=found.stake, notes=notes, max_depth=max_depth, min_share=min_share
+    )
+    at = found.for_stake(", ")
+    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree}")
+    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
+    return explanation
 
 
 def _other_stakes(save: Path, stake: float) -> str:
@@ -150,23 +173,24 @@ def _guess(log: list[str], columns: dict[str, Any], output: Path | None) -> None
     "--propensity chance",
     "askwise evaluate 'logs/*.parquet' --policy start.askwise --acquisition sequential "
     "--order looks --confidence 0.9",
+    "askwise evaluate log.csv --policy start.askwise --stake amount --at-stake 20",
 )
 def evaluate(
     log: Files,
-    policy: Annotated[Path, typer.Option(help="A saved learner: what it recommends is evaluated.")],
+    policy: Annotated[
+        str, typer.Option(help="A saved learner, whose recommendation is evaluated; or a policy.")
+    ],
     action: Done = None,
-    reward: Annotated[str | None, typer.Option(help="The column of what that earned.")] = None,
-    propensity: Annotated[
-        str | None,
-        typer.Option(help="The column of how probable that was, at once or for each step."),
-    ] = None,
+    reward: Earned = None,
+    propensity: Likely = None,
     acquisition: Acquired = None,
     order: Ordered = None,
     stake: Staked = None,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    at_stake: AtStake = None,
+    confidence: Confident = 0.95,
 ) -> None:
     """Estimate what a policy would have gained on logged decisions."""
-    chosen = load(policy).recommend()
+    chosen = policy_in(policy, at_stake)
     found = off_policy(
         chosen,
         log,
@@ -179,5 +203,14 @@ def evaluate(
         confidence=confidence,
     )
     intervals = f", with the interval of {confidence:.0%}" if found.has_intervals else ""
+    at = chosen.lattice.stake
+    if at != 1.0 or found.stake != at or found.has_own_stakes:
+        say(f"what it does in cases with a stake of {shown(at)}:\n")
     say(f"{chosen.tree()}\n\ngain for each case{intervals}:\n")
     say(str(found))
+    if found.stake != at and at_stake is None:
+        say(
+            f"\nIn the log it does what is best at a stake of {shown(at)}, whatever the stake of a "
+            f"row. --at-stake {found.stake:.4g}, their mean, evaluates what a learner recommends "
+            "for that."
+        )

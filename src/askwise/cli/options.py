@@ -10,6 +10,8 @@ from typing import Any, Union, get_args, get_origin
 from askwise.cli.app import name_value_pairs
 from askwise.errors import OptionError
 from askwise.learners import BaseLearner
+from askwise.problem import Budget
+from askwise.problem.budget import budget_of
 
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 NOTHING = ("none", "null")
@@ -35,6 +37,8 @@ def _read(name: str, text: str, annotation: Any) -> Any:
     for kind in taken:
         try:
             return _READERS[kind][1](text)
+        except OptionError as error:
+            raise OptionError(f"--option {name}={text}: {error}") from None
         except ValueError:
             continue
     expected = " or ".join(_READERS[kind][0] for kind in taken)
@@ -76,6 +80,16 @@ def _names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _budget(text: str) -> Budget:
+    """A budget: the spend of a case, or the parts of a `Budget` by name with commas between."""
+    parts = [part.partition("=") for part in text.split(",")]
+    if len(parts) == 1 and not parts[0][1]:
+        return Budget(spend_per_case=float(text))
+    found = budget_of({name.strip(): float(value) for name, _, value in parts})
+    assert found is not None
+    return found
+
+
 def _text(text: str) -> str:
     return text
 
@@ -84,6 +98,7 @@ _READERS: dict[Any, tuple[str, Callable[[str], Any]]] = {
     types.NoneType: ("none", _nothing),
     bool: ("true or false", _truth),
     int: ("a whole number", _whole),
+    Budget: ("the spend of a case, or spend_per_day=…,cases_per_day=…", _budget),
     float: ("a number", float),
     Sequence: ("names with commas between them", _names),
     str: ("a text", _text),

@@ -178,10 +178,10 @@ def export_(
         from askwise.service.operations.case_tables import write_parquet
 
         try:
-            rows, left_out = write_parquet(ledger, project, output)
+            written = write_parquet(ledger, project, output)
         finally:
             ledger.close()
-        say(f"{project} → {output}: {rows:,} cases, {left_out:,} left out")
+        say(f"{project} → {output}: {written}")
         return
     partial = output.with_name(f".{output.name}.part")
     try:

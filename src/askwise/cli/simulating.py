@@ -18,8 +18,11 @@ from askwise.errors import OptionError
 from askwise.learners import LEARNERS
 from askwise.learners.registry import learner_class
 from askwise.problem import Problem
+from askwise.problem.amounts import check_stake
+from askwise.problem.stakes import for_stake
 from askwise.simulation import Run, simulate
-from askwise.simulation.environments import Environment, Population, model_at_random
+from askwise.simulation.environments import Environment, Population, Staked, model_at_random
+from askwise.simulation.environments.staked import always
 
 
 @command(
@@ -28,6 +31,7 @@ from askwise.simulation.environments import Environment, Population, model_at_ra
     "askwise simulate --problem clinic.yaml --table patients.csv --reward wait=well "
     "--reward treat=cured --save clinic.askwise",
     "askwise simulate --problem clinic.yaml --learner seq-oos --option width=0.5",
+    "askwise simulate --problem desk.yaml --option budget=0.3 --stake 20",
 )
 def simulate_command(
     problem: Annotated[Path, typer.Option(help="The problem, as .yaml or .json.")],
@@ -48,6 +52,10 @@ def simulate_command(
     model_seed: Annotated[
         int, typer.Option(min=0, help="Without a table: the seed of a random population.")
     ] = 0,
+    stake: Annotated[
+        str | None,
+        typer.Option(help="How many times the reward of a case counts, or the column of that."),
+    ] = None,
     steps: Annotated[int, typer.Option(min=1, help="How many cases.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the run.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Where to save what was learned.")] = None,
@@ -59,15 +67,22 @@ def simulate_command(
         raise OptionError(f"--save {save}: there is no folder {save.parent}: create it")
     if reward and table is None:
         raise OptionError("--reward names columns of a table: give one with --table")
+    number = _number(stake)
+    if stake is not None and number is None and table is None:
+        raise OptionError(f"--stake {stake}: expected a number, or with --table a column")
     if table is None:
         source: Environment = Population(model_at_random(np.random.default_rng(model_seed), loaded))
     else:
-        source = read_table(loaded, table, dict(name_value_pairs("--reward", reward)))
+        column = stake if number is None else None
+        source = read_table(loaded, table, dict(name_value_pairs("--reward", reward)), column)
+    if number is not None:
+        source = Staked(source, always(check_stake(number, loaded.reward_value)))
     _show(simulate(chosen, source, steps=steps, rng=seed))
     if isinstance(chosen, learners.Learner):
         say(f"by {chosen!r}")
-    say("\nWhat it recommends:\n")
-    say(str(chosen.recommend().tree()))
+    at = 1.0 if number is None else number
+    say(f"\nWhat it recommends{for_stake(at, ' ')}:\n")
+    say(str(chosen.recommend(stake=at).tree()))
     if save is not None:
         chosen.save(save)
         say(f"\nsaved as {save}")
@@ -82,6 +97,14 @@ def learners_command() -> None:
     for name, kind in learners.LEARNERS.items():
         grid.add_row(name, (kind.__doc__ or "").strip().splitlines()[0])
     Console().print(grid)
+
+
+def _number(text: str | None) -> float | None:
+    """The number that a text is; None if it is none, such as the name of a column."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
 
 
 def _show(run: Run) -> None:

@@ -12,8 +12,13 @@ from askwise.problem import Observation, Problem
 from askwise.simulation.environments import Table
 
 
-def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
-    """Read a CSV as a table. Its cells are texts, which are matched with the printed values."""
+def read_table(
+    problem: Problem, path: Path, rewards: dict[str, str], stake: str | None = None
+) -> Table:
+    """Read a CSV as a table. Its cells are texts, which are matched with the printed values.
+
+    `stake` is the column of how many times the reward of a row counts.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             names, *rows = csv.reader(file)
@@ -38,7 +43,17 @@ def read_table(problem: Problem, path: Path, rewards: dict[str, str]) -> Table:
                 printed[cell] if cell in printed else _cell(observation, cell) for cell in cells
             ]
     rewards = {action: rewards.get(action, action) for action in {*problem.action_names, *rewards}}
-    return Table(problem, columns, rewards=rewards)
+    if stake in columns and stake is not None:
+        columns[stake] = [_stake(cell) for cell in columns[stake]]
+    return Table(problem, columns, rewards=rewards, stake=stake)
+
+
+def _stake(cell: str) -> Any:
+    """The number of a cell, or its text, which the table refuses."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
 
 
 def _cell(observation: Observation, cell: str) -> Any:

@@ -65,6 +65,22 @@ class Log(NamedTuple):
     cases: int = 0
     records: CompleteRecords | None = None
     """Complete records; logged decisions are counted like any other case."""
+    weight: float = 1.0
+    """The share of a longer log's cases that these were drawn from, for an old log."""
+    drawn_from: int = 0
+    """The number of cases of that longer log; 0 if all cases of the log count."""
+
+    @property
+    def words(self) -> str:
+        """Says how many cases of which kind it has, and how much they weigh.
+
+        >>> Log(928, weight=0.3, drawn_from=3_000).words
+        '30% of 3,000 logged decisions'
+        """
+        kind = "logged decisions" if self.records is None else "complete records"
+        if not self.drawn_from:
+            return f"{self.cases:,} {kind}"
+        return f"{100 * self.weight:.3g}% of {self.drawn_from:,} {kind}"
 
     @property
     def different(self) -> int:

@@ -16,6 +16,7 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
 from askwise.explain.worth import EvidenceSource, Worth, shown_row, worth
+from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share
 from askwise.problem import Problem
@@ -141,9 +142,18 @@ def explain(
     A fitted log has its own notes on its evidence, unless others are given. `stake` is as in
     `worth`. `max_depth` and `min_share` fold a large tree, as in `policy.tree`.
     """
-    said = getattr(source, "notes", ()) if notes is None else notes
+    said = notes_of(source) if notes is None else notes
     found = worth(source, acquisition=acquisition, stake=stake)
     return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
+
+
+def notes_of(source: object) -> Sequence[str]:
+    """Returns the notes of a fitted log, or how much the log weighs that a learner began with."""
+    if isinstance(source, BaseLearner):
+        log = rounds_of(source).strategy.log
+        return [f"The log that it began with weighs {log.words}."] if log.drawn_from else []
+    notes: Sequence[str] = getattr(source, "notes", ())
+    return notes
 
 
 def _reward_words(problem: Problem) -> str:

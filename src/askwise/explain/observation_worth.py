@@ -92,14 +92,19 @@ class DemandBand(NamedTuple):
 def cases_to_settle(row: ObservationWorth, cases: float) -> float:
     """Estimates how many more cases settle whether it pays, if intervals narrow like 1/√n.
 
-    n' − n = n ((h / |c* − c|)² − 1), where c* is the break-even price and c the price. The number h
-    is the distance from c* to the end of its interval on the side of c.
+    n' − n = n ((h / |c* − c|)² − 1), where c* is the break-even price and c the price that is paid,
+    both with the fees. The number h is the distance from c* to the end of its interval on the side
+    of c. No break-even price is below 0. So an interval that ends at 0 is cut there, which hides
+    its width, and c* is then mostly too high. Where c* is above c, h is then the whole interval:
+    after so many cases about half of the verdicts were settled, on several populations.
     """
     if row.verdict != "not known yet":
         return 0.0
-    distance = abs(row.break_even - row.price)
-    below = row.break_even > row.price
-    reach = row.break_even - row.break_even_low if below else row.break_even_high - row.break_even
+    ends = row.break_even, row.break_even_low, row.break_even_high
+    value, low, high = map(row.with_fees, ends)
+    distance, reach = abs(value - row.paid), high - value
+    if value > row.paid:
+        reach = value - low if low > 0 else high
     if distance == 0 or not math.isfinite(reach / distance):
         return math.inf
     more = (reach / distance) ** 2 - 1

@@ -3,7 +3,8 @@
 One episode is one case. Buying i costs c(I ∪ {i}) − c(I), including refunds, and its reward is
 minus that. Acting ends the episode with β r, or with the amount earned if rewards are money. So the
 sum of an episode's rewards is the gain of the case, and the best expected sum is
-`askwise.policy.oracle.sequential(model).value`.
+`askwise.policy.oracle.sequential(model).value`. With a stake, the reward of acting counts that many
+times, and the best expected sum is `oracle.sequential(model, stake=stake).value`.
 
     import askwise.gym  # registers the environment
     env = gymnasium.make("askwise/CostlyObservations-v0", model=model)
@@ -32,7 +33,9 @@ from askwise._support.numbers import as_price, shown
 from askwise._support.typing import Floats, Integers
 from askwise.errors import CaseError, OptionError
 from askwise.estimation.models import Model
+from askwise.problem.amounts import check_stake
 from askwise.simulation.environments import Environment, Population
+from askwise.simulation.environments.base import StakedDraws
 from askwise.states import Lattice
 
 need("gymnasium", "gym")  # one clear error, if it is not installed
@@ -43,6 +46,9 @@ ID = "askwise/CostlyObservations-v0"
 
 class CostlyObservations(gymnasium.Env[Integers, int]):
     """An environment with one case an episode, drawn from a `Population`, a `Table` or a model.
+
+    `stake` is how many times the reward of a case counts. Cases of a `Staked` environment have
+    their own stakes. `info["stake"]` has the stake of the case.
 
     >>> import gymnasium
     >>> from askwise.simulation.environments import breast_cancer
@@ -62,6 +68,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         environment: Environment | None = None,
         *,
         model: Model | None = None,
+        stake: float | None = None,
         render_mode: str | None = None,
     ) -> None:
         if (environment is None) == (model is None):
@@ -73,7 +80,12 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
             raise OptionError(f"environment: expected a Population or a Table, got a {kind}")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise OptionError(f"render_mode must be 'ansi' or None, got {render_mode!r}")
+        if stake is not None:
+            stake = check_stake(stake, environment.problem.reward_value)
         self.environment = environment
+        self.stake = stake
+        """The stake of every case; None if it is 1, or if the environment draws stakes."""
+        self._stake = 1.0
         self.render_mode = render_mode
         self.problem = environment.problem
         self.lattice = Lattice(self.problem)
@@ -97,6 +109,11 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         draws = self.environment.draw(self.np_random, 1)
         self._values = [int(draws.values[0, place]) for place in self.lattice.order]
         self._rewards = draws.rewards[0]
+        self._stake = 1.0 if self.stake is None else self.stake
+        if isinstance(draws, StakedDraws):
+            if self.stake is not None:
+                raise OptionError("the environment draws stakes of its own: leave stake= out")
+            self._stake = float(draws.stakes[0])
         given = range(self.lattice.buyable, len(self._values))
         self._state = self.lattice.index_of({i: self._values[i] for i in given})
         self._told = self._tell("")
@@ -115,7 +132,8 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
         if action >= buyable and self._mask(state)[action]:
             place = int(action) - buyable
             worth = 1.0 if self.problem.rewards else self.problem.reward_value
-            reward = worth * float(self._rewards[place]) - self.problem.actions[place].cost
+            earned = self._stake * worth * float(self._rewards[place])
+            reward = earned - self.problem.actions[place].cost
             self._told = self._tell(f"{self.problem.action_names[place]}: {shown(reward)}")
             return self._close(state, reward)
         i = int(action)
@@ -123,7 +141,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
             names = [o.name for o in self.lattice.observations[:buyable]]
             wanted = [*(f"look at {name}" for name in names), *self.problem.action_names][i]
             self._told = self._tell(f"no {wanted}: closed")
-            return self._close(state, self.problem.lowest_reward, invalid=True)
+            return self._close(state, self._stake * self.problem.lowest_reward, invalid=True)
         self._state = after = self.lattice.children(state, i)[self._values[i]]
         self._told = self._tell("")
         price = self.lattice.spent(after) - self.lattice.spent(state)
@@ -161,6 +179,7 @@ class CostlyObservations(gymnasium.Env[Integers, int]):
             "action_mask": self._mask(state),
             "known": self.lattice.state(state),
             "cost": self.lattice.spent(state),
+            "stake": self._stake,
         }
 
     def _tell(self, end: str) -> str:

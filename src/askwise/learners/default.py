@@ -125,12 +125,11 @@ class Learner(BaseLearner):
 
     def __repr__(self) -> str:
         now, strategy = self._rounds.now, self._strategy
-        logged, records = strategy.log
-        own = now.statistics.cases - (logged if records is None else 0)
+        log = strategy.log
+        own = now.statistics.cases - (log.cases if log.records is None else 0)
         cases, rounds = f"{own:,} cases", f"round {now.round:,}"
-        if logged:
-            kind = "logged decisions" if records is None else "complete records"
-            cases = f"{cases} after {logged:,} {kind}"
+        if log.cases:
+            cases = f"{cases} after {log.words}"
         bought, model = strategy.acquisition.name, strategy.model_name
         return f"<Learner, {bought}, {model} model: {cases}, {rounds}>"
 

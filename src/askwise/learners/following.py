@@ -11,6 +11,7 @@ from askwise._support.typing import RandomSource
 from askwise.learners.cases import Case
 from askwise.learners.model_strategy import TAG_BITS
 from askwise.policy import Policy
+from askwise.policy.mixing import at_prices_of_case
 from askwise.problem import Seen
 from askwise.problem.amounts import check_stake
 
@@ -22,7 +23,7 @@ class Follower:
         self.policy = policy
         self.lock = threading.RLock()
         self.opened = 0
-        self._rng = as_generator(rng)
+        self.rng = as_generator(rng)
 
     def open(self, known: Mapping[str, Seen] | None = None, *, stake: float | None = None) -> Case:
         """Opens a case that follows the policy, with its own stake or the policy's.
@@ -36,7 +37,7 @@ class Follower:
             start = lattice.index({} if known is None else known)
             self.opened += 1
             subset = 0 if start < lattice.contexts else lattice.subset_of(start)
-            tag = random_bits(self._rng, TAG_BITS)
+            tag = random_bits(self.rng, TAG_BITS)
             at = lattice.stake if stake is None else stake
             return Case(self.opened, self.policy, self, tag, start, subset, at)
 
@@ -63,9 +64,15 @@ class Follower:
 
 
 def open_case(
-    policy: Policy, known: Mapping[str, Seen] | None, stake: float | None, rng: RandomSource
+    policy: Policy,
+    known: Mapping[str, Seen] | None,
+    prices: Mapping[str, float] | None,
+    stake: float | None,
+    rng: RandomSource,
 ) -> Any:
-    """Opens a case that follows a policy."""
+    """Opens a case that follows a policy, at its own prices if there are any."""
+    if prices is not None:
+        policy = at_prices_of_case(policy, prices)
     return Follower(policy, rng).open(known, stake=stake)
 
 

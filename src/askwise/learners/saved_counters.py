@@ -120,9 +120,17 @@ def arrays_of_log(log: Log) -> dict[str, Array]:
 
 
 def restore_log(
-    archive: zipfile.ZipFile, rounds: Rounds, cases: int, records: int, *, version: int
+    archive: zipfile.ZipFile,
+    rounds: Rounds,
+    cases: int,
+    records: int,
+    drawn: tuple[float, int],
+    *,
+    version: int,
 ) -> None:
     """Restores the log, and checks it."""
+    if not (0 < drawn[0] <= 1 and (drawn[1] == 0 or cases <= drawn[1] < 2**63)):
+        raise FileError(f"a log of {cases} cases that were drawn from {drawn[1]}")
     if not 0 <= records <= MOST_RECORDS or cases < 0:
         raise FileError(f"a log of {cases} cases and {records} different complete records")
     if not cases:
@@ -150,7 +158,7 @@ def restore_log(
             or (kept.graded > kept.units).any()
         ):
             raise FileError("complete records earned what cannot be")
-    rounds.strategy.begin_with(Log(cases, kept))
+    rounds.strategy.begin_with(Log(cases, kept, *drawn))
 
 
 def _restore_rows(statistics: Statistics, states: Array) -> None:

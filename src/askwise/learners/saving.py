@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import io
 import os
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
-import numpy as np
 import numpy.typing as npt
 
+from askwise._support.archives import MOST_HEADER, header_of, naming, one_error, packed
 from askwise._support.arrays import Array, load_array
 from askwise._support.documents import prepare, replace_file
-from askwise.counting import check_reward
-from askwise.errors import AskwiseError, FileError, StatisticsError, TooLargeError
-from askwise.learners.case_snapshots import CaseSnapshot
-from askwise.learners.cases import Case
+from askwise.errors import FileError, StatisticsError
 from askwise.learners.learner import BaseLearner, rounds_of
-from askwise.learners.people import NOTHING, PeopleDid, check_people
 from askwise.learners.rounds import Rounds
+from askwise.learners.saved_cases import SavedCase, describe_case, reopened
 from askwise.learners.saved_counters import (
     SavedForgetting,
     arrays_of,
@@ -43,15 +38,11 @@ from askwise.learners.saved_generators import generator_from_json, generator_to_
 from askwise.policy import Policy
 from askwise.policy.saving import (
     SavedPolicy,
-    at_prices,
     describe,
-    own_prices,
     restored,
 )
 from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
-from askwise.problem.amounts import check_stake
-from askwise.states import Lattice
 
 FORMAT = "askwise learner"
 VERSION = 8
@@ -60,34 +51,10 @@ OLDEST = 6
 variance of rewards and the actions of people were not counted.
 """
 
-MOST_HEADER = 64 << 20
-"""The most bytes of learner.json, for half a million open cases. A short file may unpack to a
-thousand times its length, so its unpacked length is checked first.
-"""
-
+MEMBER = "learner.json"
 MOST_OPTIONS = 1 << 20
 MOST_RANDOM = 1 << 17
 """The most bytes of a field without a fixed form."""
-
-
-class _Case(msgspec.Struct, forbid_unknown_fields=True):
-    id: int
-    path: list[tuple[int, int]]
-    action: int
-    tag: int
-    policy: int | None
-    """The index of the saved policy that it follows; none once it has acted."""
-    start: int
-    default: float | None
-    """The default reward, if there is one."""
-    block: int
-    prices: dict[str, float]
-    """The prices that differ from the problem's."""
-    on_file: list[int]
-    propensity: list[float] | None = None
-    """The propensities of its steps once it has acted, if they are known."""
-    stake: float = 1.0
-    people: PeopleDid = NOTHING
 
 
 class _First(msgspec.Struct):
@@ -117,7 +84,7 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     policies: list[SavedPolicy]
     """The current one first, if there is one."""
     planned: bool
-    cases: list[_Case]
+    cases: list[SavedCase]
     forgetting: SavedForgetting | None
     records_counted: int | None = None
     """The number of complete records among the cases; older files do not have it."""
@@ -125,6 +92,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The number of cases of the log with which it began."""
     records: int = 0
     """The number of different complete records that it keeps."""
+    log_drawn: tuple[float, int] = (1.0, 0)
+    """The weight of the log, and the number of cases that it was drawn from."""
 
 
 prepare(_Header)
@@ -146,7 +115,7 @@ def to_bytes(learner: BaseLearner) -> bytes:
 def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Array]]:
     now, strategy = rounds.now, rounds.strategy
     policies: list[Policy] = [] if rounds.policy is None else [rounds.policy]
-    cases = [_case(case, policies, now.lattice) for case in rounds.cases.values()]
+    cases = [describe_case(case, policies, now.lattice) for case in rounds.cases.values()]
     header = _Header(
         format=FORMAT,
         version=VERSION,
@@ -168,6 +137,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
         records_counted=now.statistics.records,
         logged=strategy.log.cases,
         records=strategy.log.different,
+        log_drawn=(strategy.log.weight, strategy.log.drawn_from),
     )
     arrays = arrays_of(now.statistics) | strategy.arrays() | arrays_of_log(strategy.log)
     for k, part in enumerate(parts_of(rounds.forgetting)):
@@ -179,35 +149,13 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
     return header, arrays
 
 
-def _case(case: Case, policies: list[Policy], usual: Lattice) -> _Case:
-    """Describes an open case. The policy that it follows is added to the others."""
-    place, policy = None, case.policy
-    if policy is not None:
-        policy = policy.exact()
-        if not any(policy is p for p in policies):
-            policies.append(policy)
-        place = next(k for k, p in enumerate(policies) if policy is p)
-    what = (case.id, case.path, case.action_index, case.tag, place, case.start, case.share)
-    propensity = None if case.wanted or case.propensity is None else list(case.propensity)
-    return _Case(
-        *what, case.block, *own_prices(case.lattice, usual), propensity, case.stake, case.people
-    )
-
-
 def _packed(header: _Header, arrays: Mapping[str, Array]) -> bytes:
     text = msgspec.json.encode(header)
     if len(text) > MOST_HEADER:
         raise StatisticsError(
             f"{len(header.cases):,} open cases are more than a file takes: finish or cancel some"
         )
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("learner.json", "w") as file:  # with no time of day, unlike `writestr`
-            file.write(text)
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
-    return content.getvalue()
+    return packed(MEMBER, text, arrays)
 
 
 Check = Callable[[Problem, str, Mapping[str, Any]], None]
@@ -225,17 +173,8 @@ def read(
     called before anything is built for that problem.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            return _read(file, learners, check)
-    except FileNotFoundError:
-        raise
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from None
-    except TooLargeError as error:
-        raise TooLargeError(f"{path}: {error}") from None
-    except OSError as error:
-        raise FileError(f"{path}: not a saved learner, or damaged: {error}") from error
+    with naming(path, "learner"), path.open("rb") as file:
+        return _read(file, learners, check)
 
 
 def from_bytes(
@@ -248,36 +187,15 @@ def from_bytes(
 def _read(
     file: IO[bytes], learners: Mapping[str, type[BaseLearner]], check: Check | None
 ) -> BaseLearner:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return _restore(archive, learners, check)
-    except (FileError, TooLargeError):
-        raise
-    except (
-        zipfile.BadZipFile,
-        msgspec.MsgspecError,
-        AskwiseError,
-        OSError,
-        EOFError,
-        ArithmeticError,
-        LookupError,
-        MemoryError,
-        NotImplementedError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-        tokenize.TokenError,  # NumPy, reading the header of a damaged array
-        zlib.error,
-    ) as error:
-        raise FileError(f"not a saved learner, or damaged: {error}") from error
+    with one_error("learner"), zipfile.ZipFile(file) as archive:
+        return _restore(archive, learners, check)
 
 
 def _read_header(archive: zipfile.ZipFile) -> _Header:
-    if "learner.json" not in archive.namelist():
-        raise FileError("not a saved learner: it holds no learner.json")
-    if archive.getinfo("learner.json").file_size > MOST_HEADER:
-        raise FileError(f"its learner.json unpacks to more than {MOST_HEADER:,} bytes")
-    text = archive.read("learner.json")
+    for other in ("policy", "trial"):
+        if f"{other}.json" in archive.namelist():
+            raise FileError(f"it holds a {other}, not a learner: askwise.load reads it")
+    text = header_of(archive, MEMBER, "learner")
     first = msgspec.json.decode(text, type=_First)
     if first.format != FORMAT:
         raise FileError("not a saved learner")
@@ -334,7 +252,8 @@ def _restore(
     for name, array in strategy.arrays().items():
         stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
         array[...] = load_array(archive, stored, array.shape, array.dtype)
-    restore_log(archive, rounds, header.logged, header.records, version=version)
+    log = header.logged, header.records, header.log_drawn
+    restore_log(archive, rounds, *log, version=version)
     strategy.restored()
     restore_forgetting(archive, rounds, header.forgetting, version=version)
     policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
@@ -349,8 +268,9 @@ def _restore(
         raise FileError(f"there is no state {max(states)}")
     rounds.rule.resume(header.began, now.statistics)
     now.rng = generator_from_json(header.rng)
+    lattice = now.lattice
     for saved in header.cases:
-        case = rounds.cases[saved.id] = _reopen(rounds, saved, policies)
+        case = rounds.cases[saved.id] = reopened(saved, rounds, lattice, policies)
         if case.wanted:
             rounds.looking[case.id] = case
     return learner
@@ -361,40 +281,3 @@ def _policy(archive: zipfile.ZipFile, rounds: Rounds, k: int, saved: SavedPolicy
         return load_array(archive, f"policy{k}.{name}", shape, dtype)
 
     return restored(saved, read, rounds.now.lattice, rounds.now.statistics)
-
-
-def _reopen(rounds: Rounds, saved: _Case, policies: list[Policy]) -> Case:
-    lattice = rounds.now.lattice
-    if saved.default is not None:
-        check_reward(saved.default)
-    if not -1 <= saved.action < len(lattice.problem.actions):
-        raise FileError(f"case {saved.id} has no action {saved.action}")
-    if not _is_path(lattice, saved.start, saved.path):
-        raise FileError(f"case {saved.id} took steps that lead elsewhere")
-    if not all(0 <= probability <= 1 for probability in saved.propensity or ()):
-        raise FileError(f"case {saved.id} has propensities that are not from 0 to 1")
-    states = {saved.start, *(state for _, state in saved.path)}
-    snapshot = CaseSnapshot(
-        saved.id,
-        saved.start,
-        saved.path,
-        saved.tag,
-        action=saved.action,
-        share=saved.default,
-        is_by_default=saved.default is not None,
-        block=saved.block,
-        propensities=None if saved.propensity is None else tuple(saved.propensity),
-        people=check_people(saved.people, lattice, states),
-        stake=check_stake(saved.stake, lattice.problem.reward_value),
-    )
-    policy = None if saved.policy is None else policies[saved.policy]
-    return Case.resumed(snapshot, rounds, at_prices(lattice, saved.prices, saved.on_file), policy)
-
-
-def _is_path(lattice: Lattice, start: int, path: list[tuple[int, int]]) -> bool:
-    state = start
-    for observation, after in path:
-        if observation >= lattice.buyable or after not in lattice.children(state, observation):
-            return False
-        state = after
-    return True

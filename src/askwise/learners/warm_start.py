@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from askwise.counting import Statistics
 from askwise.errors import StatisticsError
-from askwise.estimation.complete_records import CompleteRecords, Log
+from askwise.estimation.complete_records import Log
 from askwise.learners.default import Learner
 from askwise.learners.learner import rounds_of
 
 
 def begin_with_log(
     learner: Learner,
-    cases: int,
+    log: Log,
     statistics: Statistics | None = None,
-    records: CompleteRecords | None = None,
 ) -> None:
-    """Learns from a log of so many cases before the first case: its decisions, or its records.
+    """Learns from a log before the first case: its records, or the statistics of its decisions.
 
     `fit.learner()` calls it. The first cases follow the log's recommendation, and exploration
     starts from there.
@@ -27,7 +26,7 @@ def begin_with_log(
             raise StatisticsError("a learner that has opened cases cannot begin with a log")
         if statistics is not None:
             now.statistics += statistics
-        now.count_opened(cases)  # so that a round is a part of all cases before it
-        strategy.begin_with(Log(cases, records))
+        now.count_opened(log.cases)  # so that a round is a part of all cases before it
+        strategy.begin_with(log)
         strategy.settle(now)
         rounds.forget_plan()

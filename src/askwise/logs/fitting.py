@@ -14,6 +14,7 @@ from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords
+from askwise.estimation.complete_records import Log as CasesBefore
 from askwise.estimation.evidence import Evidence
 from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.learner import rounds_of
@@ -143,6 +144,10 @@ class Fit:
     """The logged decisions; None for complete records."""
     stake: float = 1.0
     """How many times the reward of a case counts, on average."""
+    weight: float = 1.0
+    """The share of the log's cases that count, which were drawn evenly (`thinned`)."""
+    drawn_from: int = 0
+    """The number of cases that they were drawn from; 0 if all count."""
 
     @property
     def statistics(self) -> Statistics:
@@ -196,19 +201,23 @@ class Fit:
             raise OptionError(f"weight must be a number above 0 and at most 1, got {part!r}")
         lattice, rng = Lattice(self.problem), np.random.default_rng(0)
         note = f"It counts as {part:.0%} of its {self.rows:,} cases, which were drawn evenly."
-        notes = (*self.notes, note)
+        drawn: dict[str, Any] = {
+            "notes": (*self.notes, note),
+            "weight": self.weight * part,
+            "drawn_from": self.drawn_from or self.rows,
+        }
         if self.decisions is not None:
             assert self.acquisition is not None
             decisions = self.decisions.thinned(part, rng)
             counted = count_decisions(lattice, decisions, self.acquisition)
             rows = decisions.rows
-            return replace(self, decisions=decisions, rows=rows, counted=counted, notes=notes)
+            return replace(self, decisions=decisions, rows=rows, counted=counted, **drawn)
         assert self.records is not None
         records = self.records.thinned(part, rng)
         rows, found = records.cases, self.counted
         if found is not None:
             found = count_records(lattice, records_of(lattice, records), rows)
-        return replace(self, records=records, rows=rows, counted=found, notes=notes)
+        return replace(self, records=records, rows=rows, counted=found, **drawn)
 
     def _default(self, options: dict[str, Any], rng: Any) -> Learner:
         """`Learner`, which takes what was not seen as missing at random."""
@@ -221,10 +230,8 @@ class Fit:
                 "explore_budget, window and detect need the times of cases, which a log does "
                 "not have: leave them out"
             )
-        if self.records is not None:
-            begin_with_log(learner, self.rows, records=self.records)
-        else:
-            begin_with_log(learner, self.rows, self.statistics)
+        log = CasesBefore(self.rows, self.records, self.weight, self.drawn_from)
+        begin_with_log(learner, log, None if self.records is not None else self.statistics)
         return learner
 
     def recommend(self, *, stake: float | None = None) -> Policy:

@@ -16,6 +16,7 @@ from askwise.policy import Policy
 from askwise.policy.evaluating import outcomes_on
 from askwise.policy.scores import Score, score_of
 from askwise.problem import Problem
+from askwise.problem.amounts import check_stake
 
 __all__ = ["Score", "score"]
 
@@ -25,7 +26,7 @@ def score(
     table: Any,
     rewards: Mapping[str, str] | None,
     label: str | None,
-    stake: str | None,
+    stake: str | float | None,
     confidence: float,
 ) -> Score:
     """Returns the gain of a policy on complete records, from any source that `fit` reads."""
@@ -33,10 +34,14 @@ def score(
     if table is None or isinstance(table, Number | Problem):
         kind = type(table).__name__
         raise ModelError(f"expected a Model, or a table of complete records, got {kind}")
+    column = stake if isinstance(stake, str) else None
+    same = policy.lattice.stake
+    if stake is not None and column is None:
+        same = check_stake(stake, policy.lattice.per_unit.problem.reward_value)
     others = dict.fromkeys(("action", "reward", "acquisition", "order", "propensity"))
     with opened_log(table) as opened:
         roles = roles_of(
-            policy.problem, opened.columns, rewards=rewards, label=label, stake=stake, **others
+            policy.problem, opened.columns, rewards=rewards, label=label, stake=column, **others
         )
         if not roles.is_complete:
             raise TableError(
@@ -50,7 +55,7 @@ def score(
             records, stakes = opened.records_with_stakes(lattice, roles)
         else:
             records, _, _ = opened.records(lattice, roles)
-            stakes = np.full(len(records.counts), policy.lattice.stake)
+            stakes = np.full(len(records.counts), same)
         outcomes = outcomes_on(policy, records, stakes)
         return score_of(lattice.problem, outcomes, confidence, has_own_stakes=has_own)
 

@@ -22,6 +22,7 @@ depending on the next step. It is used only for a split in which no case was ove
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +32,10 @@ from askwise._support.typing import Flags, Floats, RandomSource
 from askwise.errors import CaseError, OptionError
 from askwise.learners import Follower
 from askwise.learners.cases import Case
+from askwise.logs.case_log import rows_of
 from askwise.logs.comparison import Comparison, compared, nothing_compared, reach_at_all_times
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
-from askwise.logs.roles import UNAVAILABLE
+from askwise.logs.trial_files import from_bytes, to_bytes, write
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.mixing import parts_followed
 
@@ -57,6 +59,8 @@ class Trial(Follower):
         super().__init__(a.mixed(b, share), rng)
         self.a, self.b, self.share = a, b, share
         self.confidence, self.names = confidence, names
+        self.cases: dict[int, Case] = {}
+        """The cases that wait for their reward, by number."""
         self._rows: dict[int, tuple[Case, float]] = {}
 
     def open(self, known: Any = None, *, stake: float | None = None) -> Case:
@@ -71,11 +75,37 @@ class Trial(Follower):
                 "a trial compares whole cases: nothing may be on file, so `known` takes only "
                 "values of given observations"
             )
+        self.cases[case.id] = case
         return case
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """Stores the reward of a case, perhaps in place of another."""
         self._rows[case.id] = case, reward
+        self.cases.pop(case.id, None)
+
+    def cancelled(self, case: Case) -> None:
+        """Forgets a case that will have no reward."""
+        self.cases.pop(case.id, None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes everything to one file. `askwise.load` returns a trial that continues
+        identically; its waiting cases are in `cases`.
+        """
+        write(self, path)
+
+    def to_bytes(self) -> bytes:
+        """Returns the content of the file that `save` writes."""
+        return to_bytes(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_bytes, (self.to_bytes(),)
+
+    def resume(self, case: Case) -> None:
+        """Takes a case of a saved trial: as rewarded, if it has its reward."""
+        if case.share is None:
+            self.cases[case.id] = case
+        else:
+            self._rows[case.id] = case, case.share
 
     def log(self) -> dict[str, list[Any]]:
         """Returns the rewarded cases as a log with propensities.
@@ -83,14 +113,14 @@ class Trial(Follower):
         Cases in which people did something else than advised are left out, unless their propensity
         was reported, because their propensities are unknown.
         """
-        return self._log_of([row for row in self._rewarded() if _has_propensities(row[0])])
+        return self._log_of([row for row in self.rewarded_cases() if _has_propensities(row[0])])
 
     def result(self) -> Comparison:
         """Returns the comparison so far. Its interval is valid at all times at once.
 
         Cases that people overruled count for the policy that was drawn for them.
         """
-        cases, acquisition = self._rewarded(), self.policy.acquisition
+        cases, acquisition = self.rewarded_cases(), self.policy.acquisition
         if not cases:
             return nothing_compared(self.names)
         rows = self._log_of(cases)
@@ -126,26 +156,14 @@ class Trial(Follower):
         of_a, of_b = (f"{100 * share:.4g}%" for share in (1.0 - self.share, self.share))
         return f"{second} is followed by {of_b} of the cases, {first} by {of_a}"
 
-    def _rewarded(self) -> list[tuple[Case, float]]:
+    def rewarded_cases(self) -> list[tuple[Case, float]]:
+        """Returns the cases that have their reward, with it, from 0 to 1."""
         with self.lock:
             return list(self._rows.values())
 
     def _log_of(self, cases: list[tuple[Case, float]]) -> dict[str, list[Any]]:
-        problem = self.policy.lattice.per_unit.problem
-        names = [o.name for o in problem.observations]
-        rows: dict[str, list[Any]] = {name: [] for name in names}
-        rows |= {"action": [], "reward": [], "propensity": [], "order": [], "stake": []}
-        for case, reward in cases:
-            state = case.state
-            for name in names:
-                seen = state.get(name, "")
-                rows[name].append(UNAVAILABLE if seen is None else None if seen == "" else seen)
-            rows["action"].append(case.action)
-            rows["reward"].append(problem.as_money(reward))
-            rows["propensity"].append(list(case.propensity or ()))
-            looks = case.lattice.names_of(tuple(i for i, _ in case.path))
-            rows["order"].append(list(looks))
-            rows["stake"].append(case.stake)
+        rows = rows_of(self.policy.lattice.per_unit.problem, [case for case, _ in cases])
+        rows["propensity"] = [likely or [] for likely in rows["propensity"]]
         return rows
 
     def _follow_b(self, cases: list[Case]) -> Flags:

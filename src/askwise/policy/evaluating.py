@@ -1,4 +1,4 @@
-"""The gain of a policy: exactly under a model, or row by row on complete records."""
+"""What a policy buys, and its gain: exactly under a model, or row by row on complete records."""
 
 from __future__ import annotations
 
@@ -14,14 +14,31 @@ from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.models import Model
 from askwise.policy.scores import Outcomes
 from askwise.problem import Seen
+from askwise.problem.amounts import check_stake
 
 if TYPE_CHECKING:
     from askwise.policy.policy import Policy
 
 
-def gain_under(policy: Policy, model: Model, state: Mapping[str, Seen] | None) -> float:
-    """Returns ρ(π), or F^π(ψ) with a state, for a policy without a mixture."""
+def check_model(policy: Policy, model: object) -> None:
+    """Raises if it is not a model of the policy's problem, which may be for another stake."""
+    if not isinstance(model, Model):
+        raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
+    if model.problem != policy.lattice.per_unit.problem:
+        raise ModelError("the policy and the model are of two different problems")
+
+
+def gain_under(
+    policy: Policy, model: Model, state: Mapping[str, Seen] | None, stake: float | None = None
+) -> float:
+    """Returns ρ(π), or F^π(ψ) with a state, for a policy without a mixture.
+
+    The cases have this stake, or the one that the policy is for.
+    """
     lattice, problem = policy.lattice, policy.problem
+    if stake is not None:
+        unit = lattice.per_unit
+        problem = unit.at_stake(check_stake(stake, unit.problem.reward_value)).problem
     probability, reward = model.marginals(lattice)
     open_states, before, total = list(range(lattice.contexts)), 0.0, 1.0
     if state is not None:
@@ -45,6 +62,23 @@ def gain_under(policy: Policy, model: Model, state: Mapping[str, Seen] | None) -
         spent = lattice.spent(end) - before + problem.actions[action].cost
         gain += probability[end] * (problem.reward_value * reward[end, action] - spent)
     return problem.lowest_reward + float(gain / total)
+
+
+def observations_bought(policy: Policy) -> tuple[str, ...]:
+    """Returns the names of all observations that the policy may buy in a case."""
+    lattice, bought = policy.lattice, set[int]()
+    if policy.mixture is not None:
+        names = {name for _, part in policy.parts for name in part.observations}
+        return tuple(o.name for o in lattice.observations if o.name in names)
+    open_states = list(range(lattice.contexts))
+    while open_states:
+        reached = [open_states.pop()]
+        looks = policy.looks(reached[0])
+        bought.update(looks)
+        for i in looks:
+            reached = [child for s in reached for child in lattice.children(s, i)]
+        open_states.extend(reached if looks else [])
+    return lattice.names_of(tuple(sorted(bought)))
 
 
 def outcomes_on(policy: Policy, records: CompleteRecords, stakes: Floats) -> Outcomes:

@@ -12,7 +12,8 @@ where q_k are the shares. The propensity of a step is P(steps with it) / P(steps
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +42,48 @@ class Mixture(NamedTuple):
                 return other
             drawn -= share
         return None
+
+
+def mixed_with(policy: Policy, other: Policy, share: float) -> Policy:
+    """Returns a policy with another one that a share of the cases follows."""
+    (_, own), *rest = policy.parts
+    scaled = [((1.0 - share) * part, one) for part, one in rest]
+    scaled += [(share * part, one) for part, one in other.parts]
+    return _made(own, Mixture(tuple(scaled)), policy, policy)
+
+
+def with_parts(policy: Policy, change: Callable[[Policy], Policy]) -> Policy:
+    """Returns the same mixture with every part changed by a function."""
+    if policy.mixture is None:
+        return change(policy)
+    (_, own), *others = policy.parts
+    mixture = Mixture(tuple((share, change(other)) for share, other in others))
+    first = change(own)
+    return _made(first, mixture, policy, first)
+
+
+def at_prices_of_case(policy: Policy, prices: Mapping[str, float]) -> Policy:
+    """Returns the same policy for a case that pays other prices. It decides the same."""
+    lattice = policy.lattice.priced(prices)
+
+    def priced(part: Policy) -> Policy:
+        table = copy.copy(part.table)
+        table.lattice = lattice
+        return part.with_table(table)
+
+    return policy.each(priced)
+
+
+def _made(own: Policy, mixture: Mixture, like: Policy, known: Policy) -> Policy:
+    """Returns a mixture that begins with a policy, with the remarks of one and the evidence of
+    another.
+    """
+    from askwise.policy.policy import Policy
+
+    found = Policy(own.table, own.exploration, frequency=own.frequency, mixture=mixture)
+    found._source, found._is_recommended = known._source, known._is_recommended
+    found.shadow_price, found.note = like.shadow_price, like.note
+    return found
 
 
 def parts_followed(tags: Integers, shares: Sequence[float]) -> Integers:

@@ -10,7 +10,7 @@ import numpy as np
 
 from askwise._support.typing import Floats
 from askwise.errors import ModelError, OptionError
-from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.estimation.shrinkage import PARENT_RECORDS
 from askwise.planning import look_values as planned_look_values
@@ -28,6 +28,7 @@ from askwise.policy.frontier import Frontier, Point
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
 from askwise.problem import Budget, Seen, Value
+from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
 LUCK_CHARGE = 1.0
@@ -39,14 +40,16 @@ def simultaneous(
     *,
     known: Mapping[str, Value | None] | None = None,
     budget: Budget | None = None,
+    stake: float = 1.0,
 ) -> Policy:
     """Returns the best set with its actions, π*_m = (I*_m, h*). Its value is ρ*_m.
 
     With `known`, {name: value}, it is the best set for a case with these given values and values on
     file. Its value is then that of such a case. With a `budget` it is the best policy within that
-    average spend.
+    average spend. With a `stake` it is the best for cases whose reward counts that many times, and
+    so is its value.
     """
-    truth = _truth(model)
+    truth = _truth(model, stake)
     if budget is not None:
         if known is not None:
             raise ModelError("a budget is for all cases, known= for one: say one of them")
@@ -61,14 +64,14 @@ def simultaneous(
     return Policy(table, frequency=_frequency(truth))
 
 
-def fixed(model: Model, observations: Sequence[str]) -> Policy:
+def fixed(model: Model, observations: Sequence[str], *, stake: float = 1.0) -> Policy:
     """Returns the fixed-I oracle: it buys exactly these observations, then takes the best action.
 
-    Its value is V(I).
+    Its value is V(I), for cases with this stake.
     """
     if isinstance(observations, str):
         raise ModelError(f"observations must be a list of names, got {observations!r}")
-    truth = _truth(model)
+    truth = _truth(model, stake)
     lattice = truth.lattice
     chosen = tuple(sorted({lattice.to_buy(name) for name in observations}))
     if len(chosen) > model.problem.m:
@@ -79,11 +82,13 @@ def fixed(model: Model, observations: Sequence[str]) -> Policy:
     return Policy(table, frequency=best.frequency).rests_on(lambda: truth)
 
 
-def sequential(model: Model, *, budget: Budget | None = None) -> Policy:
+def sequential(model: Model, *, budget: Budget | None = None, stake: float = 1.0) -> Policy:
     """Returns the best policy that buys one observation after the other, π* = (g*, h*).
 
     Its value is F*_0. With a `budget` it is the best policy within that average spend, in general a
     mixture of two policies. Its `shadow_price` is what one more unit of spend a case would add.
+    With a `stake` it is the best for cases whose reward counts that many times, and so is its
+    value.
 
     >>> from askwise import Model, Observation, Problem
     >>> model = Model(
@@ -106,15 +111,24 @@ def sequential(model: Model, *, budget: Budget | None = None) -> Policy:
     >>> halved = sequential(model, budget=Budget(spend_per_case=4.5))
     >>> halved.value, round(halved.shadow_price, 4)
     (85.5, 1.2222)
+    >>> sequential(model, stake=3.0).value
+    291.0
     """
-    truth = _truth(model)
+    truth = _truth(model, stake)
     if budget is not None:
         return _best_within(truth, best_path, budget)
     return best_path(truth.lattice, truth)
 
 
-def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
-    """Returns the highest gain at every average spend, with the policies that reach it.
+def frontier(
+    model: Model | Evidence, *, acquisition: str = "sequential", stake: float = 1.0
+) -> Frontier:
+    """Returns the highest gain at every average spend, with the policies that reach it. Gains are
+    those of cases with this stake.
+
+    `model` may also be what a learner estimates, `learner.evidence()`. The means of the estimates
+    are then taken as if they were sure. That needs a model of all states, which there is none of
+    with very many combinations of values.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> print(frontier(breast_cancer(cost=5.0)))
@@ -126,26 +140,31 @@ def frontier(model: Model, *, acquisition: str = "sequential") -> Frontier:
     11.02  82.9           1.67
     11.34  83.4           0.00
     """
-    truth = _truth(model)
+    if isinstance(model, CountedEvidence):
+        raise ModelError("the learner estimates states one by one: there is no model of all states")
+    truth = _truth(model, stake)
     if acquisition not in ("sequential", "simultaneous"):
         raise ModelError(f"acquisition must be 'sequential' or 'simultaneous', got {acquisition!r}")
     plan = _plan(truth, best_path if acquisition == "sequential" else best_set)
-    lines, lowest = frontier_of(plan, model.problem.reward_value), model.problem.lowest_reward
+    problem = truth.lattice.problem
+    lines, lowest = frontier_of(plan, problem.reward_value), problem.lowest_reward
     return Frontier(tuple(Point(x.spend, lowest + x.gain, _priced(truth, x.policy)) for x in lines))
 
 
-def look_values(model: Model, state: Mapping[str, Seen] | None = None) -> dict[str | None, float]:
+def look_values(
+    model: Model, state: Mapping[str, Seen] | None = None, *, stake: float = 1.0
+) -> dict[str | None, float]:
     """Returns Q*(ψ, i), the value of every possible next step in a `state`, {name: value}.
 
     The keys are the names of the observations, and None for ∅, acting at once. The largest value is
-    F*(ψ).
+    F*(ψ). With a `stake`, the reward of the case counts that many times.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> worth = look_values(breast_cancer(cost=5.0), {"WHO score": 0})
     >>> {name: round(value, 1) for name, value in worth.items()}
     {None: 37.0, 'age': 76.3, 'estrogen receptor': 81.4, 'tumour stage': 60.8}
     """
-    truth = _truth(model)
+    truth = _truth(model, stake)
     lattice = truth.lattice
     known = lattice.index({} if state is None else state)
     if truth.probability[known] == 0.0:
@@ -241,7 +260,11 @@ def _frequency(beliefs: Beliefs) -> Floats | None:
     return None if contexts == 1 else np.array(beliefs.probability[:contexts])
 
 
-def _truth(model: Model) -> Beliefs:
+def _truth(model: Model | Evidence, stake: float) -> Beliefs:
+    if isinstance(model, Beliefs):
+        own = model.standalone().as_certain()
+        return own.at_stake(check_stake(stake, own.lattice.problem.reward_value))
     if not isinstance(model, Model):
         raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
-    return model.beliefs(Lattice(model.problem))
+    at = check_stake(stake, model.problem.reward_value)
+    return model.beliefs(Lattice(model.problem).at_stake(at))

@@ -8,6 +8,7 @@ in which a share of the cases follows another policy (`mixing.py`).
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self, overload
@@ -16,21 +17,18 @@ import numpy as np
 
 from askwise._support.numbers import shown
 from askwise._support.typing import AcquisitionName, Choices, Floats, RandomSource
-from askwise.errors import ModelError, OptionError
+from askwise.errors import OptionError
 from askwise.estimation.evidence import Evidence
 from askwise.estimation.models import Model
-from askwise.policy.evaluating import gain_under
+from askwise.policy.evaluating import check_model, gain_under, observations_bought
 from askwise.policy.exploration import Exploration
 from askwise.policy.followed_cases import FollowedCase
-from askwise.policy.mixing import Mixture, mixed_propensities
+from askwise.policy.mixing import Mixture, mixed_propensities, mixed_with, with_parts
 from askwise.policy.rules import Rule, table_of_rule
 from askwise.policy.scores import Score
 from askwise.policy.tables import Path, Propensities, Table
 from askwise.policy.trees import Tree
-from askwise.policy.trees.figures import Figures
-from askwise.policy.trees.folding import folded
-from askwise.policy.trees.growing import START, root_of
-from askwise.policy.trees.nodes import raised
+from askwise.policy.trees.growing import START, root_of, tree_of
 from askwise.problem import Problem, Seen
 from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
@@ -105,22 +103,17 @@ class Policy:
 
     def mixed(self, other: Policy, share: float) -> Policy:
         """Returns this policy with another one that a share of the cases follows."""
-        (_, own), *rest = self.parts
-        scaled = [((1.0 - share) * part, one) for part, one in rest]
-        scaled += [(share * part, one) for part, one in other.parts]
-        mixture = Mixture(tuple(scaled))
-        found = Policy(own.table, own.exploration, frequency=self.frequency, mixture=mixture)
-        found._source, found._is_recommended = self._source, self._is_recommended
-        found.shadow_price, found.note = self.shadow_price, self.note
-        return found
+        return mixed_with(self, other, share)
+
+    def with_table(self, table: Table) -> Policy:
+        """Returns the same policy, which has no mixture, with an equal table."""
+        return Policy(table, self.exploration, frequency=self.frequency)
 
     def copy(self) -> Policy:
         """Returns the same policy with its own tables."""
-        mixture = None
-        if self.mixture is not None:
-            mixture = Mixture(tuple((share, one.copy()) for share, one in self.mixture.others))
-        tables = self.table.copy(), self.exploration
-        return Policy(*tables, frequency=self.frequency, mixture=mixture)
+        found = self.each(lambda part: part.with_table(part.table.copy()))
+        found.shadow_price, found.note = None, ""
+        return found
 
     @property
     def parts(self) -> list[tuple[float, Policy]]:
@@ -134,15 +127,7 @@ class Policy:
 
     def each(self, change: Callable[[Policy], Policy]) -> Policy:
         """Returns the same mixture with every part changed by a function."""
-        if self.mixture is None:
-            return change(self)
-        (_, own), *others = self.parts
-        mixture = Mixture(tuple((share, change(other)) for share, other in others))
-        first = change(own)
-        found = Policy(first.table, first.exploration, frequency=first.frequency, mixture=mixture)
-        found._source, found._is_recommended = first._source, first._is_recommended
-        found.shadow_price, found.note = self.shadow_price, self.note
-        return found
+        return with_parts(self, change)
 
     # --- what it does ----------------------------------------------------------------------------
 
@@ -211,19 +196,7 @@ class Policy:
     @property
     def observations(self) -> tuple[str, ...]:
         """The names of all observations that the policy may buy in a case."""
-        bought: set[int] = set()
-        if self.mixture is not None:
-            names = {name for _, part in self.parts for name in part.observations}
-            return tuple(o.name for o in self.lattice.observations if o.name in names)
-        open_states = list(range(self.lattice.contexts))
-        while open_states:
-            reached = [open_states.pop()]
-            looks = self.looks(reached[0])
-            bought.update(looks)
-            for i in looks:
-                reached = [child for s in reached for child in self.lattice.children(s, i)]
-            open_states.extend(reached if looks else [])
-        return self.lattice.names_of(tuple(sorted(bought)))
+        return observations_bought(self)
 
     # --- cases -----------------------------------------------------------------------------------
 
@@ -231,17 +204,38 @@ class Policy:
         self,
         known: Mapping[str, Seen] | None = None,
         *,
+        prices: Mapping[str, float] | None = None,
         stake: float | None = None,
         rng: RandomSource = None,
     ) -> FollowedCase:
         """Opens a case that follows this policy. It works as `learner.open()`, but nothing is
         learned.
 
-        `known` has a value for every given observation; its other values are on file. A `stake`
-        does not change what it does. You may report a reward. `rng` decides where it randomises.
+        `known` has a value for every given observation; its other values are on file. `prices`,
+        {name: cost}, are what this case pays. Neither they nor a `stake` change what it does. You
+        may report a reward. `rng` decides where it randomises.
         """
         assert Policy._opens is not None
-        return Policy._opens(self, known, stake, rng)
+        return Policy._opens(self, known, prices, stake, rng)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the policy to one file. `askwise.load` returns one that decides the same. The
+        evidence behind it is not saved, so its tree shows no reasons.
+        """
+        from askwise.policy.policy_files import write
+
+        write(self, path)
+
+    def to_bytes(self) -> bytes:
+        """Returns the content of the file that `save` writes."""
+        from askwise.policy.policy_files import to_bytes
+
+        return to_bytes(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from askwise.policy.policy_files import from_bytes
+
+        return from_bytes, (self.to_bytes(),)
 
     @classmethod
     def from_rule(cls, problem: Problem, rule: Rule) -> Self:
@@ -276,6 +270,10 @@ class Policy:
         self._is_recommended = True
         return self.rests_on(lambda: evidence)
 
+    def keep_value(self, gain: float) -> None:
+        """Sets its expected gain above the lowest reward, known from where it was saved."""
+        self._is_recommended, self._gain_at_root = True, gain
+
     @cached_property
     def evidence(self) -> Evidence | None:
         """The estimates that its tree shows, computed on first use; None if there are none."""
@@ -288,6 +286,11 @@ class Policy:
         For a recommended policy it is the gain at the root of its tree.
         """
         return self.problem.lowest_reward + self.value_above_lowest
+
+    @property
+    def has_known_value(self) -> bool:
+        """Whether its value rests on evidence, and is not only that of its plan."""
+        return self._source is not None or self._is_recommended
 
     @property
     def value_above_lowest(self) -> float:
@@ -326,20 +329,14 @@ class Policy:
         hidden.
         """
         if isinstance(evidence, Model):
-            self._check_model(evidence)
+            check_model(self, evidence)
             evidence = evidence.beliefs(self.lattice)
-        elif evidence is not None and not hasattr(evidence, "outcome_distribution"):
-            kind = type(evidence).__name__
-            raise ModelError(f"expected a Model, or evidence as of learner.evidence(), got {kind}")
-        root = root_of(self, self.evidence if evidence is None else evidence)
-        root = folded(raised(root, self.problem.lowest_reward), max_depth, min_share)
-        costs = [o.cost for o in self.problem.observations]
-        costs += [action.cost for action in self.problem.actions]
-        figures = Figures.of(self.problem.reward_value, costs)
-        return Tree(root, figures, self.note, self.lattice.stake)
+        return tree_of(self, evidence, max_depth, min_share)
 
     @overload
-    def evaluate(self, on: Model, state: Mapping[str, Seen] | None = ...) -> float: ...
+    def evaluate(
+        self, on: Model, state: Mapping[str, Seen] | None = ..., *, stake: float | None = ...
+    ) -> float: ...
 
     @overload
     def evaluate(
@@ -348,7 +345,7 @@ class Policy:
         *,
         rewards: Mapping[str, str] | None = ...,
         label: str | None = ...,
-        stake: str | None = ...,
+        stake: str | float | None = ...,
         confidence: float = ...,
     ) -> Score: ...
 
@@ -359,7 +356,7 @@ class Policy:
         *,
         rewards: Mapping[str, str] | None = None,
         label: str | None = None,
-        stake: str | None = None,
+        stake: str | float | None = None,
         confidence: float = 0.95,
     ) -> float | Score:
         """ρ(π): returns the exact expected gain under a model, or the gain on the rows of a table.
@@ -370,30 +367,28 @@ class Policy:
         A table has complete records that nothing was learned from, in whatever `aw.fit` reads:
         every observation is known, and what every action would have earned, in `rewards` =
         {action: column}, or by the `label` that names the right one. The policy is followed on
-        every row, and gain, reward and spend come with intervals. `stake` is the column with the
-        stake of each row. Without one, every row has the stake that the policy is for.
+        every row, and gain, reward and spend come with intervals.
+
+        `stake` is how many times the reward of a case counts; of a table it may be the column with
+        the stake of each row. The default is the stake that the policy is for.
         """
         if not isinstance(on, Model):
             if state is not None:
                 raise OptionError("state= goes with a model; of a table every row is a case")
             assert Policy._scores is not None
             return Policy._scores(self, on, rewards, label, stake, confidence)
-        if any(column is not None for column in (rewards, label, stake)):
-            raise OptionError("rewards=, label= and stake= are columns of a table, not of a model")
-        self._check_model(on)
-        return sum(share * gain_under(part, on, state) for share, part in self.parts)
+        if rewards is not None or label is not None or isinstance(stake, str):
+            raise OptionError(
+                "rewards=, label= and the name of a column as stake= are of a table, not of a model"
+            )
+        check_model(self, on)
+        return sum(share * gain_under(part, on, state, stake) for share, part in self.parts)
 
     def __repr__(self) -> str:
         note = self.note and f". {self.note}"
-        kind = "planned value" if self._source is None else "value"
+        kind = "value" if self.has_known_value else "planned value"
         worth = "" if math.isnan(self.value) else f", of {kind} {shown(self.value)}"
         return f"<Policy, {self.acquisition}{for_stake(self.lattice.stake, ', ')}{worth}{note}>"
 
     def _repr_html_(self) -> str:
         return self.tree().html()
-
-    def _check_model(self, model: object) -> None:
-        if not isinstance(model, Model):
-            raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
-        if model.problem != self.lattice.per_unit.problem:  # it may be for another stake
-            raise ModelError("the policy and the model are of two different problems")

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from askwise.errors import CaseError, OptionError
-from askwise.policy.tables import PathTable
+from askwise.errors import OptionError
+from askwise.policy.listed_tables import ListedPaths, ListedRows
 from askwise.problem import Value
 from askwise.states import Lattice
 
@@ -24,7 +24,7 @@ MOST_ASKED = 200_000
 """The most states for which a rule is called."""
 
 
-def table_of_rule(lattice: Lattice, rule: Rule) -> PathTable:
+def table_of_rule(lattice: Lattice, rule: Rule) -> ListedPaths:
     """Returns the table of the rule in every state that it leads to. A contradiction raises an
     error.
     """
@@ -52,15 +52,9 @@ def table_of_rule(lattice: Lattice, rule: Rule) -> PathTable:
         if look >= 0:
             waiting.extend(lattice.children(state, look))
 
-    def row_of(state: int) -> int:
-        if state not in rows:
-            raise CaseError(
-                f"the rule was not asked about {lattice.state(state)!r}: it does not lead there"
-            )
-        return rows[state]
-
     tables = np.array(looks, np.int16), np.array(acts, np.int16), np.full(len(rows), np.nan)
-    return PathTable(lattice, *tables, row_of)
+    found = ListedRows(lattice, np.array(list(rows), np.int64), is_rule=True)
+    return ListedPaths(found, lattice, *tables)
 
 
 def _asked(lattice: Lattice, rule: Rule, state: int) -> tuple[int, int]:

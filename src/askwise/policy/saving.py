@@ -17,6 +17,7 @@ from askwise._support.arrays import Array
 from askwise.counting import Statistics
 from askwise.errors import FileError
 from askwise.policy.exploration import Exploration, PathExploration, SetExploration, UniformDraw
+from askwise.policy.listed_tables import ListedPaths, ListedSets
 from askwise.policy.mixing import Mixture
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, ReadArray, SetTable, Table
@@ -24,7 +25,9 @@ from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem.amounts import check_stake
 from askwise.states import Lattice
 
-TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (SetTable, PathTable, TreeTable)}
+TABLES: dict[str, type[Table]] = {
+    kind.kind: kind for kind in (SetTable, PathTable, TreeTable, ListedSets, ListedPaths)
+}
 EXPLORATIONS: dict[str, tuple[type[Exploration], type[Table]]] = {
     PathExploration.kind: (PathExploration, PathTable),
     SetExploration.kind: (SetExploration, SetTable),
@@ -56,8 +59,11 @@ class SavedPolicy(msgspec.Struct, forbid_unknown_fields=True):
     """The policies that shares of the cases follow instead, with these shares."""
 
 
-def describe(policy: Policy, usual: Lattice, statistics: Statistics) -> SavedPolicy:
-    """Returns the header. `usual` has the prices that most policies have."""
+def describe(policy: Policy, usual: Lattice, statistics: Statistics | None) -> SavedPolicy:
+    """Returns the header. `usual` has the prices that most policies have.
+
+    Without counters, the tables must be those of a policy on its own (`policy_files.py`).
+    """
     exploration = policy.exploration
     prices, on_file = own_prices(policy.lattice, usual)
     mixture = policy.mixture
@@ -92,7 +98,9 @@ def arrays_of(policy: Policy, saved: SavedPolicy) -> dict[str, Array]:
     return arrays
 
 
-def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics) -> Policy:
+def restored(
+    saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: Statistics | None
+) -> Policy:
     """Returns the saved policy. An invalid one raises a `FileError`."""
     lattice = at_prices(usual, saved.prices, saved.on_file)
     if saved.stake != 1.0:
@@ -104,7 +112,7 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
     exploration = None
     if saved.exploration is not None:
         kind, of = EXPLORATIONS.get(saved.exploration.kind, (None, None))
-        if kind is None or of is not type(table):
+        if kind is None or of is None or not isinstance(table, of):
             raise FileError(f"a policy cannot explore {saved.exploration.kind!r}")
         exploration = kind.restored(saved.exploration.header, read, table)
     frequency = None
@@ -117,7 +125,7 @@ def restored(saved: SavedPolicy, read: ReadArray, usual: Lattice, statistics: St
 
 
 def _restored_mixture(
-    saved: SavedPolicy, read: ReadArray, table: Table, usual: Lattice, statistics: Statistics
+    saved: SavedPolicy, read: ReadArray, table: Table, usual: Lattice, statistics: Statistics | None
 ) -> Mixture | None:
     """Returns the policies that are mixed into a policy with this table."""
     if not saved.mixed:

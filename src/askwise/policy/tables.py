@@ -69,7 +69,7 @@ class Table(Protocol):
     def copy(self) -> Self:
         """Returns the same table with its own arrays."""
 
-    def header(self, statistics: Statistics) -> dict[str, Any]:
+    def header(self, statistics: Statistics | None) -> dict[str, Any]:
         """Returns what `restored` needs besides the arrays, for JSON."""
 
     def arrays(self, header: Mapping[str, Any]) -> dict[str, Array]:
@@ -77,7 +77,11 @@ class Table(Protocol):
 
     @classmethod
     def restored(
-        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+        cls,
+        header: Mapping[str, Any],
+        read: ReadArray,
+        lattice: Lattice,
+        statistics: Statistics | None,
     ) -> Self:
         """Returns the saved table. An invalid one raises a `FileError`."""
 
@@ -112,13 +116,14 @@ class _ByState:
         """Returns h(ψ), the action when nothing more is bought."""
         return self.actions.item(state if self.row_of is None else self.row(state))
 
-    def header(self, statistics: Statistics) -> dict[str, Any]:
+    def header(self, statistics: Statistics | None) -> dict[str, Any]:
         """Returns the number of rows in use, and whether every state has one though the counters
         may not.
         """
         rows, dense = len(self.actions), self.row_of is None
-        # rows that the counters did not assign were never visited
-        return {"rows": rows if dense else min(rows, statistics.visited), "dense": dense}
+        if not dense and statistics is not None:  # other rows were never visited
+            rows = min(rows, statistics.visited)
+        return {"rows": rows, "dense": dense}
 
 
 class SetTable(_ByState):
@@ -177,7 +182,11 @@ class SetTable(_ByState):
 
     @classmethod
     def restored(
-        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+        cls,
+        header: Mapping[str, Any],
+        read: ReadArray,
+        lattice: Lattice,
+        statistics: Statistics | None,
     ) -> SetTable:
         """Returns the saved table. An invalid one raises a `FileError`."""
         rows, row_of = restored_rows(header, lattice, statistics)
@@ -241,7 +250,11 @@ class PathTable(_ByState):
 
     @classmethod
     def restored(
-        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+        cls,
+        header: Mapping[str, Any],
+        read: ReadArray,
+        lattice: Lattice,
+        statistics: Statistics | None,
     ) -> PathTable:
         """Returns the saved table. An invalid one raises a `FileError`."""
         rows, row_of = restored_rows(header, lattice, statistics)
@@ -249,7 +262,9 @@ class PathTable(_ByState):
         check_choices("actions", actions, 0, len(lattice.problem.actions))
         look = read("look", (rows,), np.int16)
         check_choices("look", look, -1, lattice.buyable)
-        states = np.arange(rows) if row_of is None else statistics.states[:rows]
+        states = np.arange(rows)
+        if row_of is not None and statistics is not None:
+            states = statistics.states[:rows]
         check_looks(lattice, states, look)
         return cls(lattice, look, actions, read_values(read, rows), row_of)
 
@@ -280,16 +295,18 @@ def remaining(lattice: Lattice, bought: tuple[int, ...], known: tuple[int, ...])
 
 
 def restored_rows(
-    header: Mapping[str, Any], lattice: Lattice, statistics: Statistics
+    header: Mapping[str, Any], lattice: Lattice, statistics: Statistics | None
 ) -> tuple[int, RowOf | None]:
     """Returns the number of rows of a saved table, and how the row of a state is found."""
     rows, dense = header.get("rows"), header.get("dense")
     if type(rows) is not int or type(dense) is not bool:
         raise FileError(f"a policy has {rows!r} rows")
-    row_of = None if dense or not statistics.is_sparse else statistics.row
-    if rows != lattice.size and (row_of is None or not 0 < rows <= statistics.visited):
+    row_of, most = None, 0
+    if statistics is not None and statistics.is_sparse and not dense:
+        row_of, most = statistics.row, statistics.visited
+    if rows != lattice.size and not 0 < rows <= most:
         raise FileError(f"a policy has {rows} rows")
-    if dense and lattice.size > MOST_STATES:
+    if row_of is None and lattice.size > MOST_STATES:
         raise FileError(f"a policy has {rows:,} rows, more than there can be")
     return rows, row_of
 

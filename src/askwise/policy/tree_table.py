@@ -99,7 +99,7 @@ class TreeTable:
         arrays = (self.look.copy(), self.actions.copy(), self.child.copy(), self.values.copy())
         return TreeTable(self.lattice, *arrays, acquisition=self.acquisition)
 
-    def header(self, statistics: Statistics) -> dict[str, Any]:
+    def header(self, statistics: Statistics | None) -> dict[str, Any]:
         """Returns the number of nodes, and the acquisition."""
         return {"nodes": len(self.look), "acquisition": self.acquisition}
 
@@ -109,7 +109,11 @@ class TreeTable:
 
     @classmethod
     def restored(
-        cls, header: Mapping[str, Any], read: ReadArray, lattice: Lattice, statistics: Statistics
+        cls,
+        header: Mapping[str, Any],
+        read: ReadArray,
+        lattice: Lattice,
+        statistics: Statistics | None,
     ) -> TreeTable:
         """Returns the saved table. An invalid one raises a `FileError`."""
         nodes, acquisition = header.get("nodes"), header.get("acquisition")

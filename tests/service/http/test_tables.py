@@ -1,5 +1,6 @@
 """Tables over HTTP: drafted and fitted, or refused with the line and the column at fault."""
 
+import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
@@ -46,6 +47,17 @@ def test_a_table_becomes_a_draft_a_tree_and_a_project(server):
     assert follows["recommends"]["tree"]["buy"] == ["mri"]
     # in the table a case that buys the MRI gains 100 - 2; of 100 rows not all of that is believed
     assert 75 < follows["recommends"]["value"] < 98
+
+
+def test_an_old_table_counts_less(server):
+    problem = post(server, "/v1/draft", {"table": TABLE, "label": "best"}).json()["problem"]
+    body = {"table": TABLE, "label": "best", "problem": problem, "weight": 0.4}
+    found = post(server, "/v1/fit", body).json()
+    assert found["notes"][-1] == "The log that it began with weighs 40% of 100 complete records."
+    learner = aw.learners.from_bytes(base64.b64decode(found["saved"]))
+    assert "40% of 100 complete records" in repr(learner)
+    for wrong in (0.0, 1.5, "half"):
+        assert post(server, "/v1/fit", body | {"weight": wrong}).status_code == 422
 
 
 def test_what_was_done_and_earned_becomes_a_draft_too(server):

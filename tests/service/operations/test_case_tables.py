@@ -8,9 +8,10 @@ from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app
-from askwise.errors import LedgerError, ServiceError
+from askwise.errors import LedgerError, ServiceError, TableError
 from askwise.service.api.events import typed_answer, typed_body
 from askwise.service.api.messages import (
+    Acting,
     Cancelling,
     CaseAnswer,
     EventLine,
@@ -64,8 +65,11 @@ def fill(ledger, cases=80, **options):
 def test_the_table_is_read_as_it_is(ledger, tmp_path, acquisition):
     fill(ledger, acquisition=acquisition)
     path = tmp_path / "cases.parquet"
-    rows, left_out = write_parquet(ledger, "clinic", path)
-    assert left_out == 4  # those that began with something on file
+    written = write_parquet(ledger, "clinic", path)
+    rows = written.rows
+    assert written.left_out == 4
+    assert written.reasons == {"with values on file: a table has whole cases": 4}
+    assert "biased" not in str(written)
     assert rows == 80 - 8 - 8 - 4
     more = {"acquisition": acquisition}
     fit = aw.fit(str(path), PROBLEM, **more)
@@ -84,6 +88,60 @@ def test_the_table_is_read_as_it_is(ledger, tmp_path, acquisition):
     assert sorted(p.name for p in tmp_path.glob("*.parquet")) == ["cases.parquet"]
 
 
+def overrule(writer, seen, **acted):
+    case = decoded(ask(writer, Opening()))
+    while case["wanted"]:
+        case = decoded(ask(writer, Observing({n: seen[n] for n in case["wanted"]}), case["case"]))
+    other = "wait" if case["action"] == "treat" else "treat"
+    ask(writer, Acting(other, **acted), case["case"])
+    ask(writer, Rewarding(1.0), case["case"])
+
+
+def test_what_people_did_is_a_row_where_it_is_a_fair_sample(ledger, tmp_path):
+    """Of 12 overruled cases 5 were decided by those who knew no more; 3 more had own prices."""
+    fill(ledger, cases=10)
+    writer = Writer(ledger, PolicyCache(ledger))
+    seen = {"mammogram": "high", "mri": 1}
+    plain = write_parquet(ledger, "clinic", tmp_path / "plain.parquet").rows
+    for number in range(12):
+        overrule(writer, seen, knew_more=number >= 5)
+    for _ in range(3):
+        case = decoded(ask(writer, Opening(prices={"mri": 2.5})))
+        while case["wanted"]:
+            values = {name: seen[name] for name in case["wanted"]}
+            case = decoded(ask(writer, Observing(values), case["case"]))
+        ask(writer, Rewarding(1.0), case["case"])
+    path = tmp_path / "cases.parquet"
+    written = write_parquet(ledger, "clinic", path)
+    assert written.rows == plain + 5 + 3
+    assert written.without_propensity == 5
+    assert written.reasons["in which people decided or looked, and knew more than the case"] == 7
+    assert "can be biased" in str(written)
+    assert "5 of the cases have no propensity" in str(written)
+    fit = aw.fit(str(path), PROBLEM, acquisition="sequential")
+    assert fit.rows == written.rows
+    with pytest.raises(TableError, match="leave such rows out"):
+        aw.off_policy(fit.recommend(), str(path), acquisition="sequential")
+    table = pq.read_table(path)
+    known = table.filter(table["propensity"].is_valid())
+    assert aw.off_policy(fit.recommend(), known, acquisition="sequential").rows == plain + 3
+
+
+def test_a_reported_propensity_is_that_of_the_row(ledger, tmp_path):
+    fill(ledger, cases=4)
+    writer = Writer(ledger, PolicyCache(ledger))
+    before = write_parquet(ledger, "clinic", tmp_path / "before.parquet").rows
+    overrule(writer, {"mammogram": "high", "mri": 1}, knew_more=False, propensity=0.125)
+    path = tmp_path / "cases.parquet"
+    written = write_parquet(ledger, "clinic", path)
+    assert (written.rows, written.without_propensity) == (before + 1, 0)
+    assert pq.read_table(path)["propensity"].to_pylist()[-1].split(",")[-1] == "0.125"
+    value = aw.off_policy(
+        aw.Policy.from_rule(PROBLEM, lambda known: "treat"), str(path), acquisition="sequential"
+    )
+    assert value.rows == before + 1
+
+
 def test_the_command_line_writes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger = open_ledger("askwise.db")
@@ -94,6 +152,7 @@ def test_the_command_line_writes_it(tmp_path, monkeypatch):
     result = run(app, [*arguments, "parquet"])
     assert result.exit_code == 0, result.output
     assert "cases, " in result.output
+    assert "- left out: 1 with values on file" in result.output
     assert run(app, [*arguments, "xml"]).exit_code != 0
 
 

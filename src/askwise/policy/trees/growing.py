@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from askwise.errors import ModelError
 from askwise.estimation.evidence import Distribution, Evidence
+from askwise.policy.trees.figures import Figures
+from askwise.policy.trees.folding import folded
 from askwise.policy.trees.nodes import (
     Act,
     Bounds,
@@ -17,8 +20,10 @@ from askwise.policy.trees.nodes import (
     Stop,
     blended_reason,
     merge,
+    raised,
     scaled,
 )
+from askwise.policy.trees.tree import Tree
 
 if TYPE_CHECKING:
     from askwise.policy.policy import Policy
@@ -41,6 +46,23 @@ def root_of(policy: Policy, evidence: Evidence | None) -> Node:
         return _by_chance(policy, evidence)
     often = None if evidence is None else evidence.contexts()
     return _Growing(policy, evidence).from_given({}, policy.lattice.buyable, often)
+
+
+def tree_of(
+    policy: Policy, evidence: Evidence | None, max_depth: int | None, min_share: float
+) -> Tree:
+    """Returns the tree of a policy by its own evidence or by another, shortened if that is asked
+    for.
+    """
+    if evidence is not None and not hasattr(evidence, "outcome_distribution"):
+        kind = type(evidence).__name__
+        raise ModelError(f"expected a Model, or evidence as of learner.evidence(), got {kind}")
+    problem = policy.problem
+    root = root_of(policy, policy.evidence if evidence is None else evidence)
+    root = folded(raised(root, problem.lowest_reward), max_depth, min_share)
+    costs = [o.cost for o in problem.observations] + [action.cost for action in problem.actions]
+    figures = Figures.of(problem.reward_value, costs)
+    return Tree(root, figures, policy.note, policy.lattice.stake)
 
 
 def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:

@@ -79,10 +79,14 @@ class Observing(Body):
 
 
 class Acting(Body):
-    """The action that people took. They knew more about the case, unless `knew_more` is false."""
+    """The action that people took. They knew more about the case, unless `knew_more` is false.
+
+    `propensity` is the probability of stopping with this action, if it is known.
+    """
 
     action: Text
     knew_more: bool = True
+    propensity: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
 
 
 class Rewarding(Body):

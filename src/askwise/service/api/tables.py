@@ -50,6 +50,8 @@ class Fitting(Drafting, kw_only=True):
     problem: Problem
     acquisition: Literal["simultaneous", "sequential"] | None = None
     """How observations were chosen, if the table has decisions; "sequential" needs `order`."""
+    weight: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0
+    """The part of the table's cases that count, for an old table."""
 
 
 class FitAnswer(msgspec.Struct):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from askwise.errors import ServiceError
 from askwise.problem import Problem
@@ -16,6 +16,15 @@ from askwise.service.api.messages import (
     Rewarding,
     Seen,
 )
+
+
+class Decided(TypedDict, total=False):
+    """How people decided on the action that they took."""
+
+    knew_more: bool
+    """Whether they knew more about the case than it did, as by default."""
+    propensity: float | None
+    """The probability of stopping with this action, if it is known."""
 
 
 def new_project(

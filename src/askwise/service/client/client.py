@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 import msgspec
@@ -32,7 +32,7 @@ from askwise.service.api.messages import (
     TokenAnswer,
 )
 from askwise.service.client.administration import Administration, AsyncAdministration
-from askwise.service.client.bodies import new_project, observing, opening, rewarding
+from askwise.service.client.bodies import Decided, new_project, observing, opening, rewarding
 from askwise.service.client.reports import AsyncReports, Reports
 from askwise.service.client.requests import (
     RETRIED,
@@ -125,9 +125,9 @@ class Client(Administration, Reports, Tables):
         body = observing(values, paid, unasked, knew_more)
         return self.call(calls.OBSERVE, project=project, case=case, body=body)
 
-    def act(self, project: str, case: int, action: str, *, knew_more: bool = True) -> CaseAnswer:
-        """Reports the action that people took."""
-        body = Acting(action, knew_more)
+    def act(self, project: str, case: int, action: str, **how: Unpack[Decided]) -> CaseAnswer:
+        """Reports the action that people took, with `knew_more` and `propensity` if need be."""
+        body = Acting(action, **how)
         return self.call(calls.ACT, project=project, case=case, body=body)
 
     def reward(
@@ -285,11 +285,9 @@ class AsyncClient(AsyncAdministration, AsyncReports, AsyncTables):
         body = observing(values, paid, unasked, knew_more)
         return await self.call(calls.OBSERVE, project=project, case=case, body=body)
 
-    async def act(
-        self, project: str, case: int, action: str, *, knew_more: bool = True
-    ) -> CaseAnswer:
-        """Reports the action that people took."""
-        body = Acting(action, knew_more)
+    async def act(self, project: str, case: int, action: str, **how: Unpack[Decided]) -> CaseAnswer:
+        """Reports the action that people took, with `knew_more` and `propensity` if need be."""
+        body = Acting(action, **how)
         return await self.call(calls.ACT, project=project, case=case, body=body)
 
     async def reward(

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from askwise.errors import AskwiseError, TableError, TooLargeError
+from askwise.explain.explanation import notes_of
 from askwise.logs import Draft, draft, fit
 from askwise.logs.files import check_header
 from askwise.problem import Problem
@@ -171,7 +172,7 @@ def fitted(asked: Fitting) -> FitAnswer:
         check_size(asked.problem, "learner", {})
         how = _roles(asked) | {"acquisition": asked.acquisition, "order": asked.order}
         found = fit(table.columns, asked.problem, **how)
-        learner = found.learner()
+        learner = found.learner(weight=asked.weight)
         saved = learner.to_bytes()
         if len(saved) > MOST_SAVED:
             why = f"what is learned has {len(saved) / 1e6:.1f} MB, more than a request may bring"
@@ -181,7 +182,8 @@ def fitted(asked: Fitting) -> FitAnswer:
         reason = tree.root.reason
         value = None if reason is None else reason.gain
         recommends = TreeAnswer(value, str(tree), tree.to_dict())
-        return FitAnswer(found.rows, list(map(in_fields, found.notes)), recommends, saved)
+        notes = [in_fields(note) for note in (*found.notes, *notes_of(learner))]
+        return FitAnswer(found.rows, notes, recommends, saved)
 
     return _within(table, learn)
 

@@ -177,7 +177,7 @@ class CaseDecider:
         if served.status not in (Status.OBSERVING, Status.ACTED):
             raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
         try:
-            case.act(body.action, knew_more=body.knew_more)
+            case.act(body.action, knew_more=body.knew_more, propensity=body.propensity)
         except AskwiseError as error:
             raise Refusal(422, in_fields(str(error)), "#/action") from None
         self._count_spent(served, at)

@@ -12,6 +12,11 @@ from askwise.problem import Problem
 from askwise.simulation.environments.base import Environment, StakedDraws
 
 
+def always(stake: float) -> Callable[[np.random.Generator, int], Floats]:
+    """Returns stakes that are the same in every case."""
+    return lambda rng, cases: np.full(cases, stake)
+
+
 class Staked:
     """The cases of another environment, each with a stake: how many times its reward counts.
 

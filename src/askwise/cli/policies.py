@@ -1,0 +1,123 @@
+"""`askwise compare` and `askwise frontier`, and how a command reads the policy of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from askwise._support.extras import need
+from askwise.cli.app import command, say
+from askwise.cli.columns import Acquired, Confident, Done, Earned, Files, Likely, Ordered, Staked
+from askwise.errors import FileError, OptionError
+from askwise.learners import BaseLearner
+from askwise.logs import compare, load
+from askwise.policy import Policy, oracle
+from askwise.problem import Problem
+from askwise.problem.stakes import for_stake
+
+AtStake = Annotated[
+    float | None,
+    typer.Option(help="The stake for which a saved learner recommends. Default: 1."),
+]
+
+
+def policy_in(path: str, stake: float | None) -> Policy:
+    """The policy of a file: the saved one, or what the saved learner recommends at a stake."""
+    found = load(path)
+    if isinstance(found, BaseLearner):
+        return found.recommend(stake=1.0 if stake is None else stake)
+    if not isinstance(found, Policy):
+        raise FileError(f"{path}: it holds a trial, expected a learner or a policy")
+    if stake is not None and stake != found.lattice.stake:
+        at = for_stake(found.lattice.stake) or "for a stake of 1"
+        raise OptionError(
+            f"--at-stake {stake:g}: {path} holds a policy {at}, which plans for no other"
+        )
+    return found
+
+
+def _other_policy(given: str, problem: Problem, stake: float | None) -> Policy:
+    """A saved policy or learner, or the rule that always takes one action."""
+    if not Path(given).exists() and given in problem.action_names:
+        return Policy.from_rule(problem, lambda known: given)
+    if not Path(given).exists():
+        actions = ", ".join(problem.action_names)
+        raise OptionError(f"--against {given}: there is no such file, nor action: {actions}")
+    return policy_in(given, stake)
+
+
+@command(
+    "compare",
+    "askwise compare log.csv --policy new.askwise --against today.askwise",
+    "askwise compare log.csv --policy new.askwise --against review --stake amount --at-stake 20",
+    "askwise compare 'logs/*.parquet' --policy new.askwise --against today.askwise "
+    "--acquisition sequential --order looks --propensity chance",
+)
+def compare_command(
+    log: Files,
+    policy: Annotated[str, typer.Option(help="A saved learner, or a saved policy.")],
+    against: Annotated[
+        str,
+        typer.Option(help="Another one, such as a saved rule; or an action, always to be taken."),
+    ],
+    action: Done = None,
+    reward: Earned = None,
+    propensity: Likely = None,
+    acquisition: Acquired = None,
+    order: Ordered = None,
+    stake: Staked = None,
+    at_stake: AtStake = None,
+    confidence: Confident = 0.95,
+) -> None:
+    """Say which of two policies is better by a log, and whether that is settled."""
+    first = policy_in(policy, at_stake)
+    second = _other_policy(against, first.lattice.per_unit.problem, at_stake)
+    names = (Path(policy).stem, Path(against).stem)
+    found = compare(
+        first,
+        second,
+        log=log,
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        order=order,
+        acquisition=acquisition,
+        stake=stake,
+        confidence=confidence,
+        names=names if names[0] != names[1] else (policy, against),
+    )
+    if at := for_stake(first.lattice.stake, "recommended "):
+        say(f"{at}\n")
+    say(str(found))
+
+
+@command(
+    "frontier",
+    "askwise frontier clinic.askwise",
+    "askwise frontier clinic.askwise --figure frontier.svg --stake 20",
+)
+def frontier_command(
+    saved: Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")],
+    stake: Annotated[float, typer.Option(help="How many times the reward of a case counts.")] = 1.0,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw it: a file that ends in .svg, .png or .pdf.")
+    ] = None,
+) -> None:
+    """The highest gain at every average spend, by what a learner estimates."""
+    learner = load(saved)
+    if not isinstance(learner, BaseLearner):
+        raise FileError(f"{saved}: expected a learner, whose estimates the frontier needs")
+    found = oracle.frontier(
+        learner.evidence(), acquisition=learner.recommend().acquisition, stake=stake
+    )
+    said = "By the mean of what it estimates, as if that were sure"
+    say(f"{said}{for_stake(stake, ', ')}:\n\n{found}")
+    if figure is not None:
+        pyplot = need("matplotlib.pyplot", "report")
+        drawn, axes = pyplot.subplots()
+        found.plot(ax=axes)
+        drawn.savefig(figure)
+        pyplot.close(drawn)
+        say(f"\nwritten to {figure}")
