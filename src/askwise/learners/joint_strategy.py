@@ -169,8 +169,8 @@ class JointStrategy(ModelStrategy):
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
-        """Returns the recommendation of a round. Cases with their own prices follow it too."""
-        known = beliefs_of(self.model, statistics, self.log)
+        """Returns the recommendation of a round, from the same estimates as `recommend`."""
+        known = self._beliefs(statistics)
         self._explored_world[:] = self.world
         self._keep_world(known.cautious_rewards())
         nothing = self.acquisition.no_exploration(self.lattice)
