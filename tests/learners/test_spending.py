@@ -95,6 +95,36 @@ def test_what_was_spent_is_that_of_all_cases_whatever_became_of_them():
     assert tally[0] / UNITS * 8.0 == pytest.approx(spent)
 
 
+@pytest.mark.parametrize("model", ["joint", "additive"])
+def test_what_people_look_at_after_the_advice_is_charged_too(model):
+    """Once only what a case had bought before its advice was counted."""
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("device", values=["known", "new"], cost=1.0),
+            aw.Observation("bureau", values=["good", "poor"], cost=0.5, fails="refunded"),
+        ],
+        actions=["approve", aw.Action("review", cost=4.0)],
+        reward_value=10,
+    )
+    learner = aw.Learner(problem, budget=budget(0.5), model=model, explore=False, rng=0)
+    spent = 0.0
+    for k in range(200):
+        case = learner.open(stake=1.0 + k % 3)
+        while case.wanted:
+            case.observe({name: "known" if name == "device" else "good" for name in case.wanted})
+        late = {"device": "new", "bureau": None if k % 5 == 0 else "poor"}
+        unseen = {name: value for name, value in late.items() if name not in case.state}
+        if unseen:
+            paid = {"device": 0.75} if k % 4 == 0 and "device" in unseen else None
+            case.observe(unseen, paid=paid, unasked=True)
+        spent += case.cost - 4.0 * (case.action == "review")
+        case.reward(1.0)
+    counted, cases = spending_of(learner).tally.tolist()
+    assert cases == 200
+    assert counted / UNITS * 0.5 == pytest.approx(spent, rel=1e-6)
+    assert spending_of(learner).target < 0.5
+
+
 def test_what_actions_cost_is_not_spent_on_observations():
     problem = aw.Problem(
         observations=[aw.Observation("device", values=["known", "new"], cost=0.5)],

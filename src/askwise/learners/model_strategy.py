@@ -159,6 +159,11 @@ class ModelStrategy(Strategy):
         if self.spending is not None:
             self.spending.count(spent_on_looks(case))
 
+    def count_spent_later(self, amount: float) -> None:
+        """Counts what people spent on observations after the advice."""
+        if self.spending is not None:
+            self.spending.count_more(amount)
+
     def count_spent(self, costs: Floats | float) -> None:
         """Counts what cases spent on observations."""
         if self.spending is not None:

@@ -46,9 +46,13 @@ class Spending:
 
     def count(self, costs: Floats | float) -> None:
         """Counts the spend of cases."""
+        self.count_more(costs)
+        self.tally[1] += np.size(costs)
+
+    def count_more(self, costs: Floats | float) -> None:
+        """Counts more spend of cases that are counted already."""
         units = np.minimum(np.rint(np.asarray(costs) * (UNITS / self.per_case)), MOST_UNITS)
         self.tally[0] += int(units.sum())
-        self.tally[1] += units.size
 
     def best(self, plan: Plan, finish: Callable[[Policy], Policy], beta: float) -> Policy:
         """Returns the best policy that spends the target. Its λ is that of the round."""
