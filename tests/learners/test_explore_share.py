@@ -8,6 +8,7 @@ from askwise.errors import OptionError
 from askwise.simulation.environments import Population, breast_cancer
 from askwise.testing import LEARNER_CHECKS
 from inside import rounds_of
+from log_worlds import Effects, complete_log
 
 
 @pytest.mark.parametrize("model", ["joint", "additive"])
@@ -26,6 +27,21 @@ def test_without_exploring_every_case_follows_the_recommendation(model, acquisit
     assert all(nothing_tried(part) for part in parts)
     found, best = policy.evaluate(patients.model), learner.recommend().evaluate(patients.model)
     assert found == pytest.approx(best, rel=0.03)
+
+
+@pytest.mark.parametrize("share", [False, 0.2])
+@pytest.mark.parametrize("size", [4, 20])  # of which the model is joint, or additive
+def test_cases_that_do_not_explore_follow_what_is_recommended(size, share):
+    """Another fit of the same counters once followed another policy, with one seed in six."""
+    world, rng = Effects(7, size=size, m=3), np.random.default_rng(1)
+    fit = aw.fit(complete_log(world, 150, rng), world.problem)
+    for seed in range(20):
+        learner = fit.learner(rng=seed, explore=share)
+        for _ in range(2):
+            followed = learner.replan().parts[0][1]
+            best = learner.recommend()
+            assert followed.tree().outline() == best.tree().outline(), seed
+            aw.simulate(learner, world, steps=40, rng=seed)
 
 
 def nothing_tried(exploration):

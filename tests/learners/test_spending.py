@@ -8,6 +8,7 @@ from askwise.errors import FileError, OptionError
 from askwise.learners.spending import UNITS, Spending
 from askwise.simulation.environments import Population, breast_cancer, random_model
 from askwise.testing import LEARNER_CHECKS
+from askwise.states import Lattice
 from inside import rounds_of, strategy_of
 
 
@@ -53,6 +54,57 @@ def test_held_where_a_case_spends_all_or_nothing(seed):
     assert run.cost.mean() == pytest.approx(spend, rel=0.01)
 
 
+def population_of_a_few_states():
+    population = random_model(np.random.default_rng(0), [3, 2], actions=3, highest_cost=0.05)
+    problem = population.problem.priced({"o0": 0.12, "o1": 0.09})
+    return aw.Model(problem, population.probability, np.round(population.reward))
+
+
+def mean_spend(learner, population, terms, cases):
+    """The mean spend of cases with their own stakes and prices; `terms` draws those of a case."""
+    rng, spent = np.random.default_rng(4), 0.0
+    outcomes = {o.name: o.values for o in population.problem.observations}
+    for values in population.sample(rng, cases).tolist():
+        full = {name: outcomes[name][k] for name, k in zip(outcomes, values, strict=True)}
+        case = learner.open(**terms(rng))
+        while case.wanted:
+            case.observe({name: full[name] for name in case.wanted})
+        action = population.problem.action_names.index(case.action)
+        case.reward(float(population.reward[tuple(values)][action]))
+        spent += case.cost
+    return spent / cases
+
+
+TERMS = {
+    "1 or 10": lambda rng: {"stake": rng.choice([1.0, 10.0])},
+    "1 or 100": lambda rng: {"stake": rng.choice([1.0, 100.0])},
+    "lognormal": lambda rng: {"stake": rng.lognormal(0.0, 1.5)},
+    "prices": lambda rng: {"prices": {"o0": rng.choice([0.02, 0.3])}},
+    "both": lambda rng: {
+        "stake": rng.choice([1.0, 10.0]),
+        "prices": {"o0": rng.choice([0.02, 0.3])},
+    },
+}
+
+
+@pytest.mark.parametrize("terms", TERMS)
+@pytest.mark.parametrize(
+    ("model", "acquisition"), [("joint", "sequential"), ("additive", "simultaneous")]
+)
+def test_held_if_cases_have_stakes_and_prices_of_their_own(model, acquisition, terms):
+    """The shadow price was once that of cases with a stake of 1: 7 % more was spent."""
+    population, spend = population_of_a_few_states(), 0.04
+    options = {"model": model, "acquisition": acquisition, "budget": budget(spend)}
+    learner = aw.Learner(population.problem, **options, rng=1)
+    found = mean_spend(learner, population, TERMS[terms], 20_000)
+    assert found < 1.01 * spend
+    if (model, terms) == ("additive", "prices"):  # more would not pay
+        assert spending_of(learner).shadow_price == 0.0
+    else:
+        assert found > 0.99 * spend
+    assert spending_of(learner).kinds.tally[:, 0].sum() == 20_000
+
+
 def test_a_budget_that_is_not_needed_changes_no_plan():
     population = breast_cancer(cost=5.0)
     learner = aw.Learner(population.problem, budget=budget(1_000.0), rng=1)
@@ -93,6 +145,36 @@ def test_what_was_spent_is_that_of_all_cases_whatever_became_of_them():
     tally = spending_of(learner).tally
     assert tally[1] == 60
     assert tally[0] / UNITS * 8.0 == pytest.approx(spent)
+
+
+@pytest.mark.parametrize("model", ["joint", "additive"])
+def test_what_people_look_at_after_the_advice_is_charged_too(model):
+    """Once only what a case had bought before its advice was counted."""
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("device", values=["known", "new"], cost=1.0),
+            aw.Observation("bureau", values=["good", "poor"], cost=0.5, fails="refunded"),
+        ],
+        actions=["approve", aw.Action("review", cost=4.0)],
+        reward_value=10,
+    )
+    learner = aw.Learner(problem, budget=budget(0.5), model=model, explore=False, rng=0)
+    spent = 0.0
+    for k in range(200):
+        case = learner.open(stake=1.0 + k % 3)
+        while case.wanted:
+            case.observe({name: "known" if name == "device" else "good" for name in case.wanted})
+        late = {"device": "new", "bureau": None if k % 5 == 0 else "poor"}
+        unseen = {name: value for name, value in late.items() if name not in case.state}
+        if unseen:
+            paid = {"device": 0.75} if k % 4 == 0 and "device" in unseen else None
+            case.observe(unseen, paid=paid, unasked=True)
+        spent += case.cost - 4.0 * (case.action == "review")
+        case.reward(1.0)
+    counted, cases = spending_of(learner).tally.tolist()
+    assert cases == 200
+    assert counted / UNITS * 0.5 == pytest.approx(spent, rel=1e-6)
+    assert spending_of(learner).target < 0.5
 
 
 def test_what_actions_cost_is_not_spent_on_observations():
@@ -188,7 +270,7 @@ def test_a_day_is_a_number_of_cases_and_files_say_it_too():
 
 
 def test_the_target_makes_good_what_was_spent_too_much_or_too_little():
-    spending = Spending(budget(2.0))
+    spending = Spending(budget(2.0), Lattice(breast_cancer().problem))
     assert spending.target == 2.0
     spending.count(np.full(100, 2.0))
     assert spending.target == 2.0
@@ -202,7 +284,7 @@ def test_cases_with_prices_of_their_own_pay_those_and_no_shadow_price():
     patients = Population(breast_cancer(cost=5.0))
     learner = aw.Learner(patients.problem, budget=budget(4.0), rng=1)
     aw.simulate(learner, patients, steps=1_000, rng=2)
-    assert spending_of(learner).rate > 1.5
+    assert spending_of(learner).shadow_price > 0.5
     case = learner.open(prices={"WHO score": 0.5})
     assert case.lattice.price(0, case.lattice.order[:1]) in (0.5, 5.0)
     assert {o.cost for o in case.lattice.observations} == {0.5, 5.0}

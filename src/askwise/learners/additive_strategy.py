@@ -21,37 +21,31 @@ Exploration then costs at most half a per cent of β a case.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 
 from askwise._kernels.radii import Radii
 from askwise._support.sums import dot
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
-from askwise.estimation.additive import AdditiveModel, AdditivePosterior
+from askwise.estimation.additive import AdditiveModel
 from askwise.estimation.beliefs import additive_beliefs
 from askwise.estimation.complete_records import MOST_RECORDS, Log
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
-from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.learners.cases import Case
 from askwise.learners.exploration_costs import most_spent_among_many
 from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
+from askwise.learners.screened_worlds import Screened, at_stake_of, blindly
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, tie_margin
-from askwise.policy.budgeted import Line, line_of
+from askwise.policy.budgeted import Line, line_of, mean_line
 from askwise.policy.counting_cases import Pairs
-from askwise.policy.recommending import recommended, recommended_for_stake
 from askwise.policy.tree_table import TreeExploration, TreeTable
 from askwise.problem import Budget
 from askwise.states import Lattice
-
-Screened: TypeAlias = AdditivePosterior | TabularPosterior
-"""The posterior of the few observations of a shortlist."""
 
 MOST_TRYING = 0.5
 """The largest share of the cases that explore."""
@@ -137,7 +131,7 @@ class AdditiveStrategy(ModelStrategy):
         length = max(SHORTEST, opened // ROUNDS)
         if self.explore_budget is not None:
             mean = screened.draw_estimates(rng, spread=0.0)
-            blind = self.lattice.problem.reward_value * _blindly(screened, mean)
+            blind = self.lattice.problem.reward_value * blindly(screened, mean)
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)
             if affordable == 0:
                 self._world = screened, mean
@@ -146,11 +140,11 @@ class AdditiveStrategy(ModelStrategy):
         near = screened.draw_estimates(rng, spread=0.0 if follows else SPREAD)
         self._world = screened, near
         if follows:
-            plan = self._recommended(screened, statistics, self.target)
+            plan = self._recommended_now(screened, statistics)
         else:
             plan = self._best(screened, near)
         beta = self.lattice.problem.reward_value
-        worth = plan.value_above_lowest / beta - _blindly(screened, near)
+        worth = plan.value_above_lowest / beta - blindly(screened, near)
         return plan.each(
             lambda part: part.exploring(self.exploration(screened, part, worth, opened))
         ), length
@@ -160,7 +154,14 @@ class AdditiveStrategy(ModelStrategy):
         self._explored_world = self._world
         screened, mean = self._means(statistics)
         self._world = screened, mean
-        return self._recommended(screened, statistics, self.target)
+        return self._recommended_now(screened, statistics)
+
+    def _recommended_now(self, screened: Screened, statistics: Statistics) -> Policy:
+        """Returns the recommendation that the cases of a round follow."""
+        known = additive_beliefs(self.lattice, screened, self._cases(statistics))
+        best, follow = self.recommended_now(known.standalone())
+        follow()
+        return self._whole(best, screened, known)
 
     def _best(self, screened: Screened, world: Estimates) -> Policy:
         """Returns the best policy of a world; within a budget, the best mixture."""
@@ -168,11 +169,17 @@ class AdditiveStrategy(ModelStrategy):
             return self._policy(screened, world, self._looks(screened, world))
         few = screened.shortlist.lattice
         p = world.weight / world.weight[: few.contexts].sum()
+        kinds = self.spending.kinds.shares(few)
+        shares = [share for share, _ in kinds]
+
+        def line(at: Lattice, price: float) -> Line:
+            near = at_stake_of(screened, world, at)[1]
+            look = self.acquisition.path_plan(at.at_rate(1.0 + price), near)
+            policy = Policy(PathTable(few, look, near.action, np.zeros(few.size)))
+            return line_of(policy, at, p, near.reward)
 
         def plan(price: float) -> Line:
-            look = self.acquisition.path_plan(few.at_rate(1.0 + price), world)
-            policy = Policy(PathTable(few, look, world.action, np.zeros(few.size)))
-            return line_of(policy, few, p, world.reward)
+            return mean_line(shares, [line(at, price) for _, at in kinds], price)
 
         def finish(policy: Policy) -> Policy:
             assert isinstance(policy.table, PathTable)
@@ -200,13 +207,15 @@ class AdditiveStrategy(ModelStrategy):
         names = {o.name for o in few.lattice.observations}
         prices = {o.name: o.cost for o in lattice.observations if o.name in names}
         filed = [j for j, i in enumerate(few.observations) if i in lattice.on_file]
-        small = few._replace(lattice=few.lattice.priced(prices, filed).at_stake(lattice.stake))
-        screened = screened._replace(shortlist=small)
-        if lattice.stake != 1.0 and lattice.action_offsets is not None:
-            # at another stake the costs of actions count differently: use the world of the means
-            near = screened.draw_estimates(np.random.default_rng(0), spread=0.0)
-        looks = self.acquisition.path_plan(small.lattice, near, margin=tie_margin(lattice))
-        return self._policy(screened, near, looks, lattice).exploring(exploration)
+        small = few.lattice.priced(prices, filed).at_stake(lattice.stake)
+        screened, near = at_stake_of(screened, near, small)
+
+        def plan(rate: float) -> Policy:
+            at = small if rate == 1.0 else small.at_rate(rate)
+            looks = self.acquisition.path_plan(at, near, margin=tie_margin(lattice))
+            return self._policy(screened, near, looks, lattice).exploring(exploration)
+
+        return plan(1.0) if self.spending is None else self.spending.planned(plan)
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
@@ -250,24 +259,14 @@ class AdditiveStrategy(ModelStrategy):
     def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
         """Returns the best policy by cautious estimates, without exploration. Nothing changes."""
         screened, _ = self._means(now.statistics)
-        return self._recommended(screened, now.statistics, self.budget, stake)
+        known = additive_beliefs(self.lattice, screened, self._cases(now.statistics))
+        best = self.recommended(known.standalone(), stake)
+        return self._whole(best, screened, known.at_stake(stake))
 
-    def _recommended(
-        self,
-        screened: Screened,
-        statistics: Statistics,
-        budget: float | None,
-        stake: float = 1.0,
-    ) -> Policy:
+    def _whole(self, best: Policy, screened: Screened, known: Beliefs) -> Policy:
         """Returns the recommendation for the few, as a policy of the whole problem."""
-        known = additive_beliefs(self.lattice, screened, self._cases(statistics)).at_stake(stake)
         few = screened.shortlist._replace(lattice=known.lattice)
         screened = screened._replace(shortlist=few)
-        if self.spending is not None and stake != 1.0:
-            price = self.spending.shadow_price.item(0)
-            best = recommended_for_stake(self.acquisition, known.standalone(), price)
-        else:
-            best = recommended(self.acquisition, known.standalone(), budget)
         found = best.each(lambda part: self._of_whole(part, screened, known))
         found.shadow_price, found.note = best.shadow_price, best.note
         return found
@@ -297,16 +296,14 @@ class AdditiveStrategy(ModelStrategy):
         """Returns what pays by a margin that shrinks with the rewards; else it buys nothing."""
         beta, rewarded = self.lattice.problem.reward_value, int(statistics.action_counts.sum())
         best = self._best(screened, mean)
-        if best.planned_value > beta * (_blindly(screened, mean) + (1 + rewarded) ** -0.5):
+        if best.planned_value > beta * (blindly(screened, mean) + (1 + rewarded) ** -0.5):
             return best
         nothing = np.full(screened.shortlist.lattice.size, -1, np.int16)
         return self._policy(screened, mean, nothing)
 
     def _looks(self, screened: Screened, world: Estimates) -> Choices:
         """Returns what to buy in each state of the few."""
-        few = screened.shortlist.lattice
-        priced = few if self.spending is None else few.at_rate(self.spending.rate)
-        return self.acquisition.path_plan(priced, world)
+        return self.acquisition.path_plan(screened.shortlist.lattice, world)
 
     def _policy(
         self,
@@ -390,10 +387,3 @@ class AdditiveStrategy(ModelStrategy):
 def nothing_tried(sets: Integers, actions: int) -> TreeExploration:
     """Returns an exploration of the right shape with all probabilities 0."""
     return TreeExploration(sets, np.full(actions, 1.0 / actions), 0.0, 0.0)
-
-
-def _blindly(screened: Screened, world: Estimates) -> float:
-    """The mean reward of the best action without observations."""
-    contexts = screened.shortlist.lattice.contexts
-    weight = world.weight[:contexts]
-    return dot(world.reward[:contexts], weight) / float(weight.sum())

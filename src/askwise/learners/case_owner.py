@@ -35,5 +35,8 @@ class CaseOwner(Protocol):
     def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
         """Reports observations that people made without being asked."""
 
+    def spent_later(self, case: Case, amount: float) -> None:
+        """Reports the cost of observations that people made after the action was chosen."""
+
     def cancelled(self, case: Case) -> None:
         """Reports that there will be no action, or no reward."""

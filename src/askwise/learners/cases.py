@@ -228,6 +228,7 @@ class Case:
                 check_flag(unasked, "unasked")
                 check_flag(knew_more, "knew_more")
             seen = observed(self, values, unasked=unasked)
+            before = self.cost if unasked else 0.0
             if paid is not None:
                 self._pay(values, paid)
             if unasked and (added := [i for i, _ in seen if i not in self._looks]):
@@ -239,9 +240,10 @@ class Case:
                 state = above + place + place // stride * stride * (radix - 1) + digit * stride
                 self.path.append((i, state))
             self.state_index, self.subset = state, subset
-            if self._policy is None:  # it has its action, and people observed more
-                return
             policy = self._policy
+            if policy is None:  # it has its action, and people observed more
+                self._owner.spent_later(self, self.cost - before)
+                return
             if self.stake != 1.0:
                 policy = self._policy = policy.in_state(state)
             self._looks = looks = policy.looks_in_case(state, self.tag)
@@ -271,9 +273,8 @@ class Case:
                 advised = people.advised if self.is_overruled else before
             now = None if chosen == advised else chosen
             self._owner.overruled(self, before if self.is_overruled else None, now)
-            self._propensities = (
-                None if now is None else with_told(self._propensities, told, before)
-            )
+            steps = None if now is None else with_told(self._propensities, told, before)
+            self._propensities = steps
             self.people = people._replace(
                 advised=None if now is None else advised,
                 advised_in=self.state_index if people.advised_in < 0 else people.advised_in,
@@ -373,8 +374,7 @@ class Case:
         policy = self._policy
         assert policy is not None
         self._owner.stopped(self, is_fair=is_fair)
-        # unknown for a set that was not bought as a whole
-        is_path = policy.acquisition == "sequential"
+        is_path = policy.acquisition == "sequential"  # a part of a set has no known probability
         self._looks = self.wanted = ()
         self._propensities = self._propensities_so_far(policy) if is_path else None
         self._policy = None

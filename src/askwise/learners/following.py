@@ -59,6 +59,9 @@ class Follower:
     def looked_unasked(self, case: Case, observations: Sequence[int]) -> None:
         """Ignores observations that people made without being asked."""
 
+    def spent_later(self, case: Case, amount: float) -> None:
+        """Ignores the cost of observations after the advice."""
+
     def cancelled(self, case: Case) -> None:
         """Ignores that there will be no action, or no reward."""
 

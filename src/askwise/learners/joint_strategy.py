@@ -51,10 +51,9 @@ from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
-from askwise.policy.budgeted import Line, at_prices_of, line_of, repriced
+from askwise.policy.budgeted import Line, at_prices_of, line_of, mean_line, repriced
 from askwise.policy.expected_gain import expected_gain, expected_spend
 from askwise.policy.exploration import PathExploration, SetExploration
-from askwise.policy.recommending import recommended, recommended_for_stake
 from askwise.problem import Budget, Problem
 from askwise.states import Lattice
 
@@ -143,7 +142,7 @@ class JointStrategy(ModelStrategy):
         follows = self.follows_log(opened)
         known = beliefs_of(self.model, statistics, self.log) if follows else None
         drawn = self._near(rng, opened, known)
-        near = self._estimates(drawn)
+        near = self._estimates(drawn, self.lattice)
         self._keep_world(drawn)
         wide = self.model.draw(rng, 1.0, self.acquisition.name)
         self.model.draw_effect_variances(rng)
@@ -154,48 +153,55 @@ class JointStrategy(ModelStrategy):
             if affordable == 0:
                 return self._careful_policy(statistics, near), length
             length = min(length, affordable)
-        policy = self._within_budget(lambda at: self.acquisition.best(at, near), near.reward)
+        policy = self._within_budget(
+            lambda at: self.acquisition.best(at, self._estimates(drawn, at)), drawn
+        )
         exploration = self._exploration(policy, statistics, wide)
         if known is None:
             mean, most = self.model.mean_rewards(), most_spent(opened, forgets=self.forgets)
             return self._affordable(policy, exploration, mean, most), length
         relied, is_first = known.cautious_rewards(), opened == self.log.cases
-        best = recommended(
-            self.acquisition, self._beliefs(statistics) if is_first else known, self.target
-        )
+        best, follow = self.recommended_now(self._beliefs(statistics) if is_first else known)
         if is_first or self._lost(best, policy, relied) > self._most_lost:
             policy = best
+            follow()
             self._keep_world(relied)
         # by the means, actions that were hardly tried would seem to cost little
         return self._affordable(policy, exploration, relied, MOST_LOST), length
 
     def plan_recommended(self, statistics: Statistics) -> Policy:
-        """Returns the recommendation of a round. Cases with their own prices follow it too."""
-        known = beliefs_of(self.model, statistics, self.log)
+        """Returns the recommendation of a round, from the same estimates as `recommend`."""
+        known = self._beliefs(statistics)
         self._explored_world[:] = self.world
         self._keep_world(known.cautious_rewards())
         nothing = self.acquisition.no_exploration(self.lattice)
-        best = recommended(self.acquisition, known, self.target)
+        best, follow = self.recommended_now(known)
+        follow()
         return best.each(lambda part: part.exploring(nothing))
 
     def _within_budget(self, best: Callable[[Lattice], Policy], reward: Floats) -> Policy:
         """Returns the best policy at the prices of a lattice, or the best mixture in the budget.
 
-        `reward` is what acting in ψ earns less its cost, at [ψ], or at [ψ, a].
+        `reward` is r(a, ψ) at [ψ, a].
         """
         if self.spending is None:
             return best(self.lattice)
         lattice, p, every = self.lattice, self.model.probability, np.arange(self.lattice.size)
+        kinds = self.spending.kinds.shares(lattice)
+        shares = [share for share, _ in kinds]
 
-        def earned(policy: Policy) -> Floats:
-            return reward if reward.ndim == 1 else reward[every, policy.actions]
+        def earned(policy: Policy, at: Lattice) -> Floats:
+            return at.net(reward)[every, policy.actions]
+
+        def line(at: Lattice, price: float) -> Line:
+            policy = best(at.at_rate(1.0 + price))
+            return line_of(policy, at, p, earned(policy, at))
 
         def plan(price: float) -> Line:
-            policy = best(lattice.at_rate(1.0 + price))
-            return line_of(policy, lattice, p, earned(policy))
+            return mean_line(shares, [line(at, price) for _, at in kinds], price)
 
         def finish(policy: Policy) -> Policy:
-            return Policy(at_prices_of(lattice, policy, p, earned(policy)))
+            return Policy(at_prices_of(lattice, policy, p, earned(policy, lattice)))
 
         return self.spending.best(plan, finish, lattice.problem.reward_value)
 
@@ -211,9 +217,9 @@ class JointStrategy(ModelStrategy):
     def _keep_world(self, reward: Floats) -> None:
         self.world[:] = reward if self.world.ndim == 2 else reward.max(axis=1)
 
-    def _estimates(self, reward: Floats) -> Estimates:
-        """Returns a world with these rewards r(a, ψ), for the planners."""
-        reward = self.lattice.net(reward)
+    def _estimates(self, reward: Floats, lattice: Lattice) -> Estimates:
+        """Returns a world with these rewards r(a, ψ), for the planners at a stake."""
+        reward = lattice.net(reward)
         action = reward.argmax(axis=1).astype(np.int16)
         weight = self.model.weight(self.acquisition.name)
         return Estimates(reward.max(axis=1), action, weight, Radii())
@@ -257,19 +263,22 @@ class JointStrategy(ModelStrategy):
             reward, action = net.max(axis=1), net.argmax(axis=1).astype(np.int16)
         if start:
             weight = self.model.weight("sequential")  # with values on file, p is by slot
-            near = Estimates(reward, action, weight, Radii())
-            own = set_policy_from(self._at_rate(lattice), near, start, margin=margin)
         else:
             weight = self.model.weight(self.acquisition.name)
-            near = Estimates(reward, action, weight, Radii())
-            own = self.acquisition.best(self._at_rate(lattice), near, margin=margin)
-        if self.spending is not None:
-            own = repriced(lattice, own)
-        return own.exploring(policy.exploration)
+        near = Estimates(reward, action, weight, Radii())
 
-    def _at_rate(self, lattice: Lattice) -> Lattice:
-        """The prices to plan with: within a budget, those of the round."""
-        return lattice if self.spending is None else lattice.at_rate(self.spending.rate)
+        def plan(at: Lattice) -> Policy:
+            if start:
+                return set_policy_from(at, near, start, margin=margin)
+            return self.acquisition.best(at, near, margin=margin)
+
+        if self.spending is None:
+            return plan(lattice).exploring(policy.exploration)
+        return self.spending.planned(
+            lambda rate: repriced(lattice, plan(lattice.at_rate(rate))).exploring(
+                policy.exploration
+            )
+        )
 
     def use(self, lattice: Lattice) -> None:
         """Have the same states at other prices."""
@@ -281,11 +290,7 @@ class JointStrategy(ModelStrategy):
 
     def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
         """Returns the best policy by cautious estimates, for a stake. Nothing changes."""
-        known = self.evidence(now).at_stake(stake)
-        if self.spending is not None and stake != 1.0:
-            price = self.spending.shadow_price.item(0)
-            return recommended_for_stake(self.acquisition, known, price)
-        return recommended(self.acquisition, known, self.budget)
+        return self.recommended(self.evidence(now), stake)
 
     def _beliefs(self, statistics: Statistics) -> Beliefs:
         return joint_beliefs(statistics, self.log)
@@ -319,8 +324,8 @@ class JointStrategy(ModelStrategy):
         """Returns what pays by cautious estimates; else it buys nothing and learns to act."""
         believed = beliefs_of(self.model, statistics)
         careful = self._within_budget(
-            lambda at: self.acquisition.best_by_beliefs(at, believed),
-            self.lattice.net(believed.cautious_rewards()),
+            lambda at: self.acquisition.best_by_beliefs(at, believed.at_stake(at.stake)),
+            believed.cautious_rewards(),
         )
         if careful.planned_value > self._blind_gain():
             tries = self.acquisition.no_exploration(self.lattice)

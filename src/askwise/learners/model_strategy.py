@@ -8,6 +8,7 @@ model.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.errors import OptionError
 from askwise.estimation.complete_records import Log
+from askwise.estimation.evidence import Beliefs
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
 from askwise.learners.spending import Spending, spent_on_looks
@@ -26,6 +28,11 @@ from askwise.policy import Policy
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.counting_cases import Pairs
 from askwise.policy.mixing import parts_followed
+from askwise.policy.recommending import (
+    recommended,
+    recommended_for_stake,
+    recommended_within,
+)
 from askwise.problem import Budget
 from askwise.states import Lattice
 
@@ -57,7 +64,7 @@ class ModelStrategy(Strategy):
         self.lattice = lattice
         self.acquisition = acquisition
         self.explore_budget = explore_budget
-        self.spending = None if budget is None else Spending(budget)
+        self.spending = None if budget is None else Spending(budget, lattice)
         """The spend of cases, if there is a budget."""
         self.explore = explore
         """The share of the cases that explore; the others follow the recommendation."""
@@ -114,6 +121,8 @@ class ModelStrategy(Strategy):
     def plan(self, now: Progress, lattice: Lattice) -> Policy:
         """Returns the best policy of a world drawn near the mean, with its exploration."""
         opened = now.statistics.cases if self.forgets else now.opened
+        if self.spending is not None:
+            self.spending.measure()
         policy, self._length[0] = self.plan_round(now.statistics, opened, now.rng)
         if self.explore < 1.0:
             best = self.plan_recommended(now.statistics)
@@ -155,24 +164,48 @@ class ModelStrategy(Strategy):
         return []
 
     def count_spent_in(self, case: Case) -> None:
-        """Counts the cost of a case's observations."""
+        """Counts the cost of a case's observations, and its stake and prices."""
         if self.spending is not None:
+            assert case.policy is not None
             self.spending.count(spent_on_looks(case))
+            planned = case.policy.lattice.per_unit  # what was paid may be known only later
+            self.spending.kinds.count(self.lattice, planned, case.stake)
 
-    def count_spent(self, costs: Floats | float) -> None:
-        """Counts what cases spent on observations."""
+    def count_spent_later(self, amount: float) -> None:
+        """Counts what people spent on observations after the advice."""
+        if self.spending is not None:
+            self.spending.count_more(amount)
+
+    def count_spent(self, costs: Floats) -> None:
+        """Counts what cases with a stake of 1 spent on observations at the usual prices."""
         if self.spending is not None:
             self.spending.count(costs)
+            self.spending.kinds.count_usual(len(costs))
 
-    @property
-    def target(self) -> float | None:
-        """The allowed spend a case of the next round's plan; None without a budget."""
-        return None if self.spending is None else self.spending.target
+    def recommended(self, known: Beliefs, stake: float = 1.0) -> Policy:
+        """Returns what is recommended for cases with that stake, within the budget if there is
+        one.
+        """
+        known = known.at_stake(stake)
+        if self.spending is None:
+            return recommended(self.acquisition, known)
+        if stake != 1.0:
+            price = self.spending.shadow_price.item(0)
+            return recommended_for_stake(self.acquisition, known, price)
+        kinds = self.spending.kinds.shares(known.lattice)
+        return recommended_within(self.acquisition, known, self.spending.per_case, kinds)[1]
 
-    @property
-    def budget(self) -> float | None:
-        """The allowed average spend a case; None without a budget."""
-        return None if self.spending is None else self.spending.per_case
+    def recommended_now(self, known: Beliefs) -> tuple[Policy, Callable[[], None]]:
+        """Returns the recommendation for the next round, and what to call if it is followed.
+
+        Within a budget it spends the target of the round, and sets the round's shadow price.
+        """
+        spending = self.spending
+        if spending is None:
+            return recommended(self.acquisition, known), lambda: None
+        kinds = spending.kinds.shares(known.lattice)
+        within, best = recommended_within(self.acquisition, known, spending.target, kinds)
+        return best, lambda: spending.follow(within)
 
     def run(self, rounds: Rounds, cases: Cases) -> None:
         """Decides these cases exactly as `open`, `observe` and `reward` would."""
@@ -220,12 +253,16 @@ class ModelStrategy(Strategy):
         arrays = {**self.model_arrays(), **self.tallies(), "round_length": self._length}
         if self.spending is not None:
             arrays["shadow_price"] = self.spending.shadow_price
+            arrays["rates_mixed"] = self.spending.mixture
             arrays["spent_trying"] = self.spending.trying
+            arrays["spend_control"] = self.spending.control
         return arrays
 
     def tallies(self) -> dict[str, Integers]:
-        """The spend, if there is a budget."""
-        return {} if self.spending is None else {"spending": self.spending.tally}
+        """The spend and the kinds of cases, if there is a budget."""
+        if self.spending is None:
+            return {}
+        return {"spending": self.spending.tally, "case_kinds": self.spending.kinds.tally}
 
     def restored(self) -> None:
         """Checks the arrays after saved ones overwrote them."""

@@ -151,6 +151,10 @@ class Rounds:
         for i in observations:
             self.now.statistics.overrides.count_unasked(i)
 
+    def spent_later(self, case: Case, amount: float) -> None:
+        """Counts the cost of observations that people made after the advice."""
+        self.strategy.count_spent_later(amount)
+
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """Counts the reward of a case at the state acted in, or apart."""
         is_overruled = case.is_overruled

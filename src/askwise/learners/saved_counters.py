@@ -20,6 +20,7 @@ from askwise.counting.forgetting import Forgetting, Knowledge
 from askwise.errors import FileError
 from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, Log
 from askwise.learners.rounds import Rounds
+from askwise.learners.strategy import Strategy
 from askwise.problem.amounts import LARGEST_AMOUNT
 
 MOST_PACKED = 200
@@ -52,6 +53,20 @@ NEWER = ("graded_sums", "overruled", "unasked")
 """Format 6 did not count these. It is read as if all rewards were 0 or 1, and people followed the
 advice.
 """
+
+KINDS = "case_kinds"
+"""Format 8 did not count cases by stake and price. It is read as if they had the usual ones."""
+
+
+def restore_strategy(archive: zipfile.ZipFile, strategy: Strategy, *, version: int) -> None:
+    """Restores the arrays that a strategy keeps beside the statistics."""
+    arrays = strategy.arrays()
+    for name, array in arrays.items():
+        stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
+        if version > 8 or name not in (KINDS, "rates_mixed", "spend_control"):
+            array[...] = load_array(archive, stored, array.shape, array.dtype)
+    if version <= 8 and "rates_mixed" in arrays:  # there was one rate
+        arrays["rates_mixed"][:2] = arrays["shadow_price"]
 
 
 def restore_counters(
@@ -210,7 +225,10 @@ def restore_forgetting(
         tallies = {
             name: load_array(archive, f"block{k}.{name}", array.shape, array.dtype)
             for name, array in rounds.strategy.tallies().items()
+            if version > 8 or name != KINDS
         }
+        if version <= 8 and KINDS in rounds.strategy.tallies():
+            tallies[KINDS] = np.zeros_like(rounds.strategy.tallies()[KINDS])
         parts.append(Knowledge(statistics, tallies))
     forgetting.began, forgetting.number, forgetting.first = saved.began, saved.number, saved.first
     forgetting.pasts = dict(zip(saved.pasts, parts[: len(saved.pasts)], strict=True))

@@ -33,6 +33,7 @@ from askwise.learners.saved_counters import (
     restore_forgetting,
     restore_log,
     restore_records,
+    restore_strategy,
 )
 from askwise.learners.saved_generators import generator_from_json, generator_to_json
 from askwise.policy import Policy
@@ -45,10 +46,11 @@ from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
 
 FORMAT = "askwise learner"
-VERSION = 8
+VERSION = 9
 OLDEST = 6
-"""The oldest format that is read. Before 8 no values were ordered, not even bins. Before 7 the
-variance of rewards and the actions of people were not counted.
+"""The oldest format that is read. Before 9 cases were not counted by stake and price. Before 8 no
+values were ordered, not even bins. Before 7 the variance of rewards and the actions of people were
+not counted.
 """
 
 MEMBER = "learner.json"
@@ -249,9 +251,7 @@ def _restore(
     version, rows = header.version, header.rows
     restore_counters(archive, "", now.statistics, header.cases_counted, rows, version=version)
     restore_records(now.statistics, header.records_counted, forgets=header.forgetting is not None)
-    for name, array in strategy.arrays().items():
-        stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
-        array[...] = load_array(archive, stored, array.shape, array.dtype)
+    restore_strategy(archive, strategy, version=version)
     log = header.logged, header.records, header.log_drawn
     restore_log(archive, rounds, *log, version=version)
     strategy.restored()

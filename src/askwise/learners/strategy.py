@@ -157,6 +157,9 @@ class Strategy(ABC):
     def count_reward(self, case: Case, reward: float, before: float | None) -> None:
         """Notes the reward of a case, which is counted already. It replaces an earlier reward."""
 
+    def count_spent_later(self, amount: float) -> None:
+        """Notes what people spent on observations in a case whose spend is counted already."""
+
     def changed(self, state: int, choice: int) -> None:
         """Notes that a pair was counted for the first time in this round."""
 

@@ -22,7 +22,7 @@ which there are finitely many. A search on both sides finds all of them, which a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,10 +51,23 @@ class Line(NamedTuple):
     policy: Policy
     gain: float
     spend: float
+    price: float = 0.0
+    """The λ at which it was planned."""
 
     def at(self, price: float) -> float:
         """G − λ S."""
         return self.gain - price * self.spend
+
+
+Kinds = Sequence[tuple[float, Lattice]]
+"""The share of the cases of each kind, and the states at their stake and prices."""
+
+
+def mean_line(shares: Sequence[float], lines: Sequence[Line], price: float) -> Line:
+    """Returns the mean of cases of several kinds, with the policy of the first kind."""
+    gain = sum(share * line.gain for share, line in zip(shares, lines, strict=True))
+    spend = sum(share * line.spend for share, line in zip(shares, lines, strict=True))
+    return Line(lines[0].policy, gain, spend, price)
 
 
 Plan = Callable[[float], Line]
@@ -99,12 +112,22 @@ class Within(NamedTuple):
         return found
 
 
-def best_within(plan: Plan, budget: float, beta: float) -> Within:
-    """Returns the best mixture of policies with at most this average spend."""
-    dear, affordable = plan(0.0), budget * (1.0 + TOLERANCE)
+def best_within(
+    plan: Plan, budget: float, beta: float, near: tuple[float, float] | None = None
+) -> Within:
+    """Returns the best mixture of policies with at most this average spend.
+
+    `near` are two λ between which the shadow price probably is, such as those of a similar plan.
+    They only save time.
+    """
+    affordable = budget * (1.0 + TOLERANCE)
+    dear, cheap = (None, None) if near is None else map(plan, near)
+    if dear is None or dear.spend <= affordable:
+        dear = plan(0.0)
     if dear.spend <= affordable:
         return Within(dear, dear, 1.0, 0.0, budget)
-    cheap = plan(NOTHING_BOUGHT)
+    if cheap is None or cheap.spend > affordable:
+        cheap = plan(NOTHING_BOUGHT)
     while cheap.spend < budget * (1.0 - TOLERANCE):
         price = _where_they_meet(dear, cheap)
         found = plan(price)

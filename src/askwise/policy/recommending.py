@@ -16,7 +16,15 @@ from askwise._support.typing import Choices, Floats
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
-from askwise.policy.budgeted import Line, at_prices_of, best_within, line_of
+from askwise.policy.budgeted import (
+    Kinds,
+    Line,
+    Within,
+    at_prices_of,
+    best_within,
+    line_of,
+    mean_line,
+)
 from askwise.policy.exploration import PathExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -33,31 +41,41 @@ def best_by(
     return acquisition.best_by_counters(evidence.at(lattice))
 
 
-def recommended(
-    acquisition: Acquisition, evidence: Beliefs | CountedEvidence, budget: float | None = None
-) -> Policy:
-    """Returns the recommended policy for a problem, perhaps within an average spend.
+def recommended(acquisition: Acquisition, evidence: Beliefs | CountedEvidence) -> Policy:
+    """Returns the recommended policy for a problem."""
+    return _recommended_at(acquisition, evidence, evidence.lattice)
 
-    The spend is that of cases with a stake of 1.
+
+def recommended_within(
+    acquisition: Acquisition, evidence: Beliefs, budget: float, kinds: Kinds
+) -> tuple[Within, Policy]:
+    """Returns the recommended policy within an average spend, for cases with a stake of 1.
+
+    The spend is that of all cases. `kinds` has the share of the cases of each kind, with their
+    stakes and prices; those with a stake of 1 at the usual prices come first.
     """
-    if budget is None:
-        return _recommended_at(acquisition, evidence, evidence.lattice)
-    assert isinstance(evidence, Beliefs)
     assert evidence.lattice.stake == 1.0  # a budget is for all cases together
     lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
-    relied, mean = (lattice.net(r) for r in (evidence.cautious_rewards(), evidence.reward))
+    mean, shares = lattice.net(evidence.reward), [share for share, _ in kinds]
+
+    def line(at: Lattice, price: float) -> Line:
+        known = evidence.at_stake(at.stake)
+        policy = _recommended_at(acquisition, known, at.at_rate(1.0 + price))
+        relied = at.net(known.cautious_rewards())[every, policy.actions]
+        return line_of(policy, at, known.probability, relied)
 
     def plan(price: float) -> Line:
-        policy = _recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
-        return line_of(policy, lattice, evidence.probability, relied[every, policy.actions])
+        return mean_line(shares, [line(at, price) for _, at in kinds], price)
 
     def finish(policy: Policy) -> Policy:
         table = at_prices_of(lattice, policy, evidence.probability, mean[every, policy.actions])
         return Policy(table, frequency=policy.frequency).recommended_by(evidence)
 
-    found = best_within(plan, budget, lattice.problem.reward_value).mixed(finish)
-    found.note += ", if every case has a stake of 1"
-    return found
+    within = best_within(plan, budget, lattice.problem.reward_value)
+    found = within.mixed(finish)
+    is_usual = len(kinds) == 1
+    found.note += ", if every case has a stake of 1" if is_usual else ", over all stakes and prices"
+    return within, found
 
 
 def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, price: float) -> Policy:

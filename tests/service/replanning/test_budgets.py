@@ -4,6 +4,7 @@ import pytest
 
 import askwise as aw
 from askwise.service.api.messages import Observing, Opening, Rewarding
+from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.policy_versions import PolicyCache, read_version
@@ -25,6 +26,9 @@ def test_what_served_cases_spend_is_in_the_next_plan(tmp_path, model):
             seen = {"mammogram": "low", "mri": "pos" if k % 2 else "neg"}
             values = {name: seen[name] for name in case["wanted"]}
             case = decoded(ask(writer, Observing(values), case["case"]))
+        if k % 3 == 0:  # people look on after the advice, which is charged to the budget too
+            more = ask(writer, Observing({"mri": "neg"}, unasked=True), case["case"])
+            case = decoded(more) if more.status == 200 else case
         spent += case["cost"]
         assert ask(writer, Rewarding(float(k % 3 > 0)), case["case"]).status == 200
     assert Replanner(ledger).step() == 1
@@ -34,6 +38,7 @@ def test_what_served_cases_spend_is_in_the_next_plan(tmp_path, model):
     assert spending.tally[0] / 2**20 * 2.0 == pytest.approx(spent)
     assert learner.options["budget"] == aw.Budget(spend_per_case=2.0)
     assert learner.problem == PROBLEM
+    assert verify(ledger, "clinic").differences == []
     ledger.close()
 
 

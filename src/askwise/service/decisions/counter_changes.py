@@ -141,6 +141,11 @@ class CounterChanges:
         self._count_in(self._now)
         self.rounds.looked_unasked(case, observations)
 
+    def spent_later(self, case: Case, amount: float) -> None:
+        """People spent so much on observations after the advice."""
+        self._count_in(self._now)
+        self.rounds.spent_later(case, amount)
+
     def cancelled(self, case: Case) -> None:
         """A case is cancelled: there will be no action, or no reward."""
         self._count_in(self._now)

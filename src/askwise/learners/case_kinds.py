@@ -1,0 +1,90 @@
+"""The kinds of cases that a learner with a budget has had: how many, with which stakes and prices.
+
+A budget is for all cases together. So the shadow price must be that at which the cases as they come
+spend it, with their own stakes and prices. Cases are counted by kind. All cases with a stake of 1
+at the usual prices are one kind. The others are grouped by what they may spend: by the power of four
+of their stake, divided by how much their prices are higher than the usual ones. A kind is planned
+for with the geometric mean of its stakes, and with the mean of its prices.
+
+The counts are whole numbers, which can be added, so they can be merged, forgotten and kept in a
+ledger.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from askwise._support.typing import Floats, Integers
+from askwise.states import Lattice
+
+POWERS = 8
+"""Stakes are distinguished from 4⁻⁸ to 4⁸ times the usual ones."""
+
+UNITS = 2**20
+"""Logarithms of stakes and prices are counted in 1 / `UNITS`, prices relative to the budget."""
+
+MOST_UNITS = 2**43
+"""The most units of one price, so that the sum of all cases fits into a counter."""
+
+COUNT, STAKE, PRICES = 0, 1, 2
+"""The columns: the cases, the sum of log₂ of their stakes, and the sums of prices."""
+
+
+class CaseKinds:
+    """Counts of cases by kind. The first row is that of the usual cases."""
+
+    def __init__(self, lattice: Lattice, unit: float) -> None:
+        self.names = tuple(o.name for o in lattice.observations[: lattice.buyable])
+        self.unit = unit
+        self.tally: Integers = np.zeros((2 + 2 * POWERS, PRICES + len(self.names)), np.int64)
+
+    def count_usual(self, cases: int) -> None:
+        """Counts cases with a stake of 1 at the usual prices."""
+        self.tally[0, COUNT] += cases
+
+    def count(self, usual: Lattice, lattice: Lattice, stake: float) -> None:
+        """Counts a case with this stake at the prices of a lattice."""
+        prices = None if lattice is usual else costs_of(lattice)
+        if prices is None or prices == costs_of(usual):
+            if stake == 1.0:
+                self.count_usual(1)
+                return
+            prices = costs_of(usual)
+        most, scale = sum(costs_of(usual)), math.log2(stake)
+        if most > 0:
+            scale += math.log2(most / max(sum(prices), most * 4.0**-POWERS))
+        row = self.tally[1 + min(max(math.floor(scale / 2) + POWERS, 0), 2 * POWERS)]
+        row[COUNT] += 1
+        row[STAKE] += round(math.log2(stake) * UNITS)
+        row[PRICES:] += [min(round(c / self.unit * UNITS), MOST_UNITS) for c in prices]
+
+    def shares(self, usual: Lattice) -> list[tuple[float, Lattice]]:
+        """Returns the share of the cases of each kind with its states, stakes and prices.
+
+        The usual cases come first, even if there are none.
+        """
+        cases = self.tally[:, COUNT]
+        if not cases[1:].any():
+            return [(1.0, usual)]
+        part: Floats = cases / cases.sum()
+        found = [(float(part[0]), usual)]
+        for k in np.flatnonzero(cases[1:]).tolist():
+            _, stake, *prices = (self.tally[1 + k] / cases[1 + k]).tolist()
+            told = {o.name for o in usual.observations}
+            means = zip(self.names, prices, strict=True)
+            own = {name: c / UNITS * self.unit for name, c in means if name in told}
+            lattice = usual if self._are_usual(own, usual) else usual.supposing(own)
+            found.append((float(part[1 + k]), lattice.at_stake(2.0 ** (stake / UNITS))))
+        return found
+
+    def _are_usual(self, own: dict[str, float], usual: Lattice) -> bool:
+        """Whether these are the usual prices, in whole units as they were counted."""
+        known = {o.name: o.cost for o in usual.observations}
+        return all(abs(own[name] - known[name]) <= self.unit / UNITS for name in own)
+
+
+def costs_of(lattice: Lattice) -> tuple[float, ...]:
+    """The prices of the buyable observations."""
+    return tuple(o.cost for o in lattice.observations[: lattice.buyable])
