@@ -87,7 +87,7 @@ class ReadRules:
 
     def read_projects(self):
         names = [p["name"] for p in self.server.http.get("/v1/projects").json()["projects"]]
-        assert names == [self.name]
+        assert names == [self.name, "ward"]
 
     def read_awaited(self):
         waiting = [n for n, case in self.model.cases.items() if case.status == "acted"]

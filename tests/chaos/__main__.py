@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--calm", type=float, default=0.7, help="seconds between two kills")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    goal = Goal(given.kills, given.events, given.seconds, migrations=10, calm=given.calm)
+    goal = Goal(given.kills, given.events, given.seconds, migrations=10, calm=given.calm, thinned=1)
     names = ["sqlite", "postgresql"] if given.db == "both" else [given.db]
     is_well = True
     for name in names:

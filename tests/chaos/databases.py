@@ -31,8 +31,13 @@ class Sqlite:
         self.address = str(self._file)
 
     def is_in_use(self) -> bool:
-        """Whether a server that was just started has come to its ledger."""
-        return self._file.exists()
+        """Whether a server that was just started has come to its ledger: it has opened the file."""
+        opened = str(self._file.resolve())
+        for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+            with contextlib.suppress(OSError):  # it was closed meanwhile, or is not ours
+                if os.readlink(descriptor) == opened:
+                    return True
+        return False
 
     def drop_connections(self) -> int:
         """Break the connections that servers have; a file has none."""

@@ -9,13 +9,14 @@ import asyncio
 import random
 import sys
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
 import askwise as aw
-from askwise.service.ledger import open_ledger, postgres, sqlite
-from askwise.service.ledger.schema import STEPS
+from askwise.service.ledger import open_ledger
+from askwise.service.replanning.thinning import RECENT, THIN, followed_versions
 from chaos.patients import PAUSE, PROBLEM
 from chaos.record import Order, Record, encode
 from chaos.wire import NoAnswerError, Reply, Wire
@@ -32,6 +33,11 @@ WIDER = msgspec.structs.replace(
     actions=("wait", "watch", "treat", "operate"),
 )
 """The problem with a value and an action more."""
+
+NEW_VALUES = {o.name: list(o.values) for o in WIDER.observations}
+
+CASES_IN_A_VERSION = 3
+"""Cases that are opened and rewarded in each new version of the problem."""
 
 
 class Operator:
@@ -76,12 +82,44 @@ class Operator:
         path = f"projects/{self._project}/clone"
         body = {"name": name, "problem": WIDER}
         made = await self._until_answered(path, f"clone-{self._orders}", body)
-        gone = await self._until_answered(
-            f"projects/{name}/delete", f"delete-{self._orders}", {"name": name}
-        )
-        if (made.status, gone.status) != (201, 200):
-            self._record.contradict(f"{name} was made and removed with {made}, {gone}")
+        if made.status == 201:
+            await self._use(name)
+        else:
+            self._record.contradict(f"{name} was made with {made}")
+
+    async def _use(self, name: str) -> None:
+        """Cases of the new version from their opening to their reward, audited; then it goes."""
+        asked: dict[str, tuple[str, object, Reply]] = {}
+
+        async def post(path: str, body: object) -> dict:
+            key = f"{name}-{len(asked)}"
+            reply = await self._until_answered(f"projects/{name}/{path}", key, body)
+            asked[key] = path, body, reply
+            if reply.status not in (200, 201):
+                self._record.contradict(f"{name}: {path} {body} was answered {reply}")
+                return {"case": 0, "wanted": []}
+            return msgspec.json.decode(reply.body)
+
+        for _ in range(CASES_IN_A_VERSION):
+            case = await post("cases", {"known": {"age": self.rng.choice(["young", "old"])}})
+            while case["wanted"]:
+                values = {n: self.rng.choice(NEW_VALUES[n]) for n in case["wanted"]}
+                case = await post(f"cases/{case['case']}/observations", {"values": values})
+            await post(f"cases/{case['case']}/reward", {"reward": 0.5})
+        for key, (path, body, before) in asked.items():
+            again = await self._until_answered(f"projects/{name}/{path}", key, body)
+            if again != before:
+                self._record.contradict(f"{key} was answered {before}, then {again}")
+        summary = msgspec.json.decode((await self._read(f"projects/{name}/summary")).body)
+        found = summary["cases"], summary["statuses"]["rewarded"], summary["reward"]
+        if found != (CASES_IN_A_VERSION, CASES_IN_A_VERSION, 0.5 * CASES_IN_A_VERSION):
+            self._record.contradict(f"{name}: the summary has {found}")
+        gone = await self._until_answered(f"projects/{name}/delete", f"{name}-gone", {"name": name})
+        expected = {"name": name, "events": len(asked)}
+        if gone.status != 200 or msgspec.json.decode(gone.body) != expected:
+            self._record.contradict(f"{name} was removed with {gone}, expected {expected}")
         self.done["new versions of the problem"] += 1
+        self.done["requests in new versions"] += len(asked)
 
     async def _back_up(self) -> None:
         """A moment of the ledger as a file, equal to its own events."""
@@ -104,9 +142,15 @@ class Operator:
             self._record.contradict(f"compacting ended with {said}")
 
     async def _until_answered(self, path: str, key: str, body: object) -> Reply:
+        return await self._until(lambda: self._wire.post(f"/v1/{path}", encode(body), key))
+
+    async def _read(self, path: str) -> Reply:
+        return await self._until(lambda: self._wire.get(f"/v1/{path}"))
+
+    async def _until(self, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         while True:
             try:
-                reply = await self._wire.post(f"/v1/{path}", encode(body), key)
+                reply = await ask()
             except NoAnswerError:
                 reply = Reply(503, b"")
             if reply.status not in (401, 503):  # a new server knows its tokens after a moment
@@ -125,14 +169,20 @@ async def command(*words: str) -> tuple[int, str]:
     return process.returncode or 0, said.decode()[-2000:]
 
 
-def leave_old_schema(db: str) -> None:
-    """A ledger in the first version of the schema: servers begin by bringing it up to date."""
-    modules = (sqlite, postgres)
-    kept = [(module.STEPS, module.NEWEST) for module in modules]
+async def thinned_versions(db: str, name: str) -> tuple[int, int]:
+    """Compacts once more; how many versions are thinned, and how many are not but could be."""
+    code, said = await command("ledger", "compact", "--db", db)
+    if code:
+        raise RuntimeError(said)
+    ledger = open_ledger(db)
     try:
-        for module in modules:
-            module.STEPS, module.NEWEST = STEPS[:1], 1
-        open_ledger(db).close()
+        project = ledger.project(name)
+        followed = followed_versions(ledger, project)
+        old = [
+            policy.blob.startswith(THIN)
+            for policy in ledger.policies(project.id)
+            if 1 < policy.version <= project.version - RECENT and policy.version not in followed
+        ]
+        return sum(old), len(old) - sum(old)
     finally:
-        for module, (steps, newest) in zip(modules, kept, strict=True):
-            module.STEPS, module.NEWEST = steps, newest
+        ledger.close()

@@ -15,7 +15,8 @@ from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_token
 from chaos.audit import audit
 from chaos.databases import Database
-from chaos.operators import Operator, leave_old_schema
+from chaos.older import compare_older, leave_old_schema
+from chaos.operators import Operator, thinned_versions
 from chaos.patients import PROBLEM, Patient
 from chaos.reaper import Reaper
 from chaos.record import Record
@@ -44,6 +45,8 @@ class Goal(NamedTuple):
     """Seconds to wait for a plan: whoever planned before may have died with the lease."""
     sample: int = 2000
     """Acknowledged requests that are sent once more in the end."""
+    thinned: int = 0
+    """Versions of the policy that must have been thinned."""
 
 
 class Outcome(NamedTuple):
@@ -75,7 +78,7 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
     rng = random.Random(seed)
     reaper, record = Reaper(database, folder, rng, goal.plan_within), Record()
     try:
-        leave_old_schema(database.address)
+        before = leave_old_schema(database.address, folder)
         for _ in range(goal.migrations):
             await reaper.migrating()
         await reaper.start()
@@ -99,6 +102,11 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
         wrong += await audit(
             record, url, token, PROJECT, database.address, goal.sample, random.Random(seed)
         )
+        wrong += compare_older(database.address, before)
+        thinned, left = await thinned_versions(database.address, PROJECT)
+        operator.done["versions thinned"] = thinned
+        if left or thinned < goal.thinned:
+            wrong.append(f"{thinned} versions were thinned, {left} could have been too")
     finally:
         code = await reaper.end()
     if code:

@@ -35,6 +35,7 @@ from service_model import (
     as_asked,
 )
 from service_reads import ReadRules, never_asked
+from service_ward import WardRules
 from serving import served
 
 FOLDER = os.environ.get("PYTEST_DEBUG_TEMPROOT")
@@ -67,7 +68,7 @@ acts = st.fixed_dictionaries(
 )
 
 
-class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
+class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMachine):
     """Requests, alone and in batches, and restarts."""
 
     @initialize()
@@ -79,6 +80,7 @@ class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
         self.start()
         body = {"name": "clinic", "problem": msgspec.to_builtins(PROBLEM), "learner": LEARNER}
         assert self.post("/v1/projects", body, "create").status_code == 201
+        self.begin_ward()
 
     def start(self):
         self.serving = served(self.db)
@@ -233,7 +235,8 @@ class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
         self.stop()
         if replans:
             ledger = open_ledger(self.db)
-            self.model.version += Replanner(ledger).step()
+            Replanner(ledger).step()
+            self.model.version = ledger.project(self.name).version
             ledger.close()
         self.start()
 
@@ -256,6 +259,7 @@ class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
             return
         try:
             self.check_all()
+            self.check_ward()
             self.read_unasked()
         finally:
             self.stop()
@@ -293,7 +297,7 @@ class ServiceMachine(AdministrationRules, ReadRules, RuleBasedStateMachine):
 
 SHORT = settings(
     max_examples=30,
-    stateful_step_count=30,
+    stateful_step_count=36,
     phases=[Phase.generate],  # to make a failure shorter would take minutes of starting servers
 )
 

@@ -2,12 +2,16 @@
 
 import asyncio
 
+import apsw
 import msgspec
 import pytest
 
 from askwise.service.api.messages import EventLine
+from askwise.service.ledger import open_ledger
+from askwise.service.ledger.schema import NEWEST
 from chaos.audit import Sums, compare, compare_summary
 from chaos.databases import Postgres, Sqlite
+from chaos.older import CASES, compare_older, leave_old_schema
 from chaos.record import Order, Record
 from chaos.run import Goal, run
 from chaos.wire import Reply
@@ -30,9 +34,25 @@ def test_nothing_is_lost_and_nothing_doubled_when_servers_are_killed(tmp_path, r
     assert outcome.wrong == [], (tmp_path / "server.log").read_text()[-5000:]
     assert outcome.kills >= SHORT.kills + SHORT.migrations
     assert outcome.events >= SHORT.events
+    assert outcome.operated["requests in new versions"] > 0
     counts = outcome.record.counts
     again = counts["at the same time"] + counts["again later"] + counts["again in a batch"]
     assert again > 0.15 * outcome.events  # a fifth is meant; what is still on its way is left out
+
+
+def test_what_a_ledger_of_an_older_schema_holds_is_compared(tmp_path):
+    db = str(tmp_path / "old.db")
+    events, cases = leave_old_schema(db, tmp_path)
+    assert apsw.Connection(db).pragma("user_version") == 1
+    assert len(cases) == CASES
+    assert compare_older(db, (events, cases)) == []
+    assert apsw.Connection(db).pragma("user_version") == NEWEST
+    assert len(compare_older(db, (events[:-1], cases))) == 1
+    ledger = open_ledger(db)
+    with ledger.write_session() as session:
+        session.change("DELETE FROM counters WHERE project = 1 AND kind = 'status'")
+    ledger.close()
+    assert compare_older(db, (events, cases))
 
 
 def raw(value):
