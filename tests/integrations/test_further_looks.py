@@ -273,12 +273,16 @@ def test_nothing_is_random(classifier, cells):
 
 def test_the_plan_is_judged_without_the_rows_that_judge_it():
     """On noise alone a plan seems to be right in the rows that it was made for, and is not."""
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(300, 8)), rng.integers(2, size=300)
-    classifier = CostAwareClassifier(costs=0.01, luck_charge=0.0, further_looks=0).fit(x, y)
-    held = classifier._learned._held_back(100.0)[0].argmax(axis=1)
-    assert classifier.score(x, y) > 0.65
-    assert (held == classifier._learned._table.labels).mean() < 0.58
+    own, held = [], []
+    for seed in range(4):  # the mean: a single table of noise is right in up to 62 % by chance
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(300, 8)), rng.integers(2, size=300)
+        classifier = CostAwareClassifier(costs=0.01, luck_charge=0.0, further_looks=0).fit(x, y)
+        apart = classifier._learned._held_back(100.0)[0].argmax(axis=1)
+        own.append(classifier.score(x, y))
+        held.append((apart == classifier._learned._table.labels).mean())
+    assert np.mean(own) > 0.62
+    assert np.mean(held) < 0.55
 
 
 @pytest.mark.parametrize("rows", [400, 1200])
