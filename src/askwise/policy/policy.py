@@ -379,7 +379,7 @@ class Policy:
             return Policy._scores(self, on, rewards, label, stake, confidence)
         if rewards is not None or label is not None or isinstance(stake, str):
             raise OptionError(
-                "rewards=, label= and the name of a column as stake= are of a table, not of a model"
+                "rewards=, label= and a name as stake= are columns of a table, not of a model"
             )
         check_model(self, on)
         return sum(share * gain_under(part, on, state, stake) for share, part in self.parts)

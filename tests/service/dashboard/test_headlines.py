@@ -74,3 +74,16 @@ def test_while_it_loads_it_says_so(open_page, server, ask):
     assert "loading" in page.locator(".tiles").inner_text()
     assert page.get_by_text("nothing to draw yet").count() == 0
     page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_budget_has_a_tile(open_page, server, ask, replan):
+    options = {"name": "learner", "options": {"budget": {"spend_per_case": 2.0}}}
+    ask("/projects", {"name": "ward", "problem": msgspec.to_builtins(PROBLEM), "learner": options})
+    decide(ask, "ward", 20)
+    replan()
+    budget = ask("/projects/ward/summary")["budget"]
+    text = tiles(open_page("/#/p/ward", server.token))
+    assert budget["spent"] > 0
+    assert re.search(r"of 2(\.0+)?\nspent on observations in a case, within the budget", text), text
+    create(ask, "free")
+    assert "within the budget" not in tiles(open_page("/#/p/free", server.token))

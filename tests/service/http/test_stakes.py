@@ -88,6 +88,11 @@ def test_a_project_with_a_budget_has_a_policy_for_one_stake(server):
     found = get(server, "/v1/projects/ward/policy?stake=2")
     assert found.status_code == 200, found.text
     assert found.json()["stake"] == 2.0
+    summary = get(server, "/v1/projects/ward/summary").json()
+    assert summary["budget"]["spent"] == 0.0
+    assert summary["budget"]["allowed"] == 2.0
+    assert summary["budget"]["shadow_price"] >= 0.0
+    assert get(server, "/v1/projects/clinic/summary").json()["budget"] is None
 
 
 def test_many_stakes_do_not_wait_for_ever(monkeypatch):

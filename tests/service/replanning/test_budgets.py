@@ -4,6 +4,7 @@ import pytest
 
 import askwise as aw
 from askwise.service.api.messages import Observing, Opening, Rewarding
+from askwise.service.dashboard.summaries import budget_of_version
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
@@ -36,6 +37,11 @@ def test_what_served_cases_spend_is_in_the_next_plan(tmp_path, model):
     spending = strategy_of(learner).spending
     assert spending.tally[1] == 25
     assert spending.tally[0] / 2**20 * 2.0 == pytest.approx(spent)
+    answer = budget_of_version(learner)
+    assert answer.spent == pytest.approx(spent / 25)
+    assert answer.allowed == 2.0
+    assert answer.shadow_price == spending.shadow_price[0] >= 0.0
+    assert budget_of_version(aw.Learner(PROBLEM)) is None
     assert learner.options["budget"] == aw.Budget(spend_per_case=2.0)
     assert learner.problem == PROBLEM
     assert verify(ledger, "clinic").differences == []

@@ -1,8 +1,7 @@
 """The bodies and answers of all calls, as types.
 
 Numbers are finite. Booleans are not numbers, but may stand for values. Unknown fields are refused.
-The OpenAPI document is made from these types.
-"""
+The OpenAPI document is made from these types."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from msgspec import Meta
 from askwise._support.documents import prepare
 from askwise.problem import Problem
 from askwise.problem.amounts import LARGEST_AMOUNT
+from askwise.service.api.reports import BudgetAnswer
 from askwise.service.api.served_learners import served
 
 Name = Annotated[
@@ -79,8 +79,7 @@ class Observing(Body):
 
 
 class Acting(Body):
-    """The action that people took. They knew more about the case, unless `knew_more` is false.
-
+    """The action that people took, who knew more about the case unless `knew_more` is false.
     `propensity` is the probability of stopping with this action, if it is known.
     """
 
@@ -264,9 +263,10 @@ class Summary(msgspec.Struct):
     """What perfect knowledge of the population would add a case, by the newest policy version for
     which it was computed; null if it is not known.
     """
+    budget: BudgetAnswer | None = None
+    """The spend within the budget; null without a budget."""
     behind: float | None = None
-    """The lag in seconds of the read-only database from which this was read; null if it was read
-    from the ledger itself.
+    """The lag in seconds of the read-only database that this was read from; null if there is none.
     """
 
 

@@ -1,4 +1,4 @@
-"""Reports on a project beside its cases: versions of its policy, and alarms."""
+"""Reports on a project beside its cases: versions of its policy, its budget, and alarms."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ class Versions(msgspec.Struct):
     """Versions of a policy, the newest first."""
 
     versions: list[VersionAnswer]
+
+
+class BudgetAnswer(msgspec.Struct):
+    """The spend on observations within a budget, when the newest policy version was planned."""
+
+    spent: float
+    """The mean spend of a case so far."""
+    allowed: float
+    """The average that a case may spend."""
+    shadow_price: float
+    """What one more to spend on a case would add to its gain; 0 if the budget does not bind."""
 
 
 class Alarm(msgspec.Struct):

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import msgspec
 
 from askwise.counting.overrides import Overrides
+from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.spending import UNITS
 from askwise.problem import Problem
 from askwise.service.api.messages import (
     BlockSummary,
@@ -17,6 +20,7 @@ from askwise.service.api.messages import (
     OverruledAnswer,
     Summary,
 )
+from askwise.service.api.reports import BudgetAnswer
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.amounts import REWARD_DIGITS, Amounts, counted, total
 from askwise.service.ledger.case_blocks import cases_of
@@ -66,6 +70,17 @@ def summary(ledger: Ledger, decider: CaseDecider) -> Summary:
         overruled=[OverruledAnswer(*row) for row in people.by_action()],
         unasked=people.looks(),
     )
+
+
+def budget_of_version(learner: BaseLearner) -> BudgetAnswer | None:
+    """Returns the spend of a version's cases within their budget; None without a budget."""
+    strategy = rounds_of(learner).strategy
+    spending = strategy.spending if isinstance(strategy, ModelStrategy) else None
+    if spending is None:
+        return None
+    units, cases = spending.tally.tolist()
+    spent = spending.per_case * units / UNITS / max(1, cases)
+    return BudgetAnswer(spent, spending.per_case, spending.shadow_price.item(0))
 
 
 def overrides(ledger: Ledger, decider: CaseDecider) -> Overrides:

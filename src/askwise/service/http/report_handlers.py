@@ -27,6 +27,7 @@ from askwise.service.dashboard.explanations import Explanations
 from askwise.service.dashboard.summaries import (
     awaited,
     bought,
+    budget_of_version,
     case_story,
     pages_of_lines,
     summary,
@@ -181,6 +182,7 @@ class ReportHandlers:
         answer = await self._readers.run(self._summary, target)
         found = await self._readers.run(self._policy_version, target)
         answer.still_to_learn = self._explanations.still_to_learn(*found)
+        answer.budget = budget_of_version(found[1].learner)
         replica = self._backend.replica
         answer.behind = None if replica is None else replica.behind
         return encoded(answer)

@@ -66,6 +66,7 @@ export class Earnings {
       tile(now ? figures.amount(now.spend) : "–", "spent on observations in a case"),
       tile(than(nothing), against("buying nothing"), "nothing"),
       tile(than(everything), against(all), "everything"),
+      ...(summary.budget ? [tile(`${figures.amount(summary.budget.spent)} of ${figures.amount(summary.budget.allowed)}`, `spent on observations in a case, within the budget; one more to spend would add ${figures.amount(summary.budget.shadow_price)}`)] : []),
       tile(whole(summary.cases), `${summary.cases === 1 ? "case" : "cases"}, ${whole(summary.statuses.observing)} still open, ${many(summary.statuses.acted, "reward")} still awaited`),
     );
   }
