@@ -7,8 +7,8 @@ import askwise as aw
 from askwise.errors import FileError, OptionError
 from askwise.learners.spending import UNITS, Spending
 from askwise.simulation.environments import Population, breast_cancer, random_model
-from askwise.testing import LEARNER_CHECKS
 from askwise.states import Lattice
+from askwise.testing import LEARNER_CHECKS
 from inside import rounds_of, strategy_of
 
 

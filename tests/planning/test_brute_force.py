@@ -145,6 +145,6 @@ def linear_program(model):
 
 
 def test_a_linear_program_gains_as_much():
-    for model, stake in staked_models(TOGETHER, 100, seed=22):
-        model = worth_more(model, stake)
+    for usual, stake in staked_models(TOGETHER, 100, seed=22):
+        model = worth_more(usual, stake)
         assert aw.oracle.sequential(model).value == pytest.approx(linear_program(model), abs=1e-9)

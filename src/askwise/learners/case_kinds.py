@@ -2,9 +2,9 @@
 
 A budget is for all cases together. So the shadow price must be that at which the cases as they come
 spend it, with their own stakes and prices. Cases are counted by kind. All cases with a stake of 1
-at the usual prices are one kind. The others are grouped by what they may spend: by the power of four
-of their stake, divided by how much their prices are higher than the usual ones. A kind is planned
-for with the geometric mean of its stakes, and with the mean of its prices.
+at the usual prices are one kind. The others are grouped by what they may spend: by the power of
+four of their stake, divided by how much their prices are higher than the usual ones. A kind is
+planned for with the geometric mean of its stakes, and with the mean of its prices.
 
 The counts are whole numbers, which can be added, so they can be merged, forgotten and kept in a
 ledger.
