@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.errors import CaseError, OptionError
+from askwise.errors import CaseError, OptionError, TooLargeError
 from askwise.learners import LEARNERS
+from askwise.learners.strategy import Strategy
+from askwise.policy.acquisition import Simultaneous
 from askwise.simulation.environments import Population
+from askwise.states import Lattice
 from askwise.testing.playing import takes_rules, with_rules
 
 MODEL = with_rules(np.random.default_rng(0))
@@ -18,18 +21,92 @@ HONOUR = [
     "psrl",
     "rlsvi",
     "adaptive-greedy",
+    "ucrl2",
     "ncc-ucrl2",
     "contextual-ucb",
+    "contextual-zooming",
+    "releaf",
     "fixed-set",
     "no-information",
+    "lin-ucb",
+    "epoch-greedy",
+    "online-probing",
     "random-choice",
 ]
 
 
 def test_those_learners_that_the_page_names_honour_rules_and_others_say_why_not():
     assert [name for name in LEARNERS if takes_rules(LEARNERS[name], PROBLEM)] == HONOUR
-    with pytest.raises(OptionError, match="ucrl2 cannot reckon with what actions cost"):
-        aw.baselines.UCRL2(PROBLEM)
+    with pytest.raises(OptionError, match="observations require, because it estimates gradients"):
+        aw.baselines.BudgetedRegression(PROBLEM)
+    with pytest.raises(TooLargeError, match="policies"):
+        aw.baselines.PolicyUCB(PROBLEM)
+
+
+@pytest.mark.parametrize("option", ["budget", "explore"])
+def test_options_of_the_default_learner_only_say_so(option):
+    with pytest.raises(OptionError, match=f"{option} is an option of the default learner only"):
+        aw.learners.make("seq-oos", PROBLEM, {option: 0.5})
+
+
+class HonoursNothing(Strategy):
+    """A strategy that does not say that it supports rules."""
+
+    acquisition = Simultaneous()
+
+    def plan(self, now, lattice):
+        raise NotImplementedError
+
+
+def test_a_learner_that_does_not_say_that_it_honours_rules_refuses_them():
+    class Other(aw.learners.BaseLearner):
+        name = "other"
+
+    with pytest.raises(OptionError, match="other cannot reckon with what actions cost"):
+        Other(Lattice(PROBLEM), HonoursNothing(), {})
+
+
+WORTH_IT = aw.Problem(
+    observations=[aw.Observation("form", values=["a", "b"], cost=0.02)],
+    actions=["pay out", aw.Action("review", cost=0.3), aw.Action("deny", requires=["form"])],
+)
+"""Reviewing earns most, but costs more than it earns; to deny after b is best, and needs the form.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "least"),
+    [
+        ("ucrl2", {"exploration": 0.02}, 0.70),
+        ("contextual-zooming", {"exploration": 0.2}, 0.70),
+        ("releaf", {"tolerance": 0.5}, 0.70),
+        ("lin-ucb", {}, 0.70),
+        ("epoch-greedy", {}, 0.62),
+        ("online-probing", {}, 0.60),
+        ("policy-ucb", {"exploration": 0.2}, 0.65),
+    ],
+)
+def test_comparators_subtract_what_actions_cost_and_take_only_what_is_allowed(name, options, least):
+    model = aw.Model(WORTH_IT, [0.5, 0.5], [[0.8, 0.9, 0.1], [0.3, 0.9, 0.9]])
+    best = aw.oracle.simultaneous(model).value
+    assert best == pytest.approx(0.83)
+    learner = LEARNERS[name](WORTH_IT, rng=1, **options)
+    run = aw.simulate(learner, Population(model), steps=6_000, rng=2)
+    assert run.gain[3_000:].mean() > least
+    rows = run.frame()
+    assert all(
+        bought or action != "deny"
+        for bought, action in zip(rows["bought"], rows["action"], strict=True)
+    )
+
+
+def test_budgeted_regression_subtracts_what_actions_cost():
+    actions = ["pay out", aw.Action("review", cost=0.3), "deny"]
+    problem = aw.Problem(observations=WORTH_IT.observations, actions=actions)
+    model = aw.Model(problem, [0.5, 0.5], [[0.8, 0.9, 0.1], [0.3, 0.9, 0.9]])
+    learner = aw.baselines.BudgetedRegression(problem, rng=1)
+    run = aw.simulate(learner, Population(model), steps=6_000, rng=2)
+    assert run.gain[3_000:].mean() > 0.8
 
 
 @pytest.mark.parametrize(

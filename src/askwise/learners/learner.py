@@ -65,6 +65,13 @@ class BaseLearner:
                 "observations require: use another learner, such as learner or seq-oos, or leave "
                 "cost= and requires= out"
             )
+        why_not = strategy.why_no_requirements
+        if why_not and lattice.problem.has_requirements:
+            raise OptionError(
+                f"{self.name} cannot reckon with what actions or observations require, because "
+                f"{why_not}: use another learner, such as learner or seq-oos, or leave requires= "
+                "out"
+            )
         self._rounds = Rounds(lattice, strategy, rng=rng, forgetting=forgetting)
         self._options = dict(options)
 

@@ -64,6 +64,14 @@ LEARNERS: dict[str, type[BaseLearner]] = {
 """The registry. `LEARNERS[MyLearner.name] = MyLearner` adds an algorithm of your own."""
 
 
+ONLY_DEFAULT = {
+    "budget": "the shadow price follows from the estimated spend of cases, and the others have "
+    "no estimate of it: plans of theirs are for the best plausible world, or a drawn one",
+    "explore": "the others explore by the plan itself, so no case could do without",
+}
+"""Options of the default learner that no other one has, and the reason."""
+
+
 def learner_class(name: str) -> type[BaseLearner]:
     """Returns the learner of that name, or raises an error that lists the names."""
     if name not in LEARNERS:
@@ -95,6 +103,11 @@ def make(
     options = dict(options or {})
     known = option_names(name)
     for option in options:
+        if option in ONLY_DEFAULT and option not in known:
+            raise OptionError(
+                f"{option} is an option of the default learner only, not of {name!r}: "
+                f"{ONLY_DEFAULT[option]}"
+            )
         if option not in known:
             expected = ", ".join(known) or "none"
             raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")

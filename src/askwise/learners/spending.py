@@ -32,6 +32,10 @@ CORRECTED_WITHIN = 20
 MEASURED_OVER = 5
 SHORTEST = 20
 
+BESIDE = 1e-4
+"""The policies that are mixed are both the best at the shadow price. A little below it only the
+more expensive one is, and a little above it only the cheaper one."""
+
 UNITS = 2**20
 """The allowed spend of a case, in the units in which spend is counted."""
 
@@ -51,8 +55,8 @@ class Spending:
         self.shadow_price: Floats = np.zeros(1)
         """λ of the round."""
         self.mixture: Floats = np.array([0.0, 0.0, 1.0])
-        """The λ of the more expensive plans and of the cheaper ones, which are mixed, and the share
-        of the cases that follow the more expensive ones."""
+        """The λ at which the more expensive plan and the cheaper one were found, which are mixed,
+        and the share of the cases that follow the more expensive one."""
         self.trying: Floats = np.zeros(1)
         """The estimated spend of exploration a case, beside the plan."""
         self.control: Floats = np.array([0.0, 0.0, -1.0, 0.0])
@@ -98,10 +102,11 @@ class Spending:
 
         `plan` returns the best one at prices that are that many times as high.
         """
-        dear, cheap, share = self.mixture.tolist()
-        if share in (0.0, 1.0):
-            return plan(1.0 + (dear if share else cheap))
-        return plan(1.0 + dear).mixed(plan(1.0 + cheap), 1.0 - share)
+        share, rate = self.mixture.item(2), 1.0 + self.shadow_price.item(0)
+        if share == 1.0:  # it is within the budget
+            return plan(rate)
+        cheap = plan(rate * (1.0 + BESIDE))
+        return cheap if share == 0.0 else plan(rate * (1.0 - BESIDE)).mixed(cheap, 1.0 - share)
 
     @property
     def target(self) -> float:

@@ -94,6 +94,8 @@ class Strategy(ABC):
     """Whether the counters have rows for visited states only."""
     honours_rules: bool = False
     """Whether it supports costs of actions, and requirements of actions and observations."""
+    why_no_requirements: str = ""
+    """Why it supports costs of actions only; empty if it supports requirements too."""
 
     # --- the six that make an algorithm ----------------------------------------------------------
 

@@ -143,6 +143,11 @@ class Problem(
             o.requires for o in self.observations
         )
 
+    @property
+    def has_requirements(self) -> bool:
+        """Whether an action or an observation requires an observation."""
+        return any(a.requires for a in self.actions) or any(o.requires for o in self.observations)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a problem from a `.yaml`, `.yml` or `.json` file, and refuses unknown fields."""

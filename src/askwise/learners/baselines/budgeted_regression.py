@@ -31,6 +31,11 @@ class AttributeEfficient(Strategy):
     """The first rounds have one example each. Then one round uses the trained weights."""
 
     acquisition = Simultaneous()
+    honours_rules = True
+    why_no_requirements = (
+        "it estimates gradients from attributes that are drawn uniformly, and from any action, "
+        "which a requirement does not allow"
+    )
     doubles = False
 
     def __init__(self, lattice: Lattice, examples: int) -> None:
@@ -84,9 +89,9 @@ class AttributeEfficient(Strategy):
             bought = {*lattice.members(int(uniform)), *([weighted] if weighted >= 0 else [])}
         else:
             self.train()
-            bought = set(self.attributes())
+            bought, beta = set(self.attributes()), lattice.problem.reward_value
             for state in lattice.states(lattice.subset(tuple(sorted(bought)))):
-                actions[state] = self.predicted(state).argmax()
+                actions[state] = (self.predicted(state) - lattice.action_costs / beta).argmax()
         subset = lattice.subset(tuple(sorted(map(int, bought))))
         return Policy(SetTable(lattice, subset, actions, unknown))
 

@@ -16,6 +16,7 @@ from askwise.learners.baselines.fixed_set import (
     digits_in,
     first_observations,
     members_of,
+    net_in,
     outcomes_in,
 )
 from askwise.learners.learner import BaseLearner, lattice_of
@@ -45,6 +46,7 @@ class Zooming(Strategy):
     """A fixed set × balls of similar states, for each action × doubling."""
 
     acquisition = Simultaneous()
+    honours_rules = True
 
     def __init__(self, lattice: Lattice, subset: int, metric: str, exploration: float) -> None:
         states = lattice.states(subset)
@@ -67,7 +69,7 @@ class Zooming(Strategy):
         log_t = math.log(max(2, 1 << (now.t - 1).bit_length()))
         index = [self.index(counts[:, a], sums[:, a], log_t) for a in range(counts.shape[1])]
         actions = np.zeros(lattice.size, np.int16)
-        actions[self._block] = np.argmax(index, axis=0)
+        actions[self._block] = net_in(lattice, self.subset, np.transpose(index)).argmax(axis=1)
         unknown = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, unknown))
 
@@ -128,7 +130,8 @@ class ContextualZooming(BaseLearner):
     over the balls B' of the same action that are no smaller. The distance of two states is the
     share of observations that differ ("one-hot"), or the mean distance of their values in the order
     of declaration ("ordered"). Actions have no similarity. T is the next power of two. The
-    algorithm has no prices, so the set is given.
+    algorithm has no prices, so the set is given. The cost of an action is subtracted from the
+    indices of its balls.
 
     The paper adds one ball at a time, and n(B) counts the cases in which B was chosen. Here all
     balls are computed from the counters when a count has doubled, in the order of states, and every

@@ -28,6 +28,7 @@ class ExploresApart(Strategy):
     """
 
     acquisition = Simultaneous()
+    honours_rules = True
     doubles = False
 
     def __init__(self, lattice: Lattice) -> None:
@@ -113,6 +114,7 @@ class Epochs(ExploresApart):
         net = explored.by_set(gains.max(axis=1) - explored.spent())
         seen = explored.by_set(explored.visits)
         values = np.where(seen > 0, net / np.maximum(1, seen), -np.inf)
+        values[np.repeat(np.isinf(lattice.set_prices), lattice.contexts)] = -np.inf
         sets = values.reshape(-1, lattice.contexts).argmax(axis=0)
         return Policy(SetTable(lattice, sets, gains.argmax(axis=1).astype(np.int16), values))
 

@@ -32,19 +32,31 @@ class ExploredRewards:
     ) -> None:
         """Counts the reward of an exploring case in this state. It replaces an earlier reward."""
         seen = self.lattice.substates(state)
+        if self.lattice.action_offsets is not None:  # an observed reward stands for those allowed
+            allowed = int(self.lattice.may_act_in(self.lattice.subset_of(state)).sum())
+        else:
+            allowed = 1
         if before is None:
             self.visits[seen] += weight
         else:
-            self.sums[seen, action] -= weight * round(before / UNIT)
-        self.sums[seen, action] += weight * round(reward / UNIT)
+            self.sums[seen, action] -= weight * allowed * round(before / UNIT)
+        self.sums[seen, action] += weight * allowed * round(reward / UNIT)
 
     def gains(self) -> Floats:
         """A β Σr(a, ψ) at [ψ, a]: what a alone would have earned, by importance weights.
 
-        Each action was drawn with a probability of 1/A, so an observed reward stands for A.
+        Each action was drawn with a probability of 1/A, so an observed reward stands for A. If
+        actions have costs or requirements, the sums have that factor already, because A is the
+        number of actions that were allowed. Costs are subtracted, and −∞ is not allowed.
         """
-        actions = self.sums.shape[1]
-        gains: Floats = self.sums * (UNIT * actions * self.lattice.problem.reward_value)
+        beta, offsets = self.lattice.problem.reward_value, self.lattice.action_offsets
+        actions = self.sums.shape[1] if offsets is None else 1
+        gains = np.asarray(self.sums * (UNIT * actions * beta), np.float64)
+        if offsets is not None:
+            unlike = np.repeat(offsets, np.diff(self.lattice.layout.offsets), axis=0)
+            costs: Floats = np.where(unlike == -np.inf, 0.0, beta * unlike)
+            gains += self.visits[:, None] * costs
+            gains[unlike == -np.inf] = -np.inf
         return gains
 
     def spent(self) -> Floats:

@@ -88,8 +88,27 @@ def members_of(lattice: Lattice, observations: Sequence[str] | str) -> tuple[int
 
 
 def first_observations(problem: Problem) -> list[str]:
-    """The first m observations that can be bought, which are the default."""
-    return [o.name for o in problem.observations if not o.given][: problem.m]
+    """The first m observations that can be bought, which are the default.
+
+    One that requires another of them comes after it.
+    """
+    rest = [o for o in problem.observations if not o.given]
+    known, chosen = {o.name for o in problem.observations if o.given}, list[str]()
+    while rest and len(chosen) < problem.m:
+        first = next(o for o in rest if known.issuperset(o.requires))
+        rest.remove(first)
+        known.add(first.name)
+        chosen.append(first.name)
+    return chosen
+
+
+def net_in(lattice: Lattice, subset: int, index: Floats) -> Floats:
+    """The indices of actions less their costs, in units of β, in the states of a set, at [ψ, a].
+
+    An action that is not allowed there has −∞.
+    """
+    offsets = lattice.action_offsets
+    return index if offsets is None else index + offsets[subset]
 
 
 def digits_in(lattice: Lattice, subset: int) -> Integers:

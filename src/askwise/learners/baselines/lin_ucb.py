@@ -14,6 +14,7 @@ from askwise.learners.baselines.fixed_set import (
     digits_in,
     first_observations,
     members_of,
+    net_in,
     outcomes_in,
 )
 from askwise.learners.learner import BaseLearner, lattice_of
@@ -32,6 +33,7 @@ class LinearUCB(Strategy):
     """A fixed set × a linear reward for each action × rounds by the determinant."""
 
     acquisition = Simultaneous()
+    honours_rules = True
     doubles = False
 
     def __init__(self, lattice: Lattice, subset: int, exploration: float) -> None:
@@ -69,7 +71,7 @@ class LinearUCB(Strategy):
         if lattice is now.lattice:
             self._planned[:] = log_determinants(grams)
         actions = np.zeros(lattice.size, np.int16)
-        actions[self._block] = index.argmax(axis=1)
+        actions[self._block] = net_in(lattice, self.subset, index).argmax(axis=1)
         unknown = np.full(lattice.context_subsets, np.nan)
         return Policy(SetTable(lattice, self.subset, actions, unknown))
 

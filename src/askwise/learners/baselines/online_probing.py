@@ -8,6 +8,7 @@ import numpy as np
 
 from askwise._support.typing import Floats, Integers, RandomSource
 from askwise.learners.baselines.epoch_greedy import ExploresApart
+from askwise.learners.baselines.random_choice import random_actions
 from askwise.learners.learner import BaseLearner, lattice_of
 from askwise.learners.strategy import Progress
 from askwise.policy import Policy, SetTable
@@ -44,9 +45,11 @@ class Probing(ExploresApart):
         if lattice is now.lattice:  # else it is for one case of the round
             self._draw_round(now)
         if self._round[0]:
-            largest = [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
-            sets = np.full(lattice.contexts, now.rng.choice(largest))
-            actions = now.rng.integers(len(lattice.problem.actions), size=lattice.size)
+            sets = np.full(lattice.contexts, now.rng.choice(largest_sets(lattice)))
+            if lattice.problem.has_rules:
+                actions = random_actions(lattice, int(sets[0]), now.rng).astype(np.int64)
+            else:
+                actions = now.rng.integers(len(lattice.problem.actions), size=lattice.size)
         else:
             by_set, by_action = self.log_weights(lattice, now.t)
             sets = (by_set + now.rng.gumbel(size=by_set.shape)).argmax(axis=0)
@@ -65,15 +68,19 @@ class Probing(ExploresApart):
         sizes = np.diff(lattice.layout.context_offsets)
         log_prior = math.log(lattice.subsets) + int(sizes.max()) * math.log(actions)
         seen = np.repeat(chances_to_see(lattice), contexts)
+        may_be = np.repeat(np.isfinite(lattice.set_prices), contexts)
         cases = explored.by_set(explored.visits)[:contexts]
-        spread = actions / seen.min() * inverse_chances(t - 1) * cases / max(1.0, cases.sum())
+        spread = (
+            actions / seen[may_be].min() * inverse_chances(t - 1) * cases / max(1.0, cases.sum())
+        )
         rate = np.sqrt(2 * log_prior / np.maximum(1.0, spread))  # of each context
-        scale = np.tile(rate, lattice.subsets) / (seen * beta)
+        scale = np.tile(rate, lattice.subsets) / (np.where(may_be, seen, 1.0) * beta)
         by_state = np.repeat(scale, sizes)
         by_action = by_state[:, None] * explored.gains()
         top = by_action.max(axis=1)
         together = top + np.log(np.exp(by_action - top[:, None]).mean(axis=1))
         by_set = explored.by_set(together) - scale * explored.by_set(explored.spent())
+        by_set[~may_be] = -np.inf
         return by_set.reshape(-1, contexts), by_action
 
     def _draw_round(self, now: Progress) -> None:
@@ -101,8 +108,20 @@ def inverse_chances(t: int) -> int:
     return whole + root * (t - (root - 1) ** 3)
 
 
+def largest_sets(lattice: Lattice) -> list[int]:
+    """The sets of m observations; with requirements, the sets that no other one contains."""
+    if not lattice.has_requirements:
+        return [s for s in range(lattice.subsets) if len(lattice.members(s)) == lattice.m]
+    sets = {int(s): set(lattice.members(int(s))) for s in lattice.open_subsets}
+    return [s for s, part in sets.items() if not any(part < other for other in sets.values())]
+
+
 def chances_to_see(lattice: Lattice) -> Floats:
     """For each subset I, the probability that a uniformly drawn largest set contains I."""
+    if lattice.has_requirements:
+        largest = [set(lattice.members(s)) for s in largest_sets(lattice)]
+        parts = [set(lattice.members(subset)) for subset in range(lattice.subsets)]
+        return np.array([np.mean([part <= whole for whole in largest]) for part in parts])
     d, m = lattice.buyable, lattice.m
     k = [len(lattice.members(subset)) for subset in range(lattice.subsets)]
     return np.array([math.comb(d - n, m - n) / math.comb(d, m) for n in k])

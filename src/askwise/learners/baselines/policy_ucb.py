@@ -28,6 +28,7 @@ class Arms(Strategy):
     """UCB1 over all policies × a round for every case."""
 
     acquisition = Simultaneous()
+    honours_rules = True
     doubles = False
 
     def __init__(self, lattice: Lattice, exploration: float) -> None:
@@ -86,10 +87,12 @@ class Arms(Strategy):
         for t in range(len(cases)):
             rounds.run_round_by_round(cases.part(t, t + 1))
             reward = float(cases.rewards[t, cases.action[t]])
-            self._count(int(self._arm[0]), reward, self.lattice.spent(int(cases.state[t])))
+            acting = float(self.lattice.action_costs[cases.action[t]])
+            spent = acting + self.lattice.spent(int(cases.state[t]))
+            self._count(int(self._arm[0]), reward, spent)
 
     def _count(self, arm: int, reward: float, cost: float, times: int = 1) -> None:
-        dearest = float(self.lattice.subset_costs.max())
+        dearest = float(self.lattice.subset_costs.max() + self.lattice.action_costs.max())
         beta = self.lattice.problem.reward_value
         scaled = (beta * reward - cost + dearest) / (beta + dearest)
         self._pulls[arm] += times
@@ -124,12 +127,12 @@ that can be tried one by one
 
 def count_policies(lattice: Lattice) -> int:
     """|Π| = Σ_I A^|Ψ⁺(I)|, exactly."""
-    actions = len(lattice.problem.actions)
-    return sum(actions ** len(lattice.states(subset)) for subset in range(lattice.subsets))
+    actions = lattice.may_act.sum(axis=1).tolist()
+    return sum(actions[s] ** len(lattice.states(s)) for s in lattice.open_subsets.tolist())
 
 
 def _all_policies(lattice: Lattice) -> Iterator[tuple[int, tuple[int, ...]]]:
-    actions = range(len(lattice.problem.actions))
-    for subset in range(lattice.subsets):
+    for subset in lattice.open_subsets.tolist():
+        actions = np.flatnonzero(lattice.may_act[subset]).tolist()
         for chosen in itertools.product(actions, repeat=len(lattice.states(subset))):
             yield subset, chosen

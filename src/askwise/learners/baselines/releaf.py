@@ -14,6 +14,7 @@ from askwise.learners.baselines.fixed_set import (
     digits_in,
     first_observations,
     members_of,
+    net_in,
     outcomes_in,
 )
 from askwise.learners.learner import BaseLearner, lattice_of
@@ -28,6 +29,7 @@ class Relevance(Strategy):
     """A fixed set × one relevant observation for each action × doubling."""
 
     acquisition = Simultaneous()
+    honours_rules = True
 
     def __init__(self, lattice: Lattice, subset: int, delta: float, tolerance: float) -> None:
         self.subset = subset
@@ -43,12 +45,15 @@ class Relevance(Strategy):
         counts = now.statistics.action_counts[self._block]
         sums = np.asarray(now.statistics.reward_sums[self._block] * UNIT, np.float64)
         actions = np.zeros(lattice.size, np.int16)
-        actions[self._block] = self.actions(counts, sums, now.t)
+        actions[self._block] = self.actions(lattice, counts, sums, now.t)
         unknown = np.full(lattice.context_subsets, math.nan)
         return Policy(SetTable(lattice, self.subset, actions, unknown))
 
-    def actions(self, counts: Integers, sums: Floats, t: int) -> Choices:
-        """The action in each state of the set, from N(a, φ) and Σr(a, φ) at [φ, a]."""
+    def actions(self, lattice: Lattice, counts: Integers, sums: Floats, t: int) -> Choices:
+        """The action in each state of the set, from N(a, φ) and Σr(a, φ) at [φ, a].
+
+        Costs of actions are subtracted; what is not allowed is not explored.
+        """
         least, apart, alone = [], [], []
         for i in range(len(self._outcomes)):
             pairs = [self._grouped((i, j), counts, sums) for j in self._others(i)]
@@ -62,6 +67,8 @@ class Relevance(Strategy):
         explored = np.min(least, axis=0) >= self.enough(t, counts.shape[1])
         relevant = np.argmin(apart, axis=0)
         expected = np.take_along_axis(np.array(alone), relevant[None], 0)[0]
+        expected = net_in(lattice, self.subset, expected)
+        explored |= expected == -np.inf
         best = expected.argmax(axis=1)
         chosen = np.where(explored.all(axis=1), best, explored.argmin(axis=1))
         return np.asarray(chosen, np.int16)

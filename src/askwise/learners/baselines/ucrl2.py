@@ -23,6 +23,7 @@ class ExtendedValueIteration(Strategy):
     """Optimistic processes × simultaneous × no exploration × doubling."""
 
     acquisition = Simultaneous()
+    honours_rules = True
 
     def __init__(self, delta: float, exploration: float) -> None:
         self.delta = delta
@@ -41,8 +42,12 @@ class ExtendedValueIteration(Strategy):
         counts = now.statistics.action_counts
         radius = np.sqrt(reward_width / np.maximum(1, counts))
         reward = np.where(counts > 0, np.minimum(1.0, now.statistics.mean_rewards() + radius), 1.0)
-        costs = lattice.subset_costs
-        full = lattice.problem.reward_value + costs.max()
+        costs, acting = lattice.subset_costs, float(lattice.action_costs.max())
+        full = lattice.problem.reward_value + costs.max() + acting
+        reward = lattice.net(reward)  # −∞ where an action is not allowed
+        if acting:
+            reward = reward + acting / lattice.problem.reward_value
+        looking = np.where(np.isfinite(lattice.set_prices), costs.max() - costs, -np.inf)
         actions = np.zeros(lattice.size, np.int16)
         sets = np.zeros(lattice.contexts, np.int64)
         for context in range(lattice.contexts):  # each context is a separate process
@@ -53,7 +58,7 @@ class ExtendedValueIteration(Strategy):
                 lattice.problem.reward_value / full * reward[states],
                 counts[states],
                 counts[states].sum(axis=1),
-                (costs.max() - costs) / full,
+                looking / full,
                 width,
                 1 / math.sqrt(t),
                 MOST_ITERATIONS,
@@ -74,8 +79,8 @@ class UCRL2(BaseLearner):
 
     and extended value iteration finds the best policy of the best such process. It does not use
     that a set leads to its own states, that a state leads back, or that a case is evidence for
-    every subset of its set. Sim-OOS gains by using this. Costs are known; gains are scaled to [0,
-    1].
+    every subset of its set. Sim-OOS gains by using this. Costs are known, those of actions too;
+    gains are scaled to [0, 1]. A set or an action that is not allowed is no choice.
 
     delta: the bound holds with probability 1 − delta.
     exploration: scales both radii; 1 is UCRL2's, which hardly learns in 200,000 cases.
