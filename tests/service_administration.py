@@ -1,6 +1,7 @@
 """What operators ask, for the state machine of `service/test_machine.py`."""
 
 import json
+import secrets
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -16,7 +17,7 @@ class AdministrationRules:
         return f"key-{self.keys}"
 
     def with_token(self, token, method, path, body=None):
-        headers = {"authorization": f"Bearer {token}", "idempotency-key": self.new_key()}
+        headers = {"authorization": f"Bearer {token}", "idempotency-key": secrets.token_hex(8)}
         return self.server.http.request(method, path, json=body, headers=headers).status_code
 
     @rule(archives=st.booleans())

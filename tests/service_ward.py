@@ -66,18 +66,23 @@ def saved_learner():
 
 
 class WardRules:
-    """Rules about the second project; the machine has `post`, `new_key`, `server`."""
+    """Rules about the second project; the machine has `post`, `server`, `path`, `model`."""
 
     ended: ClassVar[list] = []
     """Tokens that were seen to end, in all runs: each takes a second."""
 
     def begin_ward(self):
-        self.ward, self.ward_answers = {}, {}
+        self.ward, self.ward_answers, self.ward_keys = {}, {}, 0
         body = {"name": "ward", "problem": msgspec.to_builtins(WARD), "learner": LEARNER}
         assert self.post("/v1/projects", body, "create-ward").status_code == 201
 
+    def ward_key(self):
+        """A key of its own count: how many there are depends on what the learner explores."""
+        self.ward_keys += 1
+        return f"ward-{self.ward_keys}"
+
     def ask_ward(self, path, body, status):
-        key = self.new_key()
+        key = self.ward_key()
         answer = self.post(PATH + path, body, key)
         assert answer.status_code == status, answer.text
         assert self.post(PATH + path, body, key).content == answer.content
@@ -124,7 +129,7 @@ class WardRules:
     @rule(which=st.sampled_from(sorted(VERSIONS)))
     def clone_with_another_problem(self, which):
         problem, status = VERSIONS[which]
-        key, path = self.new_key(), f"{self.path}/clone"
+        key, path = self.ward_key(), f"{self.path}/clone"
         asked = {"name": "version", "problem": problem}
         made = self.post(path, asked, key)
         if self.model.is_repriced and status == 201:
@@ -133,9 +138,9 @@ class WardRules:
         if status == 201:
             shown = msgspec.convert(made.json()["problem"], aw.Problem)
             assert shown == msgspec.convert(problem, aw.Problem)
-            answer = self.post("/v1/projects/version/cases", {}, self.new_key())
+            answer = self.post("/v1/projects/version/cases", {}, self.ward_key())
             assert answer.status_code == 201, answer.text
-            gone = self.post("/v1/projects/version/delete", {"name": "version"}, self.new_key())
+            gone = self.post("/v1/projects/version/delete", {"name": "version"}, self.ward_key())
             assert gone.json() == {"name": "version", "events": 1}
             assert self.post(path, asked, key).json() == made.json() | {"token": None}
 
@@ -144,16 +149,16 @@ class WardRules:
         """A token ends by itself, and is not brought back."""
         if len(self.ended) >= 2:
             return
-        made = self.post("/v1/tokens", {"scope": "read", "expires_in": 1}, self.new_key()).json()
+        made = self.post("/v1/tokens", {"scope": "read", "expires_in": 1}, self.ward_key()).json()
         until(lambda: self.with_token(made["token"], "GET", PATH) == 401)
-        rotated = self.post(f"/v1/tokens/{made['id']}/rotate", {}, self.new_key())
+        rotated = self.post(f"/v1/tokens/{made['id']}/rotate", {}, self.ward_key())
         assert rotated.status_code == 404
         self.ended.append(made["id"])
 
     @rule(rate=st.integers(1, 3))
     def exceed_a_rate(self, rate):
         body = {"scope": "read", "rate": rate, "project": "ward"}
-        made = self.post("/v1/tokens", body, self.new_key()).json()
+        made = self.post("/v1/tokens", body, self.ward_key()).json()
         statuses = [self.with_token(made["token"], "GET", PATH) for _ in range(rate + 1)]
         assert statuses == [200] * rate + [429]
 
@@ -161,16 +166,16 @@ class WardRules:
     def start_warm(self, is_damaged):
         saved = saved_learner()[:-9] if is_damaged else saved_learner()
         body = {"name": "warm", "saved": base64.b64encode(saved).decode()}
-        key = self.new_key()
+        key = self.ward_key()
         made = self.post("/v1/projects", body, key)
         assert made.status_code == (422 if is_damaged else 201), made.text
         if is_damaged:
             return
         assert msgspec.convert(made.json()["problem"], aw.Problem) == WARD
         assert self.post("/v1/projects", body, key).json() == made.json() | {"token": None}
-        opened = self.post("/v1/projects/warm/cases", {}, self.new_key())
+        opened = self.post("/v1/projects/warm/cases", {}, self.ward_key())
         assert opened.status_code == 201, opened.text
-        gone = self.post("/v1/projects/warm/delete", {"name": "warm"}, self.new_key())
+        gone = self.post("/v1/projects/warm/delete", {"name": "warm"}, self.ward_key())
         assert gone.status_code == 200
 
     def check_ward(self):

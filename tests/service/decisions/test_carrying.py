@@ -41,6 +41,7 @@ OBSERVATIONS = {
     "other": with_observation("mri", other=None),
     "requires": with_observation("mri", requires=["pulse"]),
     "ordered": with_observation("pulse", ordered=True),
+    "stands_for": with_observation("pulse", stands_for=[["low"], ["high"]]),
 }
 ACTIONS = {
     "name": msgspec.structs.replace(PROBLEM, actions=["wait", "treat", "operate"]),
