@@ -338,11 +338,11 @@ def _restore(
     restore_log(archive, rounds, header.logged, header.records, version=version)
     strategy.restored()
     restore_forgetting(archive, rounds, header.forgetting, version=version)
+    now.round, rounds.is_over, now.opened = header.round, header.over, header.opened
+    now.lengths = header.lengths
     policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
     if header.planned:
         policies[0] = rounds.resume(policies[0])
-    now.round, rounds.is_over, now.opened = header.round, header.over, header.opened
-    now.lengths = header.lengths
     states = [state for state, _, _ in header.began]
     states += [state for case in header.cases for _, state in case.path]
     states += [case.start for case in header.cases]
