@@ -36,11 +36,6 @@ SELDOM = 0.001
 """The part of the rounds that follow its own plan if nothing can be said about the loss."""
 
 
-def follows_log(strategy: Strategy, opened: int) -> bool:
-    """Whether the case after so many own cases is one of those that follow the log."""
-    return not strategy.keeps_log and opened < strategy.log.cases
-
-
 def length_after_log(strategy: Strategy) -> int:
     """The most cases of a round that follows the log."""
     return max(1, strategy.log.cases // ROUNDS)

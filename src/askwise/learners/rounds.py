@@ -18,7 +18,6 @@ from askwise.counting import Statistics
 from askwise.counting.forgetting import Forgetting, Knowledge
 from askwise.counting.round_counts import RoundCounts
 from askwise.learners.after_log import (
-    follows_log,
     length_after_log,
     plan_after_log,
     plan_for_case_after_log,
@@ -123,7 +122,7 @@ class Rounds:
         def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
             there = there if stake == 1.0 else there.at_stake(stake)
-            if follows_log(self.strategy, self._began) and not is_set:
+            if self._follows_log(self._began) and not is_set:
                 return plan_for_case_after_log(self.strategy, self.now, there)
             return self.strategy.plan_for_case(self.now, policy, there, start if is_set else 0)
 
@@ -218,9 +217,9 @@ class Rounds:
 
     def policy_of_the_round(self) -> Policy:
         """Returns the policy of a case that opens now, in a new round if the last is over."""
-        if follows_log(self.strategy, self._began):
-            length: int | None = length_after_log(self.strategy)
-            length = min(length, self.strategy.log.cases - self._began)
+        if self._follows_log(self._began):
+            left = self.strategy.log.cases - self._began
+            length: int | None = min(left, length_after_log(self.strategy))
         else:
             length = self.strategy.round_length(self.now)
         full = length is not None and self.now.lengths[1] >= length
@@ -235,7 +234,7 @@ class Rounds:
         self.part_with_policy()
         now.round += 1
         try:
-            if follows_log(self.strategy, now.opened):
+            if self._follows_log(now.opened):
                 policy = plan_after_log(self.strategy, now)
             else:
                 policy = self.strategy.plan(now, now.lattice)
@@ -248,6 +247,10 @@ class Rounds:
         self.is_over = False
         now.lengths = (now.lengths[1], 0)
         return policy
+
+    def _follows_log(self, opened: int) -> bool:
+        """Whether the case after so many own cases is one of those that follow a log."""
+        return opened < self.strategy.log.cases and not self.strategy.keeps_log
 
     @property
     def _began(self) -> int:
@@ -283,7 +286,7 @@ class Rounds:
 
     def resume(self, policy: Policy) -> Policy:
         """Continues with this policy, in a learner that was loaded."""
-        is_own = not follows_log(self.strategy, self._began)
+        is_own = not self._follows_log(self._began)
         self.policy = self.strategy.adopt(self.now, policy) if is_own else policy
         return self.policy
 
@@ -341,7 +344,7 @@ class Rounds:
                 self._end_blocks()
                 block = self.forgetting
                 end = min(end, start + block.began + block.length - self.now.opened)
-            if follows_log(self.strategy, self.now.opened):
+            if self._follows_log(self.now.opened):
                 end = min(end, start + self.strategy.log.cases - self.now.opened)
                 run_one_by_one(self, cases.part(start, end))
             else:

@@ -57,9 +57,8 @@ from askwise.states import Lattice
 FORMAT = "askwise learner"
 VERSION = 9
 OLDEST = 6
-"""The oldest format that is read. Before 9 cases were not counted by stake and price. Before 8 no
-values were ordered, not even bins. Before 7 the variance of rewards and the actions of people were
-not counted.
+"""The oldest format that is read. Before 9 cases were not counted by stake. Before 8 no values were
+ordered, not even bins. Before 7 the variance of rewards and what people did were not counted.
 """
 
 MOST_HEADER = 64 << 20

@@ -146,7 +146,8 @@ class Problem(
     @property
     def has_requirements(self) -> bool:
         """Whether an action or an observation requires an observation."""
-        return any(some.requires for some in (*self.actions, *self.observations))
+        needs = [some.requires for some in self.observations]
+        return any([*needs, *(action.requires for action in self.actions)])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -51,11 +51,12 @@ class ExploredRewards:
         """
         beta, offsets = self.lattice.problem.reward_value, self.lattice.action_offsets
         actions = self.sums.shape[1] if offsets is None else 1
-        gains: Floats = self.sums * (UNIT * actions * beta)
+        gains: Floats = np.asarray(self.sums * (UNIT * actions * beta), np.float64)
         if offsets is not None:
             unlike = np.repeat(offsets, np.diff(self.lattice.layout.offsets), axis=0)
             costs = np.where(unlike == -np.inf, 0.0, beta * unlike)
-            gains = np.where(unlike == -np.inf, -np.inf, gains + self.visits[:, None] * costs)
+            gains += self.visits[:, None] * costs
+            gains[unlike == -np.inf] = -np.inf
         return gains
 
     def spent(self) -> Floats:

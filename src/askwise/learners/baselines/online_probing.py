@@ -47,7 +47,7 @@ class Probing(ExploresApart):
         if self._round[0]:
             sets = np.full(lattice.contexts, now.rng.choice(largest_sets(lattice)))
             if lattice.problem.has_rules:
-                actions = random_actions(lattice, int(sets[0]), now.rng)
+                actions = random_actions(lattice, int(sets[0]), now.rng).astype(np.int64)
             else:
                 actions = now.rng.integers(len(lattice.problem.actions), size=lattice.size)
         else:
