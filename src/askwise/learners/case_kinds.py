@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
+from askwise.problem.amounts import LEAST_AMOUNT
 from askwise.states import Lattice
 
 POWERS = 8
@@ -72,17 +73,21 @@ class CaseKinds:
         found = [(float(part[0]), usual)]
         for k in np.flatnonzero(cases[1:]).tolist():
             _, stake, *prices = (self.tally[1 + k] / cases[1 + k]).tolist()
-            told = {o.name for o in usual.observations}
-            means = zip(self.names, prices, strict=True)
-            own = {name: c / UNITS * self.unit for name, c in means if name in told}
-            lattice = usual if self._are_usual(own, usual) else usual.supposing(own)
+            own = self._own(prices, usual)
+            lattice = usual.priced(own) if own else usual
             found.append((float(part[1 + k]), lattice.at_stake(2.0 ** (stake / UNITS))))
         return found
 
-    def _are_usual(self, own: dict[str, float], usual: Lattice) -> bool:
-        """Whether these are the usual prices, in whole units as they were counted."""
+    def _own(self, prices: list[float], usual: Lattice) -> dict[str, float]:
+        """Returns the prices, by name, that are not the usual ones in the units of the counts."""
         known = {o.name: o.cost for o in usual.observations}
-        return all(abs(own[name] - known[name]) <= self.unit / UNITS for name in own)
+        told = zip(self.names, prices, strict=True)
+        own = {name: c / UNITS * self.unit for name, c in told if name in known}
+        return {
+            name: c if c >= LEAST_AMOUNT else 0.0
+            for name, c in own.items()
+            if abs(c - known[name]) > self.unit / UNITS
+        }
 
 
 def costs_of(lattice: Lattice) -> tuple[float, ...]:

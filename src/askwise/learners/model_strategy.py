@@ -48,6 +48,7 @@ class ModelStrategy(Strategy):
 
     doubles = False
     plans_one_world = True
+    keeps_log = True
     model_name: str
     """The name of the model for users."""
 

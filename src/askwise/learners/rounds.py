@@ -17,6 +17,12 @@ from askwise._support.typing import RandomSource
 from askwise.counting import Statistics
 from askwise.counting.forgetting import Forgetting, Knowledge
 from askwise.counting.round_counts import RoundCounts
+from askwise.learners.after_log import (
+    length_after_log,
+    plan_after_log,
+    plan_for_case_after_log,
+    run_one_by_one,
+)
 from askwise.learners.case_policies import CasePolicies
 from askwise.learners.cases import Case
 from askwise.learners.doubling import Doubling
@@ -116,6 +122,8 @@ class Rounds:
         def plan() -> Policy:
             there = lattice.priced({}, filed) if filed else lattice
             there = there if stake == 1.0 else there.at_stake(stake)
+            if self._follows_log(self._began) and not is_set:
+                return plan_for_case_after_log(self.strategy, self.now, there)
             return self.strategy.plan_for_case(self.now, policy, there, start if is_set else 0)
 
         def exact() -> Policy:
@@ -209,7 +217,11 @@ class Rounds:
 
     def policy_of_the_round(self) -> Policy:
         """Returns the policy of a case that opens now, in a new round if the last is over."""
-        length = self.strategy.round_length(self.now)
+        if self._follows_log(self._began):
+            left = self.strategy.log.cases - self._began
+            length: int | None = min(left, length_after_log(self.strategy))
+        else:
+            length = self.strategy.round_length(self.now)
         full = length is not None and self.now.lengths[1] >= length
         if self.is_over or full or self.policy is None:
             return self.begin_round()
@@ -222,7 +234,10 @@ class Rounds:
         self.part_with_policy()
         now.round += 1
         try:
-            policy = self.strategy.plan(now, now.lattice)
+            if self._follows_log(now.opened):
+                policy = plan_after_log(self.strategy, now)
+            else:
+                policy = self.strategy.plan(now, now.lattice)
         except BaseException:
             now.round -= 1
             raise
@@ -232,6 +247,15 @@ class Rounds:
         self.is_over = False
         now.lengths = (now.lengths[1], 0)
         return policy
+
+    def _follows_log(self, opened: int) -> bool:
+        """Whether the case after so many own cases is one of those that follow a log."""
+        return opened < self.strategy.log.cases and not self.strategy.keeps_log
+
+    @property
+    def _began(self) -> int:
+        """The number of cases that were opened before this round."""
+        return self.now.opened - self.now.lengths[1]
 
     def frozen_policy(self) -> Policy:
         """Returns the policy of the round, in tables that no plan will change."""
@@ -262,7 +286,8 @@ class Rounds:
 
     def resume(self, policy: Policy) -> Policy:
         """Continues with this policy, in a learner that was loaded."""
-        self.policy = self.strategy.adopt(self.now, policy)
+        is_own = not self._follows_log(self._began)
+        self.policy = self.strategy.adopt(self.now, policy) if is_own else policy
         return self.policy
 
     def count_anew(self, statistics: Statistics, opened: int) -> None:
@@ -319,7 +344,11 @@ class Rounds:
                 self._end_blocks()
                 block = self.forgetting
                 end = min(end, start + block.began + block.length - self.now.opened)
-            self.strategy.run(self, cases.part(start, end))
+            if self._follows_log(self.now.opened):
+                end = min(end, start + self.strategy.log.cases - self.now.opened)
+                run_one_by_one(self, cases.part(start, end))
+            else:
+                self.strategy.run(self, cases.part(start, end))
             start = end
 
     def run_round_by_round(self, cases: Cases) -> None:

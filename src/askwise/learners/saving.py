@@ -48,9 +48,8 @@ from askwise.problem import Problem
 FORMAT = "askwise learner"
 VERSION = 9
 OLDEST = 6
-"""The oldest format that is read. Before 9 cases were not counted by stake and price. Before 8 no
-values were ordered, not even bins. Before 7 the variance of rewards and the actions of people were
-not counted.
+"""The oldest format that is read. Before 9 cases were not counted by stake. Before 8 no values were
+ordered, not even bins. Before 7 the variance of rewards and what people did were not counted.
 """
 
 MEMBER = "learner.json"
@@ -256,11 +255,11 @@ def _restore(
     restore_log(archive, rounds, *log, version=version)
     strategy.restored()
     restore_forgetting(archive, rounds, header.forgetting, version=version)
+    now.round, rounds.is_over, now.opened = header.round, header.over, header.opened
+    now.lengths = header.lengths
     policies = [_policy(archive, rounds, k, p) for k, p in enumerate(header.policies)]
     if header.planned:
         policies[0] = rounds.resume(policies[0])
-    now.round, rounds.is_over, now.opened = header.round, header.over, header.opened
-    now.lengths = header.lengths
     states = [state for state, _, _ in header.began]
     states += [state for case in header.cases for _, state in case.path]
     states += [case.start for case in header.cases]

@@ -97,6 +97,10 @@ class Strategy(ABC):
     why_no_requirements: str = ""
     """Why it supports costs of actions only; empty if it supports requirements too."""
 
+    keeps_log: bool = False
+    """Whether its own plans follow a log; else `after_log.py` does that for it."""
+    _log: Log = Log()
+
     # --- the six that make an algorithm ----------------------------------------------------------
 
     @abstractmethod
@@ -182,12 +186,14 @@ class Strategy(ABC):
 
     @property
     def log(self) -> Log:
-        """The log that it began with, as far as that is not in the statistics."""
-        return Log()
+        """The log that it began with: the number of cases, and records that are not counted."""
+        return self._log
 
     def begin_with(self, log: Log) -> None:
-        """Begins with a log whose complete records are not in the statistics."""
-        raise StatisticsError("this learner does not begin with a log")
+        """Begins with a log. Its complete records are in the statistics, unless `log` has them."""
+        if log.records is not None:
+            raise StatisticsError("this learner keeps no complete records beside its statistics")
+        self._log = log
 
     def settle(self, now: Progress) -> None:
         """Fits the estimates to a log, which is counted already."""

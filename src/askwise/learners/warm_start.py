@@ -6,7 +6,7 @@ from askwise.counting import Statistics
 from askwise.errors import StatisticsError
 from askwise.estimation.complete_records import Log
 from askwise.learners.default import Learner
-from askwise.learners.learner import rounds_of
+from askwise.learners.learner import BaseLearner, rounds_of
 
 
 def begin_with_log(
@@ -30,3 +30,12 @@ def begin_with_log(
         strategy.begin_with(log)
         strategy.settle(now)
         rounds.forget_plan()
+
+
+def continue_from_log(learner: BaseLearner, cases: int, statistics: Statistics) -> None:
+    """Lets another learner count a log of so many cases, and follow what it recommends.
+
+    Its first cases follow the log's recommendation, as many as the log has (`after_log.py`).
+    """
+    learner.merge(statistics)
+    rounds_of(learner).strategy.begin_with(Log(cases))

@@ -18,7 +18,7 @@ from askwise.estimation.complete_records import Log as CasesBefore
 from askwise.estimation.evidence import Evidence
 from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.learner import rounds_of
-from askwise.learners.warm_start import begin_with_log
+from askwise.learners.warm_start import begin_with_log, continue_from_log
 from askwise.logs.checks import check_most
 from askwise.logs.counting import (
     Decisions,
@@ -169,8 +169,9 @@ class Fit:
         """Returns a learner that starts from the log.
 
         The default is `aw.Learner`, with simultaneous acquisition if the log has it. Its first
-        cases follow the log's recommendation, and it explores from there. Other learners continue
-        from the counters. The log and later cases are combined, and every case counts once.
+        cases follow the log's recommendation, and it explores from there. So do other learners,
+        until they have had as many cases as the log (`learners/after_log.py`). The log and later
+        cases are combined, and every case counts once.
 
         A learner plans each case for its own stake, and its `recommend()` is for a stake of 1. If
         the log has stakes, `fit.recommend()` is for their mean: ask the learner for the same with
@@ -192,7 +193,7 @@ class Fit:
                 f"{self.acquisition}, and its counters would be biased: use the default learner, "
                 f"or one that buys in the way of the log"
             )
-        learner.merge(self.statistics)
+        continue_from_log(learner, self.rows, self.statistics)
         return learner
 
     def thinned(self, part: float) -> Fit:

@@ -43,7 +43,7 @@ def best_by(
 
 def recommended(acquisition: Acquisition, evidence: Beliefs | CountedEvidence) -> Policy:
     """Returns the recommended policy for a problem."""
-    return _recommended_at(acquisition, evidence, evidence.lattice)
+    return recommended_at(acquisition, evidence, evidence.lattice)
 
 
 def recommended_within(
@@ -60,7 +60,7 @@ def recommended_within(
 
     def line(at: Lattice, price: float) -> Line:
         known = evidence.at_stake(at.stake)
-        policy = _recommended_at(acquisition, known, at.at_rate(1.0 + price))
+        policy = recommended_at(acquisition, known, at.at_rate(1.0 + price))
         relied = at.net(known.cautious_rewards())[every, policy.actions]
         return line_of(policy, at, known.probability, relied)
 
@@ -85,7 +85,7 @@ def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, price: fl
     planned at prices of 1 + λ.
     """
     lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
-    policy = _recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
+    policy = recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
     mean = lattice.net(evidence.reward)[every, policy.actions]
     table = at_prices_of(lattice, policy, evidence.probability, mean)
     found = Policy(table, frequency=policy.frequency).recommended_by(evidence)
@@ -97,7 +97,7 @@ def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, price: fl
     return found
 
 
-def _recommended_at(
+def recommended_at(
     acquisition: Acquisition, evidence: Beliefs | CountedEvidence, lattice: Lattice
 ) -> Policy:
     """Returns the recommended policy at the prices of a lattice."""
