@@ -23,7 +23,7 @@ def learned_fixture(ask, replan):
 
 
 def test_cases_are_found_by_number_and_by_words(open_page, server, ask, learned):
-    decide(ask, learned, 60)  # more than are shown at a time
+    decide(ask, learned, 40)
     page = open_page(f"/#/p/{learned}", server.token)
     words = page.get_by_label("A number, or words")
     find = page.get_by_role("button", name="Find", exact=True)
@@ -44,14 +44,16 @@ def test_cases_are_found_by_number_and_by_words(open_page, server, ask, learned)
     section = page.locator("section", has=page.get_by_role("heading", name="Find a case"))
     found = section.locator(".number").all_inner_texts()
     assert found == [f"#{case}" for case in expected[:20]]
-    if len(expected) > 20:
-        page.get_by_text(f"{len(expected)} cases found, 20 shown,").wait_for()
+    words.fill("rewarded")  # more than are shown at a time
+    find.click()
+    page.get_by_text(f"{len(cases)} cases found, 20 shown, of the newest {len(cases)}").wait_for()
     more = page.get_by_role("button", name="Look further")
-    while len(section.locator(".number").all_inner_texts()) < len(expected):
-        before = section.locator(".number").count()
+    for seen in range(20, len(cases), 20):
+        assert section.locator(".number").count() == seen
         more.click()
-        section.locator(".number").nth(before).wait_for()
-    assert section.locator(".number").all_inner_texts() == [f"#{case}" for case in expected]
+        section.locator(".number").nth(seen).wait_for()
+    found = section.locator(".number").all_inner_texts()
+    assert found == [f"#{case['case']}" for case in cases]
     assert more.is_hidden()
     words.fill("purple")
     find.click()
