@@ -114,7 +114,7 @@ def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
     monkeypatch.setattr("askwise.service.replanning.replanner.LEASE", 30_000)
     create(Writer(ledger, PolicyCache(ledger)))
     log = Path(f"{database}-wal")
-    before = lease_row(ledger), log.stat() if log.exists() else None
+    before = lease_row(ledger), log.read_bytes() if log.exists() else None
     looked = threading.Event()
     looks, read = [], ledger.projects
 
@@ -130,7 +130,7 @@ def test_who_has_nothing_to_plan_writes_nothing(database, ledger, monkeypatch):
     running.start()
     try:
         assert looked.wait(PATIENCE)
-        after = lease_row(ledger), log.stat() if log.exists() else None
+        after = lease_row(ledger), log.read_bytes() if log.exists() else None
         assert after == before
     finally:
         replanner.stop()
