@@ -104,7 +104,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     │  └─ >=0.1458 → 0
     └─ >=875 → 0
     >>> round(classifier.cost_, 2)
-    1.21
+    1.17
     """
 
     def __init__(
