@@ -102,12 +102,11 @@ class Spending:
 
         `plan` returns the best one at prices that are that many times as high.
         """
-        dear, cheap, share = self.mixture.tolist()
-        if share in (0.0, 1.0):
-            return plan(1.0 + (dear if share else cheap))
-        rate = 1.0 + self.shadow_price.item(0)
-        both = [plan(rate * (1.0 - BESIDE)), plan(rate * (1.0 + BESIDE))]
-        return both[0].mixed(both[1], 1.0 - share)
+        share, rate = self.mixture.item(2), 1.0 + self.shadow_price.item(0)
+        if share == 1.0:  # it is within the budget
+            return plan(rate)
+        cheap = plan(rate * (1.0 + BESIDE))
+        return cheap if share == 0.0 else plan(rate * (1.0 - BESIDE)).mixed(cheap, 1.0 - share)
 
     @property
     def target(self) -> float:

@@ -139,7 +139,13 @@ def best_within(
         else:
             cheap = found
     # only this one: one more unit of spend adds what the next more expensive one gains
-    return Within(dear, cheap, 0.0, _where_they_meet(dear, cheap), budget)
+    while True:
+        price = _where_they_meet(dear, cheap)
+        found = plan(price)
+        is_between = cheap.spend < found.spend < dear.spend
+        if not is_between or found.at(price) <= cheap.at(price) + TOLERANCE * beta:
+            return Within(dear, cheap, 0.0, price, budget)
+        dear = found
 
 
 def frontier_of(plan: Plan, beta: float) -> list[Line]:
