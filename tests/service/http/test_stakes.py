@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import threading
+from statistics import mode
 
 import pytest
 
@@ -38,17 +39,16 @@ def server_fixture(tmp_path_factory, learner):
 def test_what_is_recommended_and_worth_is_what_the_library_says(server, learner, stake):
     with Client(server.url, server.token) as client:
         policy, worth = client.policy("clinic", stake=stake), client.worth("clinic", stake=stake)
-        follows, case = policy.follows.tree, client.open("clinic", stake=stake)
+        follows = policy.follows.tree
+        cases = [client.open("clinic", stake=stake) for _ in range(15)]
     expected = aw.worth(learner, stake=stake)
     assert (policy.stake, worth.stake) == (stake, stake)
     assert policy.recommends.text == str(learner.recommend(stake=stake).tree())
     assert worth.gain == pytest.approx(expected.gain)
     for mine in worth.observations:
         assert mine.break_even == pytest.approx(expected[mine.name].break_even)
-    if "buy" in follows:
-        assert list(case.wanted) == follows["buy"]
-    else:
-        assert (case.wanted, case.action) == ((), follows["action"])
+    usual = mode((case.wanted, case.action) for case in cases)  # a few of the cases explore
+    assert usual == (tuple(follows.get("buy", ())), follows.get("action"))
 
 
 def test_without_a_stake_it_is_one(server):
