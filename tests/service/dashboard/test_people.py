@@ -27,6 +27,7 @@ def test_what_people_did_is_shown_with_its_result(open_page, server, ask):
     ask(f"{path}/reward", {"reward": 0.5})
     title.wait_for()
     row = page.get_by_role("row", name="treat")
+    row.get_by_text("0.500").wait_for()  # a page that was made before the reward shows none
     assert row.inner_text().split("\t") == ["treat", "1 (100%)", "1", "0.500"]
     page.get_by_text("Looked at without being asked: mri 1 time.").wait_for()
     newest = page.locator("ol.cases li").first
