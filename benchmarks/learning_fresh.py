@@ -60,6 +60,7 @@ class Result(NamedTuple):
 
     learner: str
     family: str
+    seed: int
     is_worthless: bool
     scores: list[float]
     recommended: float
@@ -88,7 +89,7 @@ def run(family: str, seed: int, label: str, cases: int) -> Result:
         return best - gain if is_worthless else (gain - blind) / (best - blind)
 
     scores = [scored(mean) for mean in means]
-    return Result(label, family, is_worthless, scores, scored(recommended), micros)
+    return Result(label, family, seed, is_worthless, scores, scored(recommended), micros)
 
 
 def pilot(
@@ -119,12 +120,14 @@ def first_seed(said: str) -> int:
 # --- what is shown -------------------------------------------------------------------------------
 
 
+def half_width(values: list[float]) -> float:
+    """Of the interval of their mean, of 95 %."""
+    return 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+
+
 def interval(values: list[float]) -> str:
     """The mean, and how far the true one may well be from it."""
-    if not values:
-        return "–"
-    half = 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{np.mean(values):.2f} ±{half:.2f}"
+    return f"{np.mean(values):.2f} ±{half_width(values):.2f}" if values else "–"
 
 
 def by_learner(results: list[Result], moments: list[int]) -> Table:
@@ -159,6 +162,28 @@ def by_family(results: list[Result], label: str, moments: list[int]) -> Table:
     return table
 
 
+def beside(results: list[Result], moments: list[int]) -> Table:
+    """How far `Learner` is ahead of each other learner on the same populations of a family."""
+    title = f"{OWN} minus the other, on the same populations; * where it is behind beyond chance"
+    table = Table("family", "", "beside", *(f"{n:,}" for n in moments), title=title)
+    own = {(r.family, r.seed): r for r in results if r.learner == OWN}
+    compared = [
+        (mine, r)
+        for r in results
+        if not r.learner.startswith(OWN) and (mine := own.get((r.family, r.seed)))
+    ]
+    for key in dict.fromkeys((a.family, a.is_worthless, b.learner) for a, b in compared):
+        pairs = [(a, b) for a, b in compared if (a.family, a.is_worthless, b.learner) == key]
+        kind, sign = ("loss", -1.0) if key[1] else ("score", 1.0)
+        ahead = [
+            [sign * (a.scores[k] - b.scores[k]) for a, b in pairs] for k in range(len(moments))
+        ]
+        behind = [" *" if np.mean(x) + half_width(x) < 0 else "" for x in ahead]
+        cells = [interval(x) + mark for x, mark in zip(ahead, behind, strict=True)]
+        table.add_row(key[0], kind, key[2], *cells)
+    return table
+
+
 def main() -> None:
     """Run what is asked for, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -187,6 +212,8 @@ def main() -> None:
     console.print(by_learner(results, moments))
     for label in labels[:2]:
         console.print(by_family(results, label, moments))
+    if OWN in labels and len(labels) > 1:
+        console.print(beside(results, moments))
 
 
 if __name__ == "__main__":
