@@ -166,6 +166,8 @@ def test_frontier_is_the_librarys_by_what_was_learned(problem, tmp_path):
     assert (tmp_path / "f.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
     learner.recommend().save("policy.askwise")
     assert "expected a learner" in refused("frontier", "policy.askwise")
+    text = refused("frontier", "start.askwise", "--figure", "f.xyz")
+    assert text == "--figure f.xyz: expected a name that ends in .svg, .png or .pdf"
 
 
 def test_the_frontier_of_sure_estimates_is_that_of_the_model():

@@ -135,6 +135,13 @@ def test_a_bad_reward_changes_nothing(reward):
     assert statistics == Statistics(statistics.lattice)
 
 
+def test_an_unknown_acquisition_changes_nothing():
+    statistics = Statistics(Lattice(random_model(np.random.default_rng(0), (2, 2)).problem))
+    with pytest.raises(StatisticsError, match="acquisition must be .* got 'Simultaneous'"):
+        statistics.record({"o0": 0}, "a0", 1.0, acquisition="Simultaneous")
+    assert statistics.cases == 0
+
+
 def test_merging_two_problems_is_refused():
     with pytest.raises(StatisticsError, match="two different problems"):
         Statistics(lattice_of([2], 1)) + Statistics(lattice_of([3], 1))

@@ -191,3 +191,22 @@ def test_every_path_costs_what_its_set_costs(seed):
                     )
     assert min(seen.values()) >= 20, seen
     assert len(seen) == 4
+
+
+def test_cases_may_end_while_one_iterates_over_them():
+    learner = aw.Learner(aw.Problem(observations=[], actions=["wait", "treat"]), rng=0)
+    for _ in range(6):
+        learner.open()
+    assert repr(learner.cases) == "<WaitingCases: 6 of 6>"
+    for number in learner.cases:
+        if number <= 2:
+            learner.cases[number].reward(1.0)
+    for case in learner.cases.values():
+        if case.id <= 4:
+            case.cancel()
+    for number, case in learner.cases.items():
+        assert case.id == number
+        case.reward(0.0)
+    assert not learner.cases
+    assert 3 not in learner.cases
+    assert learner.cases.get(3) is None

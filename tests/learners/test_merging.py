@@ -124,6 +124,9 @@ def test_what_cannot_be_merged_is_refused_and_nothing_changes():
         learner.merge(aw.SeqOOS(model.problem))
     with pytest.raises(StatisticsError, match="into itself: its cases would count twice"):
         learner.merge(learner)
+    paper = aw.SeqOOS(model.problem)
+    with pytest.raises(StatisticsError, match="into itself: its cases would count twice"):
+        paper.merge(paper.statistics)
     with pytest.raises(StatisticsError, match="learners of two different problems"):
         learner.merge(
             aw.Learner(random_model(np.random.default_rng(1), (2, 2)).problem, model="additive")

@@ -259,3 +259,25 @@ def test_the_mean_of_equal_rewards_is_that_reward(scale, reward):
         case.act("treat")
         case.reward(reward)
     assert learner.statistics.overrides.by_action() == [("treat", 4, 4, reward)]
+
+
+def test_a_second_report_of_the_same_action_may_not_contradict_the_first():
+    case = following(aw.SeqOOS(problem()), {})
+    case.act("treat")
+    case.act("treat")
+    for told in ({"knew_more": False}, {"propensity": 0.5}):
+        with pytest.raises(CaseError, match="knew_more and propensity are told with the first"):
+            case.act("treat", **told)
+    assert case.is_apart
+    case.act("wait", knew_more=False)  # the advice after all
+    assert not case.is_overruled
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400), float("inf"), float("nan")])
+def test_a_huge_number_is_an_error_like_others(huge):
+    case = following(aw.SeqOOS(problem()), {})
+    with pytest.raises(CaseError, match="propensity must be a number above 0"):
+        case.act("treat", propensity=huge)
+    with pytest.raises(CaseError, match="reward must be a number from 0 to 1"):
+        case.reward(huge)
+    assert case.share is None

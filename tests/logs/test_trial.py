@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.errors import CaseError, OptionError
+from askwise.errors import CaseError, OptionError, UnknownCaseError
 
 ILL = 0.3
 
@@ -178,3 +178,34 @@ def test_the_names_of_the_sides_and_the_share():
     for wrong in (("new",), ("new", "new"), ("", "b"), "ab", ("new", 3)):
         with pytest.raises(OptionError, match="two different names"):
             aw.compare(*sides(), names=wrong)
+
+
+def test_a_default_reward_is_followed_by_the_real_one_also_after_loading(tmp_path):
+    trial = aw.compare(*sides(), share=0.5, rng=0)
+    numbers = []
+    for _ in range(4):
+        case = trial.open()
+        while case.wanted:
+            case.observe({"mri": "neg"})
+        case.reward_by_default(0.0)
+        numbers.append(case.id)
+    assert list(trial.cases) == numbers
+    trial.save(tmp_path / "trial")
+    for one in (trial, aw.load(tmp_path / "trial")):
+        for case in one.cases.values():  # cases end while one iterates
+            case.reward(1.0)
+        assert not one.cases
+        assert [reward for _, reward in one.rewarded_cases()] == [1.0] * 4
+        with pytest.raises(UnknownCaseError, match="case 2 waits for no reward"):
+            one.cases[2]
+
+
+def test_a_refused_case_of_a_trial_changes_nothing():
+    trial, other = (aw.compare(*sides(), share=0.5, rng=0) for _ in range(2))
+    for known, why in (({"mri": "pos"}, "nothing may be on file"), ({"mri": "?"}, "no value")):
+        with pytest.raises(CaseError, match=why):
+            trial.open(known)
+    with pytest.raises(OptionError, match="stake"):
+        trial.open(stake=-1.0)
+    assert trial.opened == 0
+    assert [trial.open().wanted for _ in range(20)] == [other.open().wanted for _ in range(20)]

@@ -333,3 +333,9 @@ def test_a_value_stands_for_several_texts(tmp_path, suffix):
 def test_what_values_cannot_stand_for(changes, message):
     with pytest.raises(ProblemError, match=message):
         Observation("town", values=["a", "b"], cost=1.0, **changes)
+
+
+def test_an_empty_text_is_no_value():
+    """In a log it means that the observation was not made, so what was bought would get lost."""
+    with pytest.raises(ProblemError, match='a value must not be an empty text.*such as "none"'):
+        Observation("answer", values=["", "yes"], cost=1.0)

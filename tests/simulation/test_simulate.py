@@ -275,8 +275,9 @@ def test_a_learner_played_by_hand_is_a_learner_simulated():
         ([[0, 0]], [[float("nan"), 1.0]], "a reward that is not from 0 to 1"),
     ],
 )
+@pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS, aw.Learner])
-def test_what_an_environment_may_not_draw_is_refused(kind, values, rewards, message):
+def test_what_an_environment_may_not_draw_is_refused(kind, log, values, rewards, message):
     """Compiled loops check nothing: such a value ended the process."""
 
     class Careless:
@@ -294,5 +295,5 @@ def test_what_an_environment_may_not_draw_is_refused(kind, values, rewards, mess
 
     learner = kind(Careless.problem, rng=0)
     with pytest.raises(ModelError, match=message):
-        aw.simulate(learner, Careless(), steps=50, rng=0)
+        aw.simulate(learner, Careless(), steps=50, rng=0, log=log)
     assert learner.statistics.cases == 0

@@ -10,6 +10,7 @@ from typing import Any, Union, get_args, get_origin
 from askwise.cli.app import name_value_pairs
 from askwise.errors import OptionError
 from askwise.learners import BaseLearner
+from askwise.learners.registry import check_option
 from askwise.problem import Budget
 from askwise.problem.budget import budget_of
 
@@ -23,9 +24,7 @@ def options_of(kind: type[BaseLearner], given: list[str] | None) -> dict[str, An
     known = {p.name: p.annotation for p in parameters[1:] if p.name != "rng"}
     options = {}
     for name, text in name_value_pairs("--option", given):
-        if name not in known:
-            names = ", ".join(known) or "none"
-            raise OptionError(f"learner {kind.name} has no option {name!r}, expected: {names}")
+        check_option(kind.name, name)
         options[name] = _read(name, text.strip(), known[name])
     return options
 

@@ -17,6 +17,8 @@ from askwise.policy import Policy, oracle
 from askwise.problem import Problem
 from askwise.problem.stakes import for_stake
 
+FIGURES = (".svg", ".png", ".pdf")
+
 AtStake = Annotated[
     float | None,
     typer.Option(help="The stake for which a saved learner recommends. Default: 1."),
@@ -106,6 +108,8 @@ def frontier_command(
     ] = None,
 ) -> None:
     """The highest gain at every average spend, by what a learner estimates."""
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise OptionError(f"--figure {figure}: expected a name that ends in .svg, .png or .pdf")
     learner = load(saved)
     if not isinstance(learner, BaseLearner):
         raise FileError(f"{saved}: expected a learner, whose estimates the frontier needs")

@@ -167,6 +167,10 @@ class Statistics(RowCounters):
         if each observation was chosen with the earlier results known.
         """
         lattice = self.lattice
+        if acquisition not in ("simultaneous", "sequential"):
+            raise StatisticsError(
+                f'acquisition must be "sequential" or "simultaneous", got {acquisition!r}'
+            )
         # names whatever is wrong before anything is counted
         start = lattice.context(lattice.index(observed))
         path, subset, state = [], 0, start

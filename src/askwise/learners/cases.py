@@ -265,6 +265,11 @@ class Case:
             check_flag(knew_more, "knew_more")
             told, people = check_propensity(propensity), self.people
             if chosen == before:
+                if self.is_overruled and (told is not None or knew_more != people.knew_more):
+                    raise CaseError(
+                        f"case {self.id}: it was reported before that people took {action!r}; "
+                        "knew_more and propensity are told with the first report"
+                    )
                 return
             if before < 0:
                 self._stop(is_fair=not knew_more)

@@ -35,11 +35,12 @@ class Follower:
             if stake is not None:
                 stake = check_stake(stake, lattice.per_unit.problem.reward_value)
             start = lattice.index({} if known is None else known)
-            self.opened += 1
             subset = 0 if start < lattice.contexts else lattice.subset_of(start)
             tag = random_bits(self.rng, TAG_BITS)
             at = lattice.stake if stake is None else stake
-            return Case(self.opened, self.policy, self, tag, start, subset, at)
+            case = Case(self.opened + 1, self.policy, self, tag, start, subset, at)
+            self.opened += 1
+            return case
 
     def acted(self, case: Case) -> None:
         """Ignores that a case has its action."""

@@ -19,6 +19,7 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
 from askwise.learners.strategy import Strategy
+from askwise.learners.waiting_cases import WaitingCases
 from askwise.policy import Policy
 from askwise.problem import Problem, Seen
 from askwise.problem.amounts import check_stake
@@ -93,9 +94,9 @@ class BaseLearner:
         return self._rounds.now.statistics
 
     @property
-    def cases(self) -> dict[int, Case]:
+    def cases(self) -> WaitingCases:
         """The cases that wait for their reward or have a default reward, by number."""
-        return self._rounds.cases
+        return WaitingCases(self._rounds.cases, self._rounds.now.opened)
 
     def open(
         self,

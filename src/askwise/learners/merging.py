@@ -14,6 +14,8 @@ from askwise.counting.forgetting import Knowledge
 from askwise.errors import OptionError, StatisticsError
 from askwise.learners.learner import BaseLearner, rounds_of
 
+ITSELF = "a learner cannot be merged into itself: its cases would count twice"
+
 
 def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
     """Adds what the other has counted. Nothing changes if it does not fit.
@@ -27,6 +29,8 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
     if isinstance(other, BaseLearner):
         known = _knowledge(learner, other)
     elif isinstance(other, Statistics):
+        if other is rounds.now.statistics:
+            raise StatisticsError(ITSELF)
         if strategy.learns_from_tallies:
             raise StatisticsError(
                 f"{learner.name} with this model learns from more than statistics hold: merge the "
@@ -47,7 +51,7 @@ def merge(learner: BaseLearner, other: Statistics | BaseLearner) -> None:
 def _knowledge(learner: BaseLearner, other: BaseLearner) -> Knowledge:
     """Returns a copy of the other learner's counters, if they fit."""
     if other is learner:
-        raise StatisticsError("a learner cannot be merged into itself: its cases would count twice")
+        raise StatisticsError(ITSELF)
     if type(other) is not type(learner):
         raise StatisticsError(
             f"a learner of the same kind can be merged: {learner.name} and {other.name} differ"

@@ -9,12 +9,12 @@ limps sees more bad scans than ψ predicts. So what people did is counted separa
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Collection
 from typing import NamedTuple
 
 from askwise.errors import CaseError, FileError
 from askwise.policy.tables import Propensities
+from askwise.problem.bins import is_number
 from askwise.states import Lattice
 
 
@@ -49,9 +49,9 @@ def check_propensity(propensity: object) -> float | None:
     """Returns a reported probability above 0, or None if none was reported."""
     if propensity is None:
         return None
-    if isinstance(propensity, numbers.Real) and not isinstance(propensity, bool):
-        number = float(propensity)
-        if 0.0 < number <= 1.0:  # NaN is not
+    if is_number(propensity):
+        number = float(propensity)  # type: ignore[arg-type]
+        if 0.0 < number <= 1.0:
             return number
     raise CaseError(f"propensity must be a number above 0 and at most 1, got {propensity!r}")
 

@@ -101,20 +101,26 @@ def make(
     """
     kind: Callable[..., BaseLearner] = learner_class(name)
     options = dict(options or {})
-    known = option_names(name)
     for option in options:
-        if option in ONLY_DEFAULT and option not in known:
-            raise OptionError(
-                f"{option} is an option of the default learner only, not of {name!r}: "
-                f"{ONLY_DEFAULT[option]}"
-            )
-        if option not in known:
-            expected = ", ".join(known) or "none"
-            raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")
+        check_option(name, option)
     try:
         return kind(problem, **options, rng=rng)
     except TypeError as error:
         raise OptionError(f"options of {name!r}: {error}") from None
+
+
+def check_option(name: str, option: str) -> None:
+    """Raises an error unless the learner of that name takes the option."""
+    known = option_names(name)
+    if option in known:
+        return
+    if option in ONLY_DEFAULT:
+        raise OptionError(
+            f"{option} is an option of the default learner only, not of {name!r}: "
+            f"{ONLY_DEFAULT[option]}"
+        )
+    expected = ", ".join(known) or "none"
+    raise OptionError(f"learner {name!r} has no option {option!r}, expected: {expected}")
 
 
 def load(path: str | os.PathLike[str]) -> BaseLearner:

@@ -27,7 +27,6 @@ from askwise.learners.case_policies import CasePolicies
 from askwise.learners.cases import Case
 from askwise.learners.doubling import Doubling
 from askwise.learners.strategy import Cases, Progress, Strategy
-from askwise.learners.waiting_cases import WaitingCases
 from askwise.policy import Policy
 from askwise.policy.acquisition import Batch
 from askwise.policy.counting_cases import Pairs
@@ -56,7 +55,7 @@ class Rounds:
         self.strategy = strategy
         self.forgetting = forgetting
         """The blocks of cases that are remembered, if the learner forgets."""
-        self.cases: dict[int, Case] = WaitingCases(self)
+        self.cases: dict[int, Case] = {}
         """The cases without a reward, or with a default one, by number."""
         self.looking: dict[int, Case] = {}
         """Those of them that have not acted yet."""
@@ -112,8 +111,7 @@ class Rounds:
         stake: float = 1.0,
     ) -> Policy:
         """Returns the policy of the round, or one for other prices, a stake or values on file."""
-        in_panel = lattice.tariff.is_in_panel
-        filed = tuple(i for i in self.now.lattice.members(subset) if in_panel(i))
+        filed = lattice.tariff.in_panels(self.now.lattice.members(subset))
         is_set = subset > 0 and self.strategy.acquisition.plans_anew_for_files
         if not filed and not is_set and lattice is self.now.lattice and stake == 1.0:
             return policy

@@ -23,6 +23,7 @@ depending on the next step. It is used only for a split in which no case was ove
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,12 +33,14 @@ from askwise._support.typing import Flags, Floats, RandomSource
 from askwise.errors import CaseError, OptionError
 from askwise.learners import Follower
 from askwise.learners.cases import Case
+from askwise.learners.waiting_cases import WaitingCases
 from askwise.logs.case_log import rows_of
 from askwise.logs.comparison import Comparison, compared, nothing_compared, reach_at_all_times
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
 from askwise.logs.trial_files import from_bytes, to_bytes, write
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.mixing import parts_followed
+from askwise.problem import Seen
 
 
 class Trial(Follower):
@@ -59,33 +62,40 @@ class Trial(Follower):
         super().__init__(a.mixed(b, share), rng)
         self.a, self.b, self.share = a, b, share
         self.confidence, self.names = confidence, names
-        self.cases: dict[int, Case] = {}
-        """The cases that wait for their reward, by number."""
+        self._waiting: dict[int, Case] = {}
         self._rows: dict[int, tuple[Case, float]] = {}
 
-    def open(self, known: Any = None, *, stake: float | None = None) -> Case:
+    def open(self, known: Mapping[str, Seen] | None = None, *, stake: float | None = None) -> Case:
         """Opens a case that follows one of the two policies. `known` has the given values only.
 
         `stake` is the number of times that the reward of the case counts in the comparison. The
         default is the stake of the policies.
         """
-        case = super().open(known, stake=stake)
-        if case.start >= case.lattice.contexts:
+        lattice = self.policy.lattice
+        if known is not None and lattice.index(known) >= lattice.contexts:
             raise CaseError(
                 "a trial compares whole cases: nothing may be on file, so `known` takes only "
                 "values of given observations"
             )
-        self.cases[case.id] = case
-        return case
+        with self.lock:
+            case = super().open(known, stake=stake)
+            self._waiting[case.id] = case
+            return case
+
+    @property
+    def cases(self) -> WaitingCases:
+        """The cases that wait for their reward or have a default reward, by number."""
+        return WaitingCases(self._waiting, self.opened)
 
     def rewarded(self, case: Case, reward: float, before: float | None) -> None:
         """Stores the reward of a case, perhaps in place of another."""
         self._rows[case.id] = case, reward
-        self.cases.pop(case.id, None)
+        if not case.is_by_default:
+            self._waiting.pop(case.id, None)
 
     def cancelled(self, case: Case) -> None:
         """Forgets a case that will have no reward."""
-        self.cases.pop(case.id, None)
+        self._waiting.pop(case.id, None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything to one file. `askwise.load` returns a trial that continues
@@ -102,10 +112,10 @@ class Trial(Follower):
 
     def resume(self, case: Case) -> None:
         """Takes a case of a saved trial: as rewarded, if it has its reward."""
-        if case.share is None:
-            self.cases[case.id] = case
-        else:
+        if case.share is not None:
             self._rows[case.id] = case, case.share
+        if case.share is None or case.is_by_default:
+            self._waiting[case.id] = case
 
     def log(self) -> dict[str, list[Any]]:
         """Returns the rewarded cases as a log with propensities.
@@ -126,9 +136,8 @@ class Trial(Follower):
         rows = self._log_of(cases)
         changed = np.array([_is_changed(case) for case, _ in cases])
         for row in np.flatnonzero(changed).tolist():
-            rows["propensity"][row] = [
-                1.0
-            ]  # unknown, and replaced below by the weight of the drawn policy
+            # unknown, and replaced below by the weight of the drawn policy
+            rows["propensity"][row] = [1.0]
         if acquisition == "simultaneous":
             del rows["order"]
         said = ("action", "reward", "propensity", "order", "stake")

@@ -62,7 +62,8 @@ def to_bytes(trial: Trial) -> bytes:
     """Returns the content of the file that `write` writes."""
     with trial.lock:
         (a, arrays_a), (b, arrays_b) = described(trial.a), described(trial.b)
-        cases = [*trial.cases.values(), *(case for case, _ in trial.rewarded_cases())]
+        waiting = [case for case in trial.cases.values() if case.share is None]
+        cases = [*waiting, *(case for case, _ in trial.rewarded_cases())]
         usual, policies = trial.policy.lattice.per_unit, [trial.policy]
         header = _File(
             FORMAT,
@@ -115,8 +116,9 @@ def _read(file: IO[bytes]) -> Trial:
         rng = generator_from_json(header.rng)
         trial = Trial(a, b, header.share, header.confidence, rng, header.names)
         trial.opened = header.opened
+        by_default = set(header.by_default)
         for saved in header.cases:
-            _resume(trial, saved, is_default=saved.id in set(header.by_default))
+            _resume(trial, saved, is_default=saved.id in by_default)
         return trial
 
 

@@ -120,6 +120,11 @@ class Observation(
         for value in values:
             if not is_value(value):
                 raise ProblemError(f"{who}: value {value!r} must be a text or a whole number")
+            if value == "":
+                raise ProblemError(
+                    f"{who}: a value must not be an empty text, which in a table means that the "
+                    'observation was not made: name it, such as "none"'
+                )
         check_distinct(values, f"{who}: value")
         if self.other is not None:
             if not is_value(self.other) or self.other not in values:

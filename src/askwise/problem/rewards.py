@@ -11,7 +11,6 @@ Without a range a reward is r itself, from 0 to 1.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable
 
 import numpy as np
@@ -54,9 +53,9 @@ def share_of(reward: object, within: Range | None) -> float:
     low, high = (0.0, 1.0) if within is None else within
     if type(reward) is float and low <= reward <= high:  # the usual case, fast
         return reward if within is None else (reward - low) / (high - low)
-    if isinstance(reward, numbers.Real) and not isinstance(reward, bool):
-        number = float(reward)
-        if low <= number <= high:  # NaN is not
+    if is_number(reward):
+        number = float(reward)  # type: ignore[arg-type]
+        if low <= number <= high:
             return number if within is None else (number - low) / (high - low)
     if isinstance(reward, bool | np.bool_):
         hint = "; write 1.0 or 0.0" if within is None else "; write it as a number"

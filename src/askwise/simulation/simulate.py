@@ -218,19 +218,22 @@ def simulate(
             part = slice(done, done + len(draws.values))
             if isinstance(draws, StakedDraws):
                 stakes.append(draws.stakes)
-            (_play if log or stakes else _run)(learner, draws, run, part)
+            values = _checked_values(run.lattice, draws)
+            if log or stakes:
+                _play(learner, draws, run, part)
+            else:
+                _run(learner, values, draws.rewards, run, part)
             progress.advance(part.stop - done)
             done = part.stop
     return replace(run, stakes=np.concatenate(stakes)) if stakes else run
 
 
-def _run(learner: BaseLearner, draws: Draws, run: Run, part: slice) -> None:
-    """Runs the cases in the compiled loop."""
-    values, actions = _checked_values(run.lattice, draws), run.action[part]
-    shares = shares_of(draws.rewards, run.lattice.problem.rewards)
+def _run(learner: BaseLearner, values: Choices, rewards: Floats, run: Run, part: slice) -> None:
+    """Runs the cases in the compiled loop. Given values are last."""
+    actions, shares = run.action[part], shares_of(rewards, run.lattice.problem.rewards)
     cases = Cases(values, shares, run.state[part], actions, run.round[part])
     rounds_of(learner).run(cases)
-    run.reward[part] = draws.rewards[np.arange(len(actions)), actions]
+    run.reward[part] = rewards[np.arange(len(actions)), actions]
 
 
 def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
@@ -238,7 +241,7 @@ def _checked_values(lattice: Lattice, draws: Draws) -> Choices:
 
     Such a value would make the kernels read beyond their arrays.
     """
-    values, rewards = draws
+    values, rewards = draws.values, draws.rewards
     drawn = (values.shape[1], rewards.shape[1])
     expected = (len(lattice.observations), len(lattice.problem.actions))
     if drawn != expected:

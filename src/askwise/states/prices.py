@@ -13,7 +13,7 @@ was not bought: it leaves I, and the next member of its panel pays the fee.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +61,12 @@ class Tariff(NamedTuple):
         """The panels that an observation belongs to."""
         return [int(k) for k in self.panel[self.first_panel[i] : self.first_panel[i + 1]]]
 
-    def is_in_panel(self, i: int) -> bool:
-        """Whether its price depends on what else is bought."""
-        return bool(self.panels_of(i)) or bool(np.isfinite(self.within[:, i]).any())
+    def in_panels(self, observations: Iterable[int]) -> tuple[int, ...]:
+        """Those of the observations whose prices depend on what else is bought."""
+        return tuple(i for i in observations if self.panels_of(i) or self._is_priced_within(i))
+
+    def _is_priced_within(self, i: int) -> bool:
+        return bool(np.isfinite(self.within[:, i]).any())
 
     def belongs(self, panel: int) -> npt.NDArray[np.bool_]:
         """Whether each observation is a member of the panel; one more, at −1, is not."""

@@ -160,8 +160,22 @@ def test_a_server_that_is_not_there_is_one_clear_error():
     ):
         client.projects()
     assert failed.value.status == 0
-    with Client("127.0.0.1:9") as client, pytest.raises(ServiceError, match="in 1 attempts: Unsup"):
+    with Client("127.0.0.1:9") as client, pytest.raises(ServiceError, match="in 1 attempt: Unsup"):
         client.projects()
+
+
+def test_events_of_a_server_that_is_not_there_are_one_clear_error():
+    async def ask():
+        async with AsyncClient("http://127.0.0.1:9", "t") as client:
+            return [event async for event in client.events("clinic")]
+
+    with (
+        Client("http://127.0.0.1:9", "t") as client,
+        pytest.raises(ServiceError, match="no answer in 1 attempt: ConnectError"),
+    ):
+        list(client.events("clinic"))
+    with pytest.raises(ServiceError, match="no answer in 1 attempt: ConnectError"):
+        asyncio.run(ask())
 
 
 def test_it_comes_again_when_told_to():

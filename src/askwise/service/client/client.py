@@ -172,11 +172,14 @@ class Client(Administration, Reports, Tables):
     def events(self, project: str, *, after: int = 0) -> Iterator[EventLine]:
         """Iterates over all events with a higher number."""
         request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
-        with self._http.stream(request.method, request.path) as response:
-            if response.status_code != 200:
-                raise request.refusal(response.status_code, response.read())
-            for line in response.iter_lines():
-                yield msgspec.json.decode(line, type=request.answer)
+        try:
+            with self._http.stream(request.method, request.path) as response:
+                if response.status_code != 200:
+                    raise request.refusal(response.status_code, response.read())
+                for line in response.iter_lines():
+                    yield msgspec.json.decode(line, type=request.answer)
+        except httpx.TransportError as error:
+            raise request.no_answer(1, error) from error
 
     def call(
         self,
@@ -334,11 +337,14 @@ class AsyncClient(AsyncAdministration, AsyncReports, AsyncTables):
     async def events(self, project: str, *, after: int = 0) -> AsyncIterator[EventLine]:
         """Iterates over all events with a higher number."""
         request = ClientRequest(calls.LIST_EVENTS, project=project, query={"after": after})
-        async with self._http.stream(request.method, request.path) as response:
-            if response.status_code != 200:
-                raise request.refusal(response.status_code, await response.aread())
-            async for line in response.aiter_lines():
-                yield msgspec.json.decode(line, type=request.answer)
+        try:
+            async with self._http.stream(request.method, request.path) as response:
+                if response.status_code != 200:
+                    raise request.refusal(response.status_code, await response.aread())
+                async for line in response.aiter_lines():
+                    yield msgspec.json.decode(line, type=request.answer)
+        except httpx.TransportError as error:
+            raise request.no_answer(1, error) from error
 
     async def call(
         self,

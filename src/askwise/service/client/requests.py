@@ -84,7 +84,9 @@ class ClientRequest(Generic[T]):
             return ServiceError(
                 f"{where}: the server's certificate is not trusted: {remedy} ({text})"
             )
-        return ServiceError(f"{where}: no answer in {attempts} attempts: {text}")
+        return ServiceError(
+            f"{where}: no answer in {attempts} {'attempt' if attempts == 1 else 'attempts'}: {text}"
+        )
 
 
 def http_options(

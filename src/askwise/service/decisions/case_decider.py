@@ -18,6 +18,7 @@ from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
 from askwise.errors import AskwiseError, CaseError, LedgerError, ProblemError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
+from askwise.learners.observed_values import share_of_reward
 from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
 from askwise.problem.amounts import check_stake
@@ -113,7 +114,7 @@ class CaseDecider:
     ) -> Step:
         """Open a case again whose policy was thinned: it does what was answered."""
         (_, subset), terms = self._start(body), self._terms(body)
-        filed = [i for i in thin.lattice.members(subset) if thin.lattice.tariff.panels_of(i)]
+        filed = thin.lattice.tariff.in_panels(thin.lattice.members(subset))
         lattice = (
             thin.lattice.priced(terms.prices, filed) if filed or terms.prices else thin.lattice
         )
@@ -196,9 +197,9 @@ class CaseDecider:
         if body.default and body.replaces:
             raise Refusal(422, "a default replaces nothing: give default or replaces", "#/replaces")
         try:
-            case.lattice.problem.as_share(body.reward)
+            share_of_reward(case, body.reward)
         except CaseError as error:
-            raise Refusal(422, f"reward: {error}", "#/reward") from None
+            raise Refusal(422, in_fields(str(error)), "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(

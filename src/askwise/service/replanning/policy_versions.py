@@ -103,7 +103,7 @@ def next_plan(
 def first_plan(learner: BaseLearner) -> bytes:
     """The first version. Cases that the learner had open do not become cases of the project."""
     rounds = rounds_of(learner)
-    learner.cases.clear()
+    rounds.cases.clear()
     rounds.looking.clear()
     if rounds.forgetting is not None:  # all that it remembers counts as the project's first block
         rounds.forgetting.begin_anew()

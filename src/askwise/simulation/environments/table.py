@@ -136,7 +136,7 @@ def _rewards(column: list[Any], name: str, within: Range | None) -> Floats:
     for row, cell in enumerate(column):
         try:
             rewards[row] = float(cell)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             rewards[row] = np.nan
         if not low <= rewards[row] <= high:
             raise TableError(
