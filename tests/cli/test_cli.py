@@ -167,7 +167,7 @@ def test_every_option_can_be_written_as_it_prints(name):
     assert read == {key: value for key, value in given.items() if value != []}
     assert {k: type(v) for k, v in read.items()} == {k: type(given[k]) for k in read}
     assert kind(problem, **read).options == given
-    with pytest.raises(OptionError, match=f"learner {name} has no option 'other'"):
+    with pytest.raises(OptionError, match=f"learner {name!r} has no option 'other'"):
         options_of(kind, ["other=1"])
 
 

@@ -136,8 +136,12 @@ def test_a_bad_reward_changes_nothing(reward):
 
 
 def test_an_unknown_acquisition_changes_nothing():
-    statistics = Statistics(Lattice(random_model(np.random.default_rng(0), (2, 2)).problem))
-    with pytest.raises(StatisticsError, match="acquisition must be .* got 'Simultaneous'"):
+    statistics = Statistics(
+        Lattice(
+            Problem(observations=[Observation("o0", values=[0, 1], cost=0.1)], actions=["a0", "a1"])
+        )
+    )
+    with pytest.raises(StatisticsError, match=r"acquisition must be .* got 'Simultaneous'"):
         statistics.record({"o0": 0}, "a0", 1.0, acquisition="Simultaneous")
     assert statistics.cases == 0
 

@@ -194,9 +194,17 @@ def test_every_path_costs_what_its_set_costs(seed):
 
 
 def test_cases_may_end_while_one_iterates_over_them():
-    learner = aw.Learner(aw.Problem(observations=[], actions=["wait", "treat"]), rng=0)
+    learner = aw.Learner(
+        aw.Problem(
+            observations=[aw.Observation("mri", values=["neg", "pos"], cost=0.9)],
+            actions=["wait", "treat"],
+        ),
+        rng=0,
+    )
     for _ in range(6):
-        learner.open()
+        case = learner.open()
+        if case.wanted:
+            case.observe({"mri": "neg"})
     assert repr(learner.cases) == "<WaitingCases: 6 of 6>"
     for number in learner.cases:
         if number <= 2:

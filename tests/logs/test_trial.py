@@ -205,7 +205,7 @@ def test_a_refused_case_of_a_trial_changes_nothing():
     for known, why in (({"mri": "pos"}, "nothing may be on file"), ({"mri": "?"}, "no value")):
         with pytest.raises(CaseError, match=why):
             trial.open(known)
-    with pytest.raises(OptionError, match="stake"):
+    with pytest.raises(CaseError, match="stake"):
         trial.open(stake=-1.0)
     assert trial.opened == 0
     assert [trial.open().wanted for _ in range(20)] == [other.open().wanted for _ in range(20)]

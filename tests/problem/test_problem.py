@@ -337,5 +337,5 @@ def test_what_values_cannot_stand_for(changes, message):
 
 def test_an_empty_text_is_no_value():
     """In a log it means that the observation was not made, so what was bought would get lost."""
-    with pytest.raises(ProblemError, match='a value must not be an empty text.*such as "none"'):
+    with pytest.raises(ProblemError, match=r'a value must not be an empty text.*such as "none"'):
         Observation("answer", values=["", "yes"], cost=1.0)

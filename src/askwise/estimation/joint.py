@@ -40,7 +40,6 @@ import math
 
 import numpy as np
 
-from askwise._kernels.radii import Radii
 from askwise._support.typing import AcquisitionName, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
@@ -54,7 +53,6 @@ from askwise.estimation.anova import (
 )
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.contrasts import ordered_values
-from askwise.estimation.estimates import Estimates
 from askwise.estimation.reward_variances import reward_variances, varied_as_coins
 from askwise.problem import Problem
 from askwise.states import Lattice
@@ -89,7 +87,7 @@ def count_cells(problem: Problem) -> int:
 
 
 class JointModel:
-    """Estimates of p(φ) and r(a, φ). `update` takes in the counters, and `draw` draws a world."""
+    """Estimates of p(φ) and r(a, φ). `update` takes in counters; `draw_rewards` draws a world."""
 
     def __init__(self, lattice: Lattice) -> None:
         cells, actions = count_cells(lattice.problem), len(lattice.problem.actions)
@@ -239,19 +237,8 @@ class JointModel:
             variances_of_states(*where, inverse, found[action])
         return np.ascontiguousarray(found.T)
 
-    def draw(
-        self, rng: np.random.Generator, spread: float, acquisition: AcquisitionName
-    ) -> Estimates:
-        """Draws a world for the planners. A spread below 1 draws nearer to the mean.
-
-        Every slot of a state has p(ψ), or the state has it once.
-        """
-        reward = self.lattice.net(self.draw_rewards(rng, spread))
-        action = reward.argmax(axis=1).astype(np.int16)
-        return Estimates(reward.max(axis=1), action, self.weight(acquisition), Radii())
-
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
-        """Draws r(a, ψ) of such a world, at [ψ, a]."""
+        """Draws r(a, ψ) of a world, at [ψ, a]. A spread below 1 draws nearer to the mean."""
         return self._of_states(self._draw_effects(rng, spread))
 
     def draw_population(self, rng: np.random.Generator, seen: Integers) -> None:

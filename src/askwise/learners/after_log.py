@@ -4,10 +4,10 @@ An optimistic plan tries what the log has seldom, however good the log's recomme
 learner that begins with a log of n cases follows the recommendation in its first n cases, by all
 that is known. It follows its own plan only in some rounds, which are drawn with probability
 
-    min(OFTEN, MOST_LOST · β / lost),
+    min(OFTEN, MOST_LOST · gain / lost),
 
 where `lost` is what its own plan gains less, by cautious estimates. So these cost at most
-`MOST_LOST` of β on average. Once it has had as many cases as the log, it
+`MOST_LOST` of the gain on average. Once it has had as many cases as the log, it
 continues by its own plans. Otherwise it could not correct a small or biased log.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from askwise.learners.strategy import Cases, Progress, Strategy
 
 MOST_LOST = 0.005
-"""The part of the reward value β that following its own plan may cost on average."""
+"""The part of the recommendation's gain that following its own plan may cost on average."""
 ROUNDS = 50
 """The rounds in which the cases after a log are divided, unless they end sooner."""
 OFTEN = 0.05
@@ -50,7 +50,7 @@ def plan_after_log(strategy: Strategy, now: Progress) -> Policy:
     if isinstance(evidence, Beliefs) and _is_dense(own) and _is_dense(best):
         p, relied = evidence.probability, evidence.cautious_rewards()
         gain, own_gain = (expected_gain(one, p, relied) for one in (best, own))
-        lost, most = gain - own_gain, MOST_LOST * now.lattice.problem.reward_value
+        lost, most = gain - own_gain, MOST_LOST * abs(best.value)
         often = OFTEN if lost * OFTEN <= most else most / lost
     return own if now.opened and now.rng.random() < often else best
 

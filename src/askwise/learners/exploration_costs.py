@@ -1,4 +1,5 @@
-"""The limit on the cost of exploration, and the spread of the world that is planned for.
+"""What is explored: the limit on its cost, the actions that are tried, and the spread of the world
+that is planned for.
 
 All costs are in units of β. docs/decisions-learning.md has how the constants were chosen.
 """
@@ -6,6 +7,10 @@ All costs are in units of β. docs/decisions-learning.md has how the constants w
 from __future__ import annotations
 
 import math
+
+import numpy as np
+
+from askwise._support.typing import Choices, Floats
 
 SPREAD = 0.5
 """The spread of the planned world in the first thousand cases, relative to the posterior's."""
@@ -20,6 +25,11 @@ FIRST = 0.05
 LATER = 0.2
 LATER_IF_IT_CHANGES = 0.8
 """A larger limit, since in a changing world an observation may become worth buying later."""
+SELDOM = 2.0
+"""An action that was taken less than `SELDOM` n^(1/3) times in n cases is tried, whatever the model
+expects. The model is a Gaussian, whose tails are too thin for the first few rewards of an action:
+if by chance they are all low, a better action would hardly be drawn again.
+"""
 ALLOWANCE = 0.8
 MOST_OF_EARNINGS = 0.5
 LEFT = 2.5
@@ -38,6 +48,22 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
     """
     later = LATER_IF_IT_CHANGES if forgets else LATER
     return FIRST * (opened < FIRST_CASES) + later / math.sqrt(1 + opened)
+
+
+def actions_to_try(second: Floats, plan: Choices, taken: Floats) -> Choices:
+    """Returns the action to try in each state, instead of the plan's.
+
+    It is the best of the others in a second world, while it was taken seldom. After that it is the
+    best of all, which is often the plan's own. `second` has the rewards in that world net of the
+    actions' costs, and `taken` the number of cases, both at [ψ, a].
+    """
+    every, others = np.arange(len(plan)), second.copy()
+    others[every, plan] = -np.inf
+    other = others.argmax(axis=1)
+    is_seldom = taken[every, other] < SELDOM * np.cbrt(taken.sum(axis=1))
+    is_tried = is_seldom & (others[every, other] > -np.inf)  # it may require more than is known
+    action: Choices = np.where(is_tried, other, second.argmax(axis=1)).astype(np.int16)
+    return action
 
 
 def most_spent_among_many(opened: int, worth: float, value: float) -> float:

@@ -6,7 +6,9 @@ for the first, which is drawn near the mean at first and less so later. It also 
 - another observation (or set) with probability `CURIOSITY`/√(1 + n), where n cases came to that
   state. Half of the time it is the best one in the second world, or the most informative one at any
   price if the plan would act. Otherwise it is a random one;
-- the best action of the second world with probability `BOLDNESS`/√(1 + n), where n cases acted.
+- another action with probability `BOLDNESS`/√(1 + n), where n cases acted. It is the best one of
+  the second world except the plan's, while it was taken there less than `SELDOM` n^(1/3) times.
+  After that it is the best one of the second world, which is often the plan's own.
 
 **The cost of exploration** is the gain of the plan less that of the plan with exploration, both by
 the current estimates. All probabilities are scaled down until the cost is at most
@@ -18,8 +20,8 @@ so t cases lose about 2 β LATER √t by exploration (`exploration_costs.py`).
 **Why the recommendation converges to the best policy.** The cost of unscaled exploration falls like
 1/√t, and so does its limit, so the scale stays away from zero. So of n cases that came to a state,
 some multiple of √n explored there, which is unbounded in n. By induction every state that can be
-bought is reached infinitely often, and every action that may still be the best is taken there.
-Counts outweigh the prior, so the estimates converge to the truth.
+bought is reached infinitely often, and every action is taken there infinitely often, however poor
+its first rewards were. Counts outweigh the prior, so the estimates converge to the truth.
 
 **After a log** it first follows the log's recommendation, and explores as its own cases add up. If
 n of t cases were the log's, the world that is planned for has a share of √((t − n) / t) of its
@@ -45,7 +47,7 @@ from askwise.estimation.complete_records import Log, weigh_states
 from askwise.estimation.estimates import Estimates
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
-from askwise.learners.exploration_costs import most_spent, near_spread
+from askwise.learners.exploration_costs import actions_to_try, most_spent, near_spread
 from askwise.learners.explore_budget import affordable_cases
 from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
 from askwise.learners.strategy import Progress
@@ -144,7 +146,7 @@ class JointStrategy(ModelStrategy):
         drawn = self._near(rng, opened, known)
         near = self._estimates(drawn, self.lattice)
         self._keep_world(drawn)
-        wide = self.model.draw(rng, 1.0, self.acquisition.name)
+        second = self.lattice.net(self.model.draw_rewards(rng, 1.0))
         self.model.draw_effect_variances(rng)
         length = max(1, opened // ROUND_DIVISOR)
         if self.explore_budget is not None:
@@ -156,7 +158,7 @@ class JointStrategy(ModelStrategy):
         policy = self._within_budget(
             lambda at: self.acquisition.best(at, self._estimates(drawn, at)), drawn
         )
-        exploration = self._exploration(policy, statistics, wide)
+        exploration = self._exploration(policy, statistics, second)
         if known is None:
             mean, most = self.model.mean_rewards(), most_spent(opened, forgets=self.forgets)
             return self._affordable(policy, exploration, mean, most), length
@@ -296,13 +298,20 @@ class JointStrategy(ModelStrategy):
         return joint_beliefs(statistics, self.log)
 
     def _exploration(
-        self, policy: Policy, statistics: Statistics, wide: Estimates
+        self, policy: Policy, statistics: Statistics, second: Floats
     ) -> PathExploration | SetExploration:
-        """Returns the best choices of the second world, and their probabilities."""
+        """Returns the best choices of the second world, and their probabilities.
+
+        `second` has what its actions earn net of their costs, at [ψ, a].
+        """
         came = statistics.transitions.sum(axis=1) + self._recorded, self._began(statistics)
         acted = statistics.action_counts.sum(axis=1) + self._recorded
         boldness = BOLDNESS_IF_IT_CHANGES if self.forgets else BOLDNESS
         another = np.minimum(1.0, boldness / np.sqrt(1 + acted))
+        taken = statistics.action_counts + self._recorded[:, None]
+        action = actions_to_try(second, policy.actions, taken)
+        weight = self.model.weight(self.acquisition.name)
+        wide = Estimates(second.max(axis=1), action, weight, Radii())
         return self.acquisition.exploration(
             policy, self._priceless, wide, came, CURIOSITY[self.acquisition.name], another
         )

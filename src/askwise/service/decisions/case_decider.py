@@ -199,7 +199,7 @@ class CaseDecider:
         try:
             share_of_reward(case, body.reward)
         except CaseError as error:
-            raise Refusal(422, in_fields(str(error)), "#/reward") from None
+            raise Refusal(422, f"reward: {in_fields(str(error))}", "#/reward") from None
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
