@@ -74,6 +74,12 @@ def serve(
         warms_up=warm_up,
         tls=(tls_cert, tls_key),
     )
+    if demo:
+        from askwise.service.ledger import open_ledger
+        from askwise.service.operations.demo import check_project
+
+        with closing(open_ledger(db)) as ledger:
+            check_project(ledger)
     sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
