@@ -56,9 +56,12 @@ class SqliteReading(SqliteLedger):
 
     def copy_to(self, path: str) -> None:
         """Writes all that the file holds to a new file, which may then be changed."""
-        with self.read_session() as session, closing(apsw.Connection(path)) as copy:
-            with copy.backup("main", session.connection, "main") as copying:
-                copying.step()
+        with (
+            self.read_session() as session,
+            closing(apsw.Connection(path)) as copy,
+            copy.backup("main", session.connection, "main") as copying,
+        ):
+            copying.step()
 
     def _new_reader(self) -> SqliteSession:
         address = Path(self.path).resolve().as_uri()
