@@ -171,7 +171,7 @@ class AdministrationHandlers:
         return await self._written(job, result, project)
 
     async def _written(self, job: Administration, result: Result, project: str = "") -> Response:
-        """The response to a job, which is logged; with the project, if its body does not name it."""
+        """The response to a job, which is logged with the project that its body does not name."""
         if isinstance(result, Answer) and result.is_new:
             named = {"project": project} if project else {}
             asked = named | msgspec.json.decode(job.body)
