@@ -5,11 +5,14 @@ import socket
 import threading
 from importlib import metadata
 
+import apsw
 import pytest
 from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app, doctor, kernels
+from askwise.service.ledger.schema import NEWEST, STEPS
+from askwise.service.ledger.sqlite import DIALECT
 
 
 def run(*arguments):
@@ -92,6 +95,23 @@ def test_a_database_that_cannot_be_used_is_an_exit_code(tmp_path):
         assert result.exit_code == 1
         assert said in result.stdout
         assert "secret" not in result.stdout
+
+
+def test_a_ledger_of_another_schema_is_told_by_its_version(tmp_path):
+    db = str(tmp_path / "old.db")
+    connection = apsw.Connection(db)
+    for statement in STEPS[0]:
+        connection.execute(statement.format(**DIALECT))
+    for version, is_good, said in (
+        (1, True, f"{db} answers; schema 1: upgraded at the next start"),
+        (NEWEST + 1, False, f"{db}: schema {NEWEST + 1} is of a newer askwise: upgrade it here"),
+    ):
+        connection.pragma("user_version", version)
+        assert doctor.database_reachable(db) == (is_good, said)
+    connection.pragma("user_version", 0)
+    is_good, said = doctor.database_reachable(db)
+    assert (is_good, said.count(db)) == (False, 1)
+    connection.close()
 
 
 def test_a_database_with_a_project_names_it(tmp_path):

@@ -8,6 +8,7 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -120,12 +121,18 @@ def database_reachable(db: str) -> tuple[bool, str]:
             so = "`askwise serve` creates it" if can_write else f"{folder} cannot be written"
             return can_write, f"{shown(db)} does not exist yet; {so}"
         from askwise.service.ledger import open_ledger
+        from askwise.service.ledger.schema import NEWEST
 
-        ledger = open_ledger(db, migrate=False)
-        try:
+        with closing(open_ledger(db, migrate=False)) as ledger:
+            version = ledger.schema_version()
+            if 0 < version < NEWEST:
+                return True, f"{shown(db)} answers; schema {version}: upgraded at the next start"
+            if version > NEWEST:
+                return (
+                    False,
+                    f"{shown(db)}: schema {version} is of a newer askwise: upgrade it here",
+                )
             projects = [project.name for project in ledger.projects()]
-        finally:
-            ledger.close()
     except AskwiseError as error:
-        return False, f"{shown(db)}: {error}"
+        return False, f"{shown(db)}: {str(error).removeprefix(f'{db}: ')}"
     return True, f"{shown(db)} answers; projects: {', '.join(projects) or 'none'}"

@@ -74,6 +74,8 @@ def serve(
         warms_up=warm_up,
         tls=(tls_cert, tls_key),
     )
+    if demo:
+        _check_demo(db)
     sockets = listen_all(settings)
     token = first_token(db) if tokens else None
 
@@ -319,6 +321,15 @@ def revoke_token(
     if not was_good:
         raise LedgerError(f"there is no valid token {id!r}: askwise token list shows all tokens")
     say(f"{id} is revoked")
+
+
+def _check_demo(db: str) -> None:
+    """Refuses a ledger that no simulated patients may go into."""
+    from askwise.service.ledger import open_ledger
+    from askwise.service.operations.demo import check_project
+
+    with closing(open_ledger(db)) as ledger:
+        check_project(ledger)
 
 
 def _existing(db: str) -> str:

@@ -93,7 +93,8 @@ def test_all_workers_raise_what_follows_from_worth_and_nobody_need_look(tmp_path
     ledger = open_ledger(db)
     writer = Writer(ledger, PolicyCache(ledger))
     create(writer, learner="fixed-set", observations=["mammogram"])
-    decide_all(writer, 208, [0.7])  # a look that says nothing costs 1, and is always bought
+    # a look that says nothing costs 2 for each unit of stake, and is always bought
+    decide_all(writer, 208, [0.7], stake=0.5)
     assert look(Replanner(ledger), ledger) == 1
     expected = {"gain_below_nothing"}
     assert set(find_alarms(ledger, ledger.project("clinic"), Facts())) >= expected
@@ -109,15 +110,15 @@ def test_all_workers_raise_what_follows_from_worth_and_nobody_need_look(tmp_path
 @pytest.mark.parametrize("stake", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("is_well", [False, True])
 def test_a_stake_neither_raises_nor_hides_an_alarm(ledger, stake, is_well):
-    """Cases gain 0.7 of their stake, less 1; buying nothing gains as much more or less."""
+    """Cases gain 0.7 of their stake, less 1; exploration may cost 1 for each unit of stake."""
     writer = Writer(ledger, PolicyCache(ledger))
     create(writer, learner="fixed-set", observations=["mammogram"])
     decide_all(writer, 208, [0.7], stake=stake)
     assert verify(ledger, "clinic").differences == []
     gained, expected = recent_gain(ledger, ledger.project("clinic")), 70.0 - 1.0 / stake
     assert gained.of_unit == pytest.approx(expected, rel=1e-6)
-    nothing = expected - 0.5 if is_well else expected + 0.5
-    is_below = gained.is_below(nothing, was_below=False)
+    nothing = expected + 0.5 if is_well else expected + 1.5
+    is_below = gained.is_below(nothing, PROBLEM.reward_value, was_below=False)
     assert is_below is not is_well
     seen = Outlook(2, 0, gain_of_nothing=nothing, gained=gained, is_below_nothing=is_below)
     project = ledger.project("clinic")._replace(outlook=msgspec.json.encode(seen).decode())

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 import askwise as aw
-from askwise.errors import OptionError
+from askwise.errors import OptionError, StatisticsError
 from askwise.service.decisions.carrying import carried_over
 
 PROBLEM = aw.Problem(
@@ -78,6 +78,13 @@ def learned(problem):
             case.observe({name: seen[name] for name in case.wanted})
         case.reward(problem.as_money(0.5))
     return learner
+
+
+def test_a_budget_that_cannot_be_carried_over_is_named():
+    learner = aw.Learner(PROBLEM, rng=1, budget=aw.Budget(spend_per_case=2.0))
+    assert carried_over(learner, OBSERVATIONS["cost"], seed=7).problem == OBSERVATIONS["cost"]
+    with pytest.raises(StatisticsError, match=r"^budget: what was spent .* create a new"):
+        carried_over(learner, ACTIONS["name"], seed=7)
 
 
 def test_every_field_is_tried():

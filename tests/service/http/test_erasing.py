@@ -1,5 +1,7 @@
 """What is left of an erased case: pages go on, and its requests are not taken for new ones."""
 
+import json
+
 import pytest
 
 from service_calls import CASES, as_json, finished, get, new_case, post
@@ -17,6 +19,18 @@ def clinic_fixture(database):
 
 def erase(server, number):
     assert post(server, f"{CASES}/{number}/erase", {}).status_code == 200
+
+
+def test_the_log_names_the_project_of_an_erasure_and_of_prices(clinic, capfd):
+    new_case(clinic)
+    assert post(clinic, f"{CASES}/1/cancel", {}).status_code == 200
+    erase(clinic, 1)
+    assert post(clinic, f"{CLINIC}/prices", {"prices": {"mri": 2.5}}).status_code == 200
+    said = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [line["asked"] for line in said if "administration" in line["what"]] == [
+        {"project": "clinic", "case": 1},
+        {"project": "clinic", "prices": {"mri": 2.5}},
+    ]
 
 
 def test_pages_of_cases_go_on_past_those_that_were_erased(clinic):

@@ -129,6 +129,14 @@ def test_sixteen_processes_migrate_at_once_and_some_are_killed(database, seed):
     assert [key for (key,) in rows] == [e.key for e in before]
 
 
+def test_the_version_is_read_before_and_after_there_are_tables(database):
+    ledger = open_ledger(database, migrate=False)
+    assert ledger.schema_version() == 0
+    ledger.migrate()
+    assert ledger.schema_version() == NEWEST
+    ledger.close()
+
+
 def test_a_filled_ledger_opened_again_is_as_it_was(database):
     before = fill(database, 5)
     ledger = open_ledger(database)

@@ -142,6 +142,54 @@ def test_a_reported_propensity_is_that_of_the_row(ledger, tmp_path):
     assert value.rows == before + 1
 
 
+@pytest.mark.parametrize("acquisition", ["sequential", "simultaneous"])
+@pytest.mark.parametrize("acted", [{}, {"knew_more": False}])
+def test_advice_that_people_confirm_is_a_row_as_if_they_said_nothing(
+    ledger, tmp_path, acted, acquisition
+):
+    """At once, again, or after they had reported something else."""
+    fill(ledger, cases=4, acquisition=acquisition)
+    writer, seen = Writer(ledger, PolicyCache(ledger)), {"mammogram": "high", "mri": 1}
+    before, propensities = write_parquet(ledger, "clinic", tmp_path / "before.parquet").rows, []
+    for reports in ((0,), (0, 0), (1, 0)):
+        case = decoded(ask(writer, Opening()))
+        while case["wanted"]:
+            values = {name: seen[name] for name in case["wanted"]}
+            case = decoded(ask(writer, Observing(values), case["case"]))
+        propensities.append(np.prod(case["propensity"]))
+        other = "wait" if case["action"] == "treat" else "treat"
+        for report in reports:
+            ask(writer, Acting((case["action"], other)[report], **acted), case["case"])
+        ask(writer, Rewarding(1.0), case["case"])
+    path = tmp_path / "cases.parquet"
+    written = write_parquet(ledger, "clinic", path)
+    assert (written.rows, written.without_propensity) == (before + 3, 0)
+    assert written.reasons == {}
+    found = pq.read_table(path)["propensity"].to_pylist()[before:]
+    assert [np.prod([float(p) for p in one.split(",")]) for one in found] == propensities
+    value = aw.off_policy(
+        aw.Policy.from_rule(PROBLEM, lambda known: "treat"), str(path), acquisition=acquisition
+    )
+    assert value.rows == written.rows
+
+
+def test_an_action_reported_again_keeps_its_propensity(ledger, tmp_path):
+    fill(ledger, cases=4)
+    writer = Writer(ledger, PolicyCache(ledger))
+    seen = {"mammogram": "high", "mri": 1}
+    case = decoded(ask(writer, Opening()))
+    while case["wanted"]:
+        case = decoded(ask(writer, Observing({n: seen[n] for n in case["wanted"]}), case["case"]))
+    other = "wait" if case["action"] == "treat" else "treat"
+    first = ask(writer, Acting(other, knew_more=False, propensity=0.125), case["case"])
+    again = ask(writer, Acting(other, knew_more=False), case["case"])
+    assert (first.status, again.status) == (200, 200)
+    ask(writer, Rewarding(1.0), case["case"])
+    path = tmp_path / "cases.parquet"
+    assert write_parquet(ledger, "clinic", path).without_propensity == 0
+    assert pq.read_table(path)["propensity"].to_pylist()[-1].split(",")[-1] == "0.125"
+
+
 def test_the_command_line_writes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger = open_ledger("askwise.db")

@@ -1,8 +1,12 @@
 """Versions of policies in memory: each is read once, whoever asks."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from askwise.errors import LedgerError
 from askwise.learners.learner import rounds_of
 from askwise.service.api.messages import Opening
 from askwise.service.backend.backend import Backend
@@ -33,6 +37,21 @@ def test_threads_that_read_a_version_at_once_share_one(tmp_path, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         one, other = (pool.submit(cache.version, project, 1) for _ in range(2))
         assert one.result() is other.result() is cache.version(project, 1)
+    ledger.close()
+
+
+def test_an_unreadable_policy_is_logged_with_the_name_of_its_project(tmp_path, capfd):
+    ledger = open_ledger(str(tmp_path / "ledger.db"))
+    create(Writer(ledger, PolicyCache(ledger)))
+    project = ledger.project("clinic").id
+    with ledger.transaction() as transaction:
+        transaction.replace_policy(project, 1, b"half a file")
+    with pytest.raises(LedgerError, match="version 1 cannot be read"):
+        PolicyCache(ledger).version(project, 1)
+    (line,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert (line["what"], line["project"]) == ("a policy cannot be read", "clinic")
+    with pytest.raises(LedgerError, match="'clinic' has no policy of version 9"):
+        PolicyCache(ledger).version(project, 9)
     ledger.close()
 
 

@@ -54,7 +54,7 @@ def looks(seed, share, *, cases=1500, every=96, **more):
         counted.add((rng.random(every) < share).astype(float), **more)
         gained = recent_gain(counted, counted)
         if gained is not None:
-            is_below = gained.is_below(NOTHING, was_below=is_below)
+            is_below = gained.is_below(NOTHING, PROBLEM.reward_value, was_below=is_below)
         seen.append(is_below)
     return seen
 
@@ -80,9 +80,21 @@ def test_an_alarm_ends_once_the_newest_cases_gain_enough():
     counted = Counted()
     counted.add([0.4] * 500)
     lost = recent_gain(counted, counted)
-    assert lost.is_below(NOTHING, was_below=False)
+    assert lost.is_below(NOTHING, PROBLEM.reward_value, was_below=False)
     counted.add([0.7] * 1500)
-    assert not recent_gain(counted, counted).is_below(NOTHING, was_below=True)
+    assert not recent_gain(counted, counted).is_below(NOTHING, PROBLEM.reward_value, was_below=True)
+
+
+def test_what_exploration_costs_raises_no_alarm_where_rewards_hardly_vary():
+    """Of a reward value of 100, cases lose 0.45 ± 0.01; an alarm of before ends with that, too."""
+    counted, beta = Counted(), PROBLEM.reward_value
+    counted.add([0.5954, 0.5956] * 504)
+    gained = recent_gain(counted, counted)
+    assert (gained.cases, gained.error < 0.01) == (1008, True)
+    assert not gained.is_below(NOTHING, beta, was_below=False)
+    assert not gained.is_below(NOTHING, beta, was_below=True)
+    counted.add([0.5854, 0.5856] * 2000)
+    assert recent_gain(counted, counted).is_below(NOTHING, beta, was_below=False)
 
 
 def test_lost_rewards_do_not_silence_the_alarm():
@@ -91,7 +103,7 @@ def test_lost_rewards_do_not_silence_the_alarm():
     counted.add(([0.4] * 15 + [None]) * 40, spend=1.0)
     gained = recent_gain(counted, counted)
     assert gained.of_unit == pytest.approx(39.0)  # what awaited cases spent is not theirs
-    assert gained.is_below(NOTHING, was_below=False)
+    assert gained.is_below(NOTHING, PROBLEM.reward_value, was_below=False)
 
 
 @pytest.mark.parametrize("is_old", [False, True])

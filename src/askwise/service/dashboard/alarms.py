@@ -6,7 +6,7 @@
 | `policy_unreadable` | the newest policy cannot be read, and an older one is followed |
 | `drift_found` | a change was found today or yesterday, and what was before it is forgotten |
 | `rewards_overdue` | a case has waited for its reward for more than 30 days |
-| `gain_below_nothing` | the newest cases gained less than buying nothing would, beyond chance |
+| `gain_below_nothing` | the newest cases gain clearly less than buying nothing would |
 | `exploration_collapsed` | the policy tries nothing, though there is still much to learn |
 | `learned_enough` | perfect knowledge would add next to nothing: the learning can end |
 

@@ -31,9 +31,12 @@ def carried_over(learner: BaseLearner, problem: Problem, seed: int) -> BaseLearn
     rounds = rounds_of(learner)
     new = new_learner(problem, learner.name, learner.options, seed)
     if rounds.strategy.tallies() or rounds.strategy.log.records is not None:
+        what = "what this learner knows beside counters of states"
+        if "spending" in rounds.strategy.tallies():
+            what = "budget: what was spent of it, and by which cases,"
         raise StatisticsError(
-            "what this learner knows beside counters of states cannot be carried over to other "
-            "values, actions or rules: change prices only, or create a project without it"
+            f"{what} cannot be carried over to other values, actions or rules: change prices "
+            "only, or create a new project, which begins without this knowledge"
         )
     statistics = _in_other_states(learner.statistics, rounds_of(new).now.lattice)
     rounds_of(new).now.count_opened(rounds.now.opened)

@@ -117,7 +117,8 @@ class AdministrationHandlers:
         body = read_body(request, operator_calls.REPRICE_PROJECT.decoder)
         key = request.idempotency_key()
         project = await self._readers.run(self._backend.project, target.project)
-        return await self._write(await self._readers.run(repricing, project, key, body))
+        job = await self._readers.run(repricing, project, key, body)
+        return await self._write(job, target.project)
 
     async def erase(self, request: Request, target: Target) -> Response:
         """Erase a case, on request of the person that it was about."""
@@ -134,7 +135,7 @@ class AdministrationHandlers:
             result: Result = await self._submissions.submit([job], itemgetter(0))
             if not isinstance(result, ChangedMeanwhile):
                 break
-        return await self._written(job, result)
+        return await self._written(job, result, target.project)
 
     async def clone(self, request: Request, target: Target) -> Response:
         """Create a project that begins with what another has learned."""
@@ -165,12 +166,16 @@ class AdministrationHandlers:
 
         return await self._write(await self._readers.run(prepare))
 
-    async def _write(self, job: Administration) -> Response:
-        return await self._written(job, await self._submissions.submit([job], itemgetter(0)))
+    async def _write(self, job: Administration, project: str = "") -> Response:
+        result: Result = await self._submissions.submit([job], itemgetter(0))
+        return await self._written(job, result, project)
 
-    async def _written(self, job: Administration, result: Result) -> Response:
+    async def _written(self, job: Administration, result: Result, project: str = "") -> Response:
+        """The response to a job, which is logged with the project that its body does not name."""
         if isinstance(result, Answer) and result.is_new:
-            log("info", f"administration: {job.kind}", asked=msgspec.json.decode(job.body))
+            named = {"project": project} if project else {}
+            asked = named | msgspec.json.decode(job.body)
+            log("info", f"administration: {job.kind}", asked=asked)
             await self._readers.run(self._backend.tokens.refresh)
         return single_response([result])
 

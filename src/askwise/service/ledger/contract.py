@@ -178,6 +178,9 @@ class Ledger(Protocol):
         schema is newer than this version of askwise knows.
         """
 
+    def schema_version(self) -> int:
+        """The version of the schema as it is stored; 0 if there are no tables."""
+
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begins a transaction: durable once the block has ended, rolled back if it raises."""
 

@@ -156,6 +156,14 @@ class PostgresLedger(SqlLedger):
             connection.execute("DELETE FROM askwise_schema")
             connection.execute("INSERT INTO askwise_schema VALUES (%s)", (NEWEST,))
 
+    def schema_version(self) -> int:
+        """The version of the schema as it is stored; 0 if there are no tables."""
+        with self.read_session() as session:
+            if session.all("SELECT to_regclass('askwise_schema')") == [(None,)]:
+                return 0
+            found = session.all("SELECT version FROM askwise_schema")
+        return int(found[0][0]) if found else 0
+
     @contextmanager
     def read_session(self) -> Iterator[PostgresSession]:
         """A session whose queries all see one moment."""

@@ -176,6 +176,12 @@ class SqliteLedger(SqlLedger):
             finally:
                 connection.close()
 
+    def schema_version(self) -> int:
+        """The version of the schema as it is stored; 0 if there are no tables."""
+        with self.read_session() as session:
+            ((version,),) = session.all("PRAGMA user_version")
+        return int(version)
+
     @contextmanager
     def read_session(self) -> Iterator[SqliteSession]:
         """A session whose queries all see one moment."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -37,8 +38,7 @@ class SqliteReading(SqliteLedger):
 
     def migrate(self) -> None:
         """Checks that the schema is up to date, since it cannot be changed here."""
-        with self.read_session() as session:
-            ((version,),) = session.all("PRAGMA user_version")
+        version = self.schema_version()
         if version == NEWEST:
             return
         if version == 0:
@@ -53,6 +53,15 @@ class SqliteReading(SqliteLedger):
         raise LedgerError(
             f"{self.path}: its schema is of version {version}, expected {NEWEST}: {remedy}"
         )
+
+    def copy_to(self, path: str) -> None:
+        """Writes all that the file holds to a new file, which may then be changed."""
+        with (
+            self.read_session() as session,
+            closing(apsw.Connection(path)) as copy,
+            copy.backup("main", session.connection, "main") as copying,
+        ):
+            copying.step()
 
     def _new_reader(self) -> SqliteSession:
         address = Path(self.path).resolve().as_uri()

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from askwise.errors import LedgerError
 from askwise.service.ledger import open_ledger
+from askwise.service.ledger.address import is_postgres
+from askwise.service.ledger.contract import Ledger
+from askwise.service.ledger.schema import NEWEST
 from askwise.service.ledger.session import Row, Session
 from askwise.service.ledger.sql import SqlLedger
 
@@ -33,6 +38,8 @@ PROJECT_BYTES = (2, 4)
 
 PAGE = 1000
 
+NOT_EMPTY = "the ledger to restore into holds something: give an empty one"
+
 
 def backup(db: str, file: Path) -> int:
     """Write the backup; how many rows it has."""
@@ -40,7 +47,7 @@ def backup(db: str, file: Path) -> int:
         raise LedgerError(f"{file} is there already: a backup replaces nothing")
     partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
-        rows = _copy(db, str(partial))
+        rows = _copy(open_ledger(db), str(partial))
         os.link(partial, file)  # unlike a renaming it never replaces what came meanwhile
     finally:
         for leftover in partial.parent.glob(f"{partial.name}*"):
@@ -49,24 +56,36 @@ def backup(db: str, file: Path) -> int:
 
 
 def restore(file: Path, db: str) -> int:
-    """Write a backup into a ledger that holds nothing yet; how many rows it has."""
+    """Write a backup into a ledger that holds nothing yet; how many rows it has.
+
+    The backup is only read. If its schema is older, a temporary copy of it is upgraded.
+    """
     if not file.is_file():
         raise LedgerError(f"there is no backup at {str(file)!r}")
-    return _copy(str(file), db)
+    if not is_postgres(db) and Path(db).exists() and file.samefile(db):
+        raise LedgerError(NOT_EMPTY)
+    backup = open_ledger(str(file), migrate=False, reads_only=True)
+    with closing(backup), TemporaryDirectory(prefix="askwise-") as folder:
+        if not 0 < backup.schema_version() < NEWEST:
+            backup.migrate()  # which refuses what cannot be read
+            return _copy(backup, db)
+        from askwise.service.ledger.sqlite_reading import SqliteReading
+
+        assert isinstance(backup, SqliteReading)
+        copy = str(Path(folder) / "ledger.db")
+        backup.copy_to(copy)
+        return _copy(open_ledger(copy), db)
 
 
-def _copy(source: str, target: str) -> int:
-    before, after = open_ledger(source), open_ledger(target)
+def _copy(before: Ledger, target: str) -> int:
+    """Writes all rows of a ledger into an empty one, and closes both."""
     assert isinstance(before, SqlLedger)
-    assert isinstance(after, SqlLedger)
-    try:
+    with closing(before), closing(open_ledger(target)) as after:
+        assert isinstance(after, SqlLedger)
         if after.projects() or after.tokens():
-            raise LedgerError("the ledger to restore into holds something: give an empty one")
+            raise LedgerError(NOT_EMPTY)
         with before.read_session() as reading, after.write_session() as writing:
             return sum(_copy_table(reading, writing, table) for table in TABLES)
-    finally:
-        before.close()
-        after.close()
 
 
 def _with_bytes(project: Row) -> Row:

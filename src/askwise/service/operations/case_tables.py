@@ -123,7 +123,9 @@ class _CaseTable:
         self.reasons: Counter[str] = Counter()
         self.without_propensity = 0
         self._likely: dict[int, tuple[float, ...]] = {}
-        """The propensities of each case."""
+        """The propensities of each case, as they were answered."""
+        self._acted: dict[int, Acting] = {}
+        """What people did last in each case, as they reported it first."""
 
     def pages(self) -> Iterator[list[dict[str, Any]]]:
         """The rows, some at a time, in the order of the cases."""
@@ -134,24 +136,35 @@ class _CaseTable:
                     if answer.propensity is not None:
                         self._likely[event.case] = answer.propensity
                 if event.kind == "act" and event.body:
-                    self._overrule(event.case, msgspec.json.decode(event.body, type=Acting))
+                    self._note(event.case, msgspec.json.decode(event.body, type=Acting))
         for first in range(1, self._project.opened + 1, PAGE):
             numbers = range(first, min(first + PAGE, self._project.opened + 1))
             found = self._ledger.cases(self._project.id, list(numbers))
             rows = [self._row(case) for _, case in sorted(found.items())]
             yield [row for row in rows if row is not None]
 
-    def _overrule(self, case: int, told: Acting) -> None:
-        """Replaces the propensity of the advised action by the one that people reported."""
-        steps = self._likely.pop(case, None)  # none if people acted before there was advice
-        if steps is not None and told.propensity is not None:
-            self._likely[case] = (*steps[:-1], told.propensity)
+    def _note(self, case: int, told: Acting) -> None:
+        """Keeps what people did; the same action reported again changes nothing."""
+        before = self._acted.get(case)
+        if before is None or before.action != told.action:
+            self._acted[case] = told
+
+    def _likely_of(self, case: Case) -> tuple[float, ...] | None:
+        """The propensities of a case; None if they are unknown.
+
+        People who confirm the advice leave them as they are. Where people did something else, the
+        last one is what they reported.
+        """
+        steps, told = self._likely.get(case.id), self._acted.get(case.id)
+        if told is None or not case.is_overruled or steps is None:
+            return steps  # none if people acted before there was advice
+        return None if told.propensity is None else (*steps[:-1], told.propensity)
 
     def _row(self, case: Any) -> dict[str, Any] | None:
         if case.status not in (Status.REWARDED, Status.DEFAULTED):
             return None
         served = self._decider.resume(case) if case.data else None
-        likely = self._likely.get(case.id)
+        likely = None if served is None else self._likely_of(served.case)
         why = ERASED if served is None else self._why_not(served.case, likely)
         if why or served is None:
             self.reasons[why] += 1

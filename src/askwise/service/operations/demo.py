@@ -9,6 +9,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from askwise.errors import AskwiseError, LedgerError
+from askwise.estimation.models import Model
+from askwise.problem import Problem
 from askwise.service.api.messages import (
     CaseAnswer,
     ChosenLearner,
@@ -23,6 +26,7 @@ from askwise.service.client.requests import new_key
 from askwise.service.decisions.commit_groups import Job, Operation
 from askwise.service.decisions.creation import project_creation
 from askwise.service.decisions.jobs import Answer
+from askwise.service.ledger.contract import Ledger
 from askwise.service.settings import Settings
 from askwise.simulation.environments import Population, breast_cancer
 
@@ -46,12 +50,35 @@ AWAITED = 9
 """Cases whose result is not known yet."""
 
 
+def check_project(ledger: Ledger) -> None:
+    """Refuses a ledger in which the name of the demo is that of another problem."""
+    project = ledger.project(PROJECT)
+    if project is not None and not _is_demo(msgspec.json.decode(project.problem, type=Problem)):
+        raise LedgerError(
+            f"the project {PROJECT!r} of this ledger has another problem, so no simulated patients "
+            "go into it: name another ledger with --db, or rename the project"
+        )
+
+
+def _is_demo(problem: Problem) -> bool:
+    """Whether this is the problem of the simulated patients, perhaps with other prices."""
+    expected = _model().problem
+    try:
+        return problem.priced({o.name: o.cost for o in expected.observations}) == expected
+    except AskwiseError:  # it has other observations
+        return False
+
+
+def _model() -> Model:
+    return breast_cancer(cost=COST, max_observations=4)
+
+
 class SimulatedPatients:
     """Cases of the breast-cancer population of the paper's experiment."""
 
     def __init__(self, settings: Settings) -> None:
         self._backend = Backend(settings)
-        self._model = breast_cancer(cost=COST, max_observations=4)
+        self._model = _model()
         self._stop = threading.Event()
         self._results: deque[tuple[int, float]] = deque()
         """The future rewards of cases, in the order in which they acted."""
@@ -62,6 +89,7 @@ class SimulatedPatients:
 
     def run(self) -> None:
         """Simulates one patient after the other."""
+        check_project(self._backend.ledger)
         if self._backend.ledger.project(PROJECT) is None:
             body = NewProject(PROJECT, self._model.problem, ChosenLearner())
             self._ask([project_creation(new_key(), body)[1]])

@@ -18,6 +18,7 @@ import msgspec
 
 from askwise.explain import worth
 from askwise.learners.learner import BaseLearner
+from askwise.problem import Problem
 from askwise.service.api.messages import EstimateAnswer
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, StoredPolicy
@@ -47,7 +48,7 @@ class Outlook(msgspec.Struct):
     gained: RecentGain | None = None
     """The gain of the newest cases; null if they are few."""
     is_below_nothing: bool = False
-    """Whether that is less than buying nothing would gain, beyond chance."""
+    """Whether that is less than buying nothing would gain, beyond chance and exploration."""
 
 
 def outlook_of(project: Project) -> Outlook | None:
@@ -121,8 +122,9 @@ def _compared(new: Outlook, project: Project, gained: RecentGain | None) -> Outl
     before, nothing = outlook_of(project), new.gain_of_nothing
     if gained is not None and nothing is not None:
         was_below = before is not None and before.is_below_nothing
+        reward_value = msgspec.json.decode(project.problem, type=Problem).reward_value
         new.gained = gained
-        new.is_below_nothing = gained.is_below(nothing, was_below=was_below)
+        new.is_below_nothing = gained.is_below(nothing, reward_value, was_below=was_below)
     return new
 
 

@@ -125,7 +125,8 @@ def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearn
     """The learner of this version, and the number of its bytes when unpacked."""
     stored = ledger.policy(project, version)
     if stored is None:
-        raise LedgerError(f"project {project} has no policy of version {version}")
+        name = _name_of(ledger, project)
+        raise LedgerError(f"the project {name!r} has no policy of version {version}")
     if stored.blob.startswith(THIN):
         raise LedgerError(f"the policy of version {version} was thinned: only its prices are kept")
     try:
@@ -133,8 +134,14 @@ def _read_version(ledger: Ledger, project: int, version: int) -> tuple[BaseLearn
         with zipfile.ZipFile(io.BytesIO(stored.blob)) as archive:
             return learner, sum(part.file_size for part in archive.infolist())
     except Exception as error:  # broken bytes are an error of this project alone
-        log("error", "a policy cannot be read", project=project, version=version, error=str(error))
+        name = _name_of(ledger, project)
+        log("error", "a policy cannot be read", project=name, version=version, error=str(error))
         raise LedgerError(f"the policy of version {version} cannot be read") from error
+
+
+def _name_of(ledger: Ledger, project: int) -> str:
+    """The name of a project; its number if it has none any more."""
+    return next((p.name for p in ledger.projects() if p.id == project), str(project))
 
 
 def newest_readable(ledger: Ledger, project: int, version: int) -> tuple[int, BaseLearner]:

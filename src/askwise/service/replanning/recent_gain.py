@@ -2,8 +2,9 @@
 
 Cases are counted by blocks (`ledger/case_blocks.py`). The gains of blocks differ as much as chance
 makes them differ, so their spread gives the standard error of the mean, whatever rewards, prices
-and stakes are. The alarm is raised by a loss of `ERRORS` standard errors. It ends when the newest
-cases gain as much as buying nothing. In between it stays as it is, so it does not flap.
+and stakes are. A loss of `EXPLORING` is what a learner may pay to learn. The alarm is raised by a
+loss that is `ERRORS` standard errors greater. It ends when the loss is at most `EXPLORING`. In
+between it stays as it is, so it does not flap.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from askwise.service.ledger.counters import DAILY, DAY
 from askwise.service.ledger.rows import Project
 
 FEWEST, MOST = 200, 1_000
-"""Rewarded cases that are compared with buying nothing: at least, and as far as there are more."""
+"""Rewarded cases that are compared with buying nothing: at least, and enough if there are more.
+Whole blocks count, so there may be more than enough.
+"""
 
 FEWEST_BLOCKS = 12
 """Blocks whose spread gives the standard error, however many cases each has."""
@@ -31,6 +34,11 @@ FEWEST_BLOCKS = 12
 ERRORS = 3.0
 """Standard errors of a loss that raises the alarm. It is looked for again and again, so two would
 be exceeded by chance in one project of five.
+"""
+
+EXPLORING = 0.01
+"""The part of the reward value that exploration may cost, for each unit of stake. Where rewards
+hardly vary, the standard error is so small that any exploration would raise the alarm.
 """
 
 AWAITED_SHARE = 0.2
@@ -51,9 +59,13 @@ class RecentGain(NamedTuple):
     """Its standard error."""
     is_staked: bool
 
-    def is_below(self, nothing: float, *, was_below: bool) -> bool:
-        """Whether the cases gain less than buying nothing; what was so before must be refuted."""
-        return self.of_unit + (0.0 if was_below else ERRORS) * self.error < nothing
+    def is_below(self, nothing: float, reward_value: float, *, was_below: bool) -> bool:
+        """Whether the cases gain less than buying nothing, by more than exploration may cost.
+
+        What was so before must be refuted.
+        """
+        chance = 0.0 if was_below else ERRORS * self.error
+        return self.of_unit + chance < nothing - EXPLORING * reward_value
 
 
 def recent_gain(ledger: Ledger, project: Project) -> RecentGain | None:
