@@ -15,7 +15,13 @@ from askwise.learners.observed_values import (
     share_of_reward,
     wanted_names,
 )
-from askwise.learners.people import NOTHING, check_flag, check_propensity, with_told
+from askwise.learners.people import (
+    NOTHING,
+    check_flag,
+    check_propensity,
+    check_same_report,
+    with_told,
+)
 from askwise.policy import Policy
 from askwise.policy.tables import Propensities
 from askwise.problem import Seen, Value
@@ -230,7 +236,9 @@ class Case:
             seen = observed(self, values, unasked=unasked)
             before = self.cost if unasked else 0.0
             if paid is not None:
-                self._pay(values, paid)
+                lattice, told = prices_told(self._lattice, values, paid)
+                self._owner.paid(self, told)
+                self._lattice = lattice
             if unasked and (added := [i for i, _ in seen if i not in self._looks]):
                 self._count_unasked(added, knew_more)
             state, subset, steps = self.state_index, self.subset, self._lattice.steps
@@ -265,11 +273,7 @@ class Case:
             check_flag(knew_more, "knew_more")
             told, people = check_propensity(propensity), self.people
             if chosen == before:
-                if self.is_overruled and (told is not None or knew_more != people.knew_more):
-                    raise CaseError(
-                        f"case {self.id}: it was reported before that people took {action!r}; "
-                        "knew_more and propensity are told with the first report"
-                    )
+                check_same_report(self, knew_more, told)
                 return
             if before < 0:
                 self._stop(is_fair=not knew_more)
@@ -296,11 +300,6 @@ class Case:
         if self.action_index >= 0 and self.people.advised_in < 0:
             self.people = self.people._replace(advised_in=self.state_index)
             self.path = [*self.path]  # the earlier steps determine the propensities
-
-    def _pay(self, values: Mapping[str, Seen], paid: Mapping[str, float]) -> None:
-        lattice, told = prices_told(self._lattice, values, paid)
-        self._owner.paid(self, told)
-        self._lattice = lattice
 
     def unavailable(self, name: str) -> None:
         """Reports that a wanted observation failed."""
@@ -345,10 +344,6 @@ class Case:
     def policy(self) -> Policy | None:
         """The policy that it follows; None once it has acted and was counted."""
         return self._policy
-
-    def follows(self, policy: Policy) -> bool:
-        """Whether it follows exactly this policy."""
-        return self._policy is policy
 
     def follow_exactly(self) -> None:
         """Follows a policy that covers every state, because no other can be planned any more."""

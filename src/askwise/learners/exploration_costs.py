@@ -26,8 +26,8 @@ LATER = 0.2
 LATER_IF_IT_CHANGES = 0.8
 """A larger limit, since in a changing world an observation may become worth buying later."""
 SELDOM = 2.0
-"""An action that was taken less than `SELDOM` n^(1/3) times in n cases is tried, whatever the model
-expects. The model is a Gaussian, whose tails are too thin for the first few rewards of an action:
+"""An action that was taken less than `SELDOM` n^(1/3) times in all n cases is tried, whatever the
+model expects. The model is a Gaussian, whose tails are too thin for the first few rewards of an action:
 if by chance they are all low, a better action would hardly be drawn again.
 """
 ALLOWANCE = 0.8
@@ -53,15 +53,18 @@ def most_spent(opened: int, *, forgets: bool = False) -> float:
 def actions_to_try(second: Floats, plan: Choices, taken: Floats) -> Choices:
     """Returns the action to try in each state, instead of the plan's.
 
-    It is the best of the others in a second world, while it was taken seldom. After that it is the
-    best of all, which is often the plan's own. `second` has the rewards in that world net of the
+    It is the best of the others in a second world, if that action was taken seldom, counted over
+    all states. Else it is the best of all, which is often the plan's own. `second` has the rewards in that world net of the
     actions' costs, and `taken` the number of cases, both at [ψ, a].
     """
     every, others = np.arange(len(plan)), second.copy()
     others[every, plan] = -np.inf
     other = others.argmax(axis=1)
-    is_seldom = taken[every, other] < SELDOM * np.cbrt(taken.sum(axis=1))
-    is_tried = is_seldom & (others[every, other] > -np.inf)  # it may require more than is known
+    cases = taken.sum(axis=0)
+    is_seldom = cases < SELDOM * np.cbrt(cases.sum())
+    is_tried = is_seldom[other] & (
+        others[every, other] > -np.inf
+    )  # it may require more than is known
     action: Choices = np.where(is_tried, other, second.argmax(axis=1)).astype(np.int16)
     return action
 

@@ -7,8 +7,8 @@ for the first, which is drawn near the mean at first and less so later. It also 
   state. Half of the time it is the best one in the second world, or the most informative one at any
   price if the plan would act. Otherwise it is a random one;
 - another action with probability `BOLDNESS`/√(1 + n), where n cases acted. It is the best one of
-  the second world except the plan's, while it was taken there less than `SELDOM` n^(1/3) times.
-  After that it is the best one of the second world, which is often the plan's own.
+  the second world except the plan's, if that one was taken in less than `SELDOM` n^(1/3) of all n
+  cases. Else it is the best one of the second world, which is often the plan's own.
 
 **The cost of exploration** is the gain of the plan less that of the plan with exploration, both by
 the current estimates. All probabilities are scaled down until the cost is at most
@@ -20,8 +20,9 @@ so t cases lose about 2 β LATER √t by exploration (`exploration_costs.py`).
 **Why the recommendation converges to the best policy.** The cost of unscaled exploration falls like
 1/√t, and so does its limit, so the scale stays away from zero. So of n cases that came to a state,
 some multiple of √n explored there, which is unbounded in n. By induction every state that can be
-bought is reached infinitely often, and every action is taken there infinitely often, however poor
-its first rewards were. Counts outweigh the prior, so the estimates converge to the truth.
+bought is reached infinitely often, and every action that may still be the best is taken there. Every
+action is taken infinitely often, however poor its first rewards were. Counts outweigh the prior, so
+the estimates converge to the truth.
 
 **After a log** it first follows the log's recommendation, and explores as its own cases add up. If
 n of t cases were the log's, the world that is planned for has a share of √((t − n) / t) of its

@@ -10,12 +10,15 @@ limps sees more bad scans than ψ predicts. So what people did is counted separa
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from askwise.errors import CaseError, FileError
 from askwise.policy.tables import Propensities
 from askwise.problem.bins import is_number
 from askwise.states import Lattice
+
+if TYPE_CHECKING:
+    from askwise.learners.cases import Case
 
 
 class PeopleDid(NamedTuple):
@@ -54,6 +57,15 @@ def check_propensity(propensity: object) -> float | None:
         if 0.0 < number <= 1.0:
             return number
     raise CaseError(f"propensity must be a number above 0 and at most 1, got {propensity!r}")
+
+
+def check_same_report(case: Case, knew_more: bool, told: float | None) -> None:
+    """Raises an error if people's action is reported again, with other circumstances."""
+    if case.is_overruled and (told is not None or knew_more != case.people.knew_more):
+        raise CaseError(
+            f"case {case.id}: people's action {case.action!r} was reported before; knew_more and "
+            "propensity are told with the first report"
+        )
 
 
 def with_told(

@@ -270,7 +270,7 @@ class Rounds:
             case.follow_exactly()
         if self.policy is not None and self.strategy.is_live:
             for case in self.looking.values():
-                if case.follows(self.policy):
+                if case.policy is self.policy:
                     case.follow(self.frozen_policy())
             self._copy = None
 
