@@ -27,8 +27,8 @@ LATER_IF_IT_CHANGES = 0.8
 """A larger limit, since in a changing world an observation may become worth buying later."""
 SELDOM = 2.0
 """An action that was taken less than `SELDOM` n^(1/3) times in all n cases is tried, whatever the
-model expects. The model is a Gaussian, whose tails are too thin for the first few rewards of an action:
-if by chance they are all low, a better action would hardly be drawn again.
+model expects. The model is a Gaussian, whose tails are too thin for the first few rewards of an
+action: if by chance they are all low, a better action would hardly be drawn again.
 """
 ALLOWANCE = 0.8
 MOST_OF_EARNINGS = 0.5
@@ -54,8 +54,8 @@ def actions_to_try(second: Floats, plan: Choices, taken: Floats) -> Choices:
     """Returns the action to try in each state, instead of the plan's.
 
     It is the best of the others in a second world, if that action was taken seldom, counted over
-    all states. Else it is the best of all, which is often the plan's own. `second` has the rewards in that world net of the
-    actions' costs, and `taken` the number of cases, both at [ψ, a].
+    all states. Else it is the best of all, which is often the plan's own. `second` has the rewards
+    in that world net of the actions' costs, and `taken` the number of cases, both at [ψ, a].
     """
     every, others = np.arange(len(plan)), second.copy()
     others[every, plan] = -np.inf

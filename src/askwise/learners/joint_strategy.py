@@ -20,9 +20,9 @@ so t cases lose about 2 β LATER √t by exploration (`exploration_costs.py`).
 **Why the recommendation converges to the best policy.** The cost of unscaled exploration falls like
 1/√t, and so does its limit, so the scale stays away from zero. So of n cases that came to a state,
 some multiple of √n explored there, which is unbounded in n. By induction every state that can be
-bought is reached infinitely often, and every action that may still be the best is taken there. Every
-action is taken infinitely often, however poor its first rewards were. Counts outweigh the prior, so
-the estimates converge to the truth.
+bought is reached infinitely often, and every action that may still be the best is taken there.
+Every action is taken infinitely often, however poor its first rewards were. Counts outweigh the
+prior, so the estimates converge to the truth.
 
 **After a log** it first follows the log's recommendation, and explores as its own cases add up. If
 n of t cases were the log's, the world that is planned for has a share of √((t − n) / t) of its
