@@ -5,6 +5,7 @@ import pytest
 
 import askwise as aw
 from askwise.errors import CaseError, ModelError, TableError
+from askwise.policy.expected_gain import expected_spend
 from askwise.problem.stakes import problem_at_stake
 from askwise.simulation.environments import Population, Staked, Table, breast_cancer
 from askwise.testing import check_environment
@@ -140,8 +141,9 @@ def test_a_budget_is_for_all_cases_together(kind, acquisition):
     learner = aw.Learner(problem, budget=aw.Budget(spend_per_case=2.0), **options)
     aw.simulate(learner, Population(model), steps=400, rng=0)
     policy, rounds = learner.replan(), rounds_of(learner)
-    price = strategy_of(learner).spending.shadow_price.item(0)
-    assert price == pytest.approx(11 / 9, rel=0.5)
+    price = learner.recommend().shadow_price
+    for found in (price, strategy_of(learner).spending.shadow_price.item(0)):
+        assert found == pytest.approx(11 / 9, rel=0.5)
     assert "if every case has a stake of 1" in learner.recommend().note
     for stake, wanted in ((0.3, ()), (5.0, ("mri",))):  # worth 20 · stake, for 9 · (1 + λ)
         found = learner.recommend(stake=stake)
@@ -178,3 +180,25 @@ def test_what_a_policy_for_a_stake_gains_is_found_in_a_log():
     found = aw.off_policy(policy, run.frame()).snips
     assert policy.evaluate(model) == pytest.approx(4 * (0.7 * 10 + 0.3 * 5) - 1)
     assert found.low <= policy.evaluate(model) <= found.high
+
+
+def test_recommendations_for_all_stakes_spend_the_budget_together():
+    """They were once planned at the shadow price of the round, which corrects what was spent."""
+    kinds = {0.25: 0.45, 1.0: 0.4, 4.0: 0.15}
+    problem = aw.Problem(
+        observations=[aw.Observation("test", values=["-", "+"], cost=4.0)],
+        actions=["ignore", "dig"],
+        rewards=(-100.0, 100.0),
+    )
+    model = aw.Model(problem, [0.62, 0.38], [[-5.8, -32.3], [-37.9, 10.5]])
+    desk = Staked(
+        Population(model), lambda rng, cases: rng.choice(list(kinds), cases, p=list(kinds.values()))
+    )
+    learner = aw.Learner(problem, budget=aw.Budget(spend_per_case=0.8), rng=3)
+    aw.simulate(learner, desk, steps=2_000, rng=3)
+    found = {stake: learner.recommend(stake=stake) for stake in kinds}
+    assert len({policy.shadow_price for policy in found.values()}) == 1
+    p = learner.evidence().probability
+    spent = sum(kinds[stake] * expected_spend(policy, p) for stake, policy in found.items())
+    assert spent == pytest.approx(0.8, rel=0.05)  # stakes came nearly as often as they are drawn
+    assert found[4.0].wanted({}) == ("test",)

@@ -187,14 +187,13 @@ class ModelStrategy(Strategy):
         """Returns what is recommended for cases with that stake, within the budget if there is
         one.
         """
-        known = known.at_stake(stake)
         if self.spending is None:
-            return recommended(self.acquisition, known)
-        if stake != 1.0:
-            price = self.spending.shadow_price.item(0)
-            return recommended_for_stake(self.acquisition, known, price)
+            return recommended(self.acquisition, known.at_stake(stake))
         kinds = self.spending.kinds.shares(known.lattice)
-        return recommended_within(self.acquisition, known, self.spending.per_case, kinds)[1]
+        within, best = recommended_within(self.acquisition, known, self.spending.per_case, kinds)
+        if stake == 1.0:
+            return best
+        return recommended_for_stake(self.acquisition, known.at_stake(stake), within)
 
     def recommended_now(self, known: Beliefs) -> tuple[Policy, Callable[[], None]]:
         """Returns the recommendation for the next round, and what to call if it is followed.

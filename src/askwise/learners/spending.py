@@ -24,17 +24,13 @@ from askwise._support.typing import Floats, Integers
 from askwise.learners.case_kinds import CaseKinds
 from askwise.learners.cases import Case
 from askwise.policy import Policy
-from askwise.policy.budgeted import Plan, Within, best_within
+from askwise.policy.budgeted import BESIDE, Plan, Within, best_within
 from askwise.problem import Budget
 from askwise.states import Lattice
 
 CORRECTED_WITHIN = 20
 MEASURED_OVER = 5
 SHORTEST = 20
-
-BESIDE = 1e-4
-"""The policies that are mixed are both the best at the shadow price. A little below it only the
-more expensive one is, and a little above it only the cheaper one."""
 
 UNITS = 2**20
 """The allowed spend of a case, in the units in which spend is counted."""

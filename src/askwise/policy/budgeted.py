@@ -44,6 +44,10 @@ TOLERANCE = 1e-11
 spends closer than this part of the budget.
 """
 
+BESIDE = 1e-4
+"""The policies that are mixed are both the best at the shadow price. A little below it only the
+more expensive one is, and a little above it only the cheaper one."""
+
 
 class Line(NamedTuple):
     """A policy, with its mean gain above the lowest reward and its mean spend."""

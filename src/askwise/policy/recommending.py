@@ -17,6 +17,7 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.planning.trees import without_idle_looks
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.budgeted import (
+    BESIDE,
     Kinds,
     Line,
     Within,
@@ -78,17 +79,27 @@ def recommended_within(
     return within, found
 
 
-def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, price: float) -> Policy:
+def recommended_for_stake(acquisition: Acquisition, evidence: Beliefs, within: Within) -> Policy:
     """Returns what is recommended for cases of the stake of the evidence, within a budget.
 
-    The budget is for all cases together, and `price` is its shadow price λ. A case of any stake is
-    planned at prices of 1 + λ.
+    The budget is for all cases together. So a case of any stake is planned at the prices 1 + λ of
+    `within`, the best for all of them. If two policies are as good at λ, they are mixed alike.
     """
     lattice, every = evidence.lattice, np.arange(evidence.lattice.size)
-    policy = recommended_at(acquisition, evidence, lattice.at_rate(1.0 + price))
-    mean = lattice.net(evidence.reward)[every, policy.actions]
-    table = at_prices_of(lattice, policy, evidence.probability, mean)
-    found = Policy(table, frequency=policy.frequency).recommended_by(evidence)
+    price, share = within.shadow_price, within.share
+
+    def plan(rate: float) -> Policy:
+        policy = recommended_at(acquisition, evidence, lattice.at_rate(rate))
+        mean = lattice.net(evidence.reward)[every, policy.actions]
+        table = at_prices_of(lattice, policy, evidence.probability, mean)
+        return Policy(table, frequency=policy.frequency).recommended_by(evidence)
+
+    if share == 1.0:  # the budget is not needed
+        found = plan(1.0 + price)
+    else:
+        found, dear = (plan((1.0 + price) * (1.0 + beside)) for beside in (BESIDE, -BESIDE))
+        if share > 0.0 and dear.tree() != found.tree():
+            found = dear.mixed(found, 1.0 - share)
     found.shadow_price = price
     found.note = (
         f"For cases with a stake of {shown(lattice.stake)}, planned at the budget's shadow price, "
