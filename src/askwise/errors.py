@@ -2,7 +2,7 @@
 
 
 class AskwiseError(Exception):
-    """The root of all of them, for those who want to catch them together."""
+    """The base class of every error that askwise raises on purpose."""
 
 
 class ProblemError(AskwiseError, ValueError):

@@ -1,6 +1,7 @@
 """Stakes, budgets and weights on the command line; `askwise compare` and `askwise frontier`."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,6 +69,8 @@ def test_a_budget_is_an_option(problem):
         "--save", "d.askwise",
     )  # fmt: skip
     assert "Within 0.3 a case" in text
+    assert "mean spend on observations" in text  # the budget is for them alone
+    assert "mean cost of actions" in text
     assert aw.load("d.askwise").options["budget"] == aw.Budget(spend_per_case=0.3)
     read = options_of(aw.Learner, ["budget=spend_per_day=400, cases_per_day=200"])
     assert read["budget"] == aw.Budget(spend_per_day=400.0, cases_per_day=200.0)
@@ -153,6 +156,10 @@ def test_compare_is_the_librarys(problem):
     text = askwise(*how, "--against", "review", "--at-stake", "5")
     assert text == f"recommended for a stake of 5\n\n{expected}\n"
     assert "today gains" in askwise(*how, "--against", "today.askwise")
+    rows = [line.split(",") for line in Path("log.csv").read_text("utf-8").splitlines()]
+    without = "\n".join(",".join(row[:3] + row[4:]) for row in rows)  # no column of stakes
+    Path("log.csv").write_text(without, encoding="utf-8")
+    assert "review gains" in askwise(*how, "--against", "review", "--at-stake", "5")
     assert "nor action: approve, review" in refused(*how, "--against", "nothing")
     aw.compare(best, today).save("trial.askwise")
     assert "it holds a trial" in refused(*how, "--against", "trial.askwise")

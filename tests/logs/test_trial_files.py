@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
-from askwise.errors import FileError
+from askwise.errors import FileError, OptionError
 from askwise.logs.trial_files import from_bytes
 
 PROBLEM = aw.Problem(
@@ -149,3 +149,16 @@ def test_what_cannot_be_is_one_error(change):
     from_bytes(altered(trial, lambda header: None))
     with pytest.raises(FileError):
         from_bytes(altered(trial, change))
+
+
+def test_what_to_bytes_gave_is_loaded_by_load():
+    trial = started()
+    policy, learner = trial.a, aw.Learner(trial.a.problem, rng=1)
+    assert aw.load(trial.to_bytes()).to_bytes() == trial.to_bytes()
+    assert str(aw.load(policy.to_bytes()).tree()) == str(aw.load(policy.to_bytes()).tree())
+    assert aw.load(learner.to_bytes()).to_bytes() == learner.to_bytes()
+    assert pickle.loads(pickle.dumps(learner)).to_bytes() == learner.to_bytes()
+    with pytest.raises(FileError):
+        aw.load(b"nothing")
+    with pytest.raises(OptionError, match="expected a path, or the bytes"):
+        aw.load(None)

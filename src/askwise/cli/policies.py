@@ -14,8 +14,9 @@ from askwise.errors import FileError, OptionError
 from askwise.learners import BaseLearner
 from askwise.logs import compare, load
 from askwise.policy import Policy, oracle
-from askwise.problem import Problem
+from askwise.policy.rules import table_of_rule
 from askwise.problem.stakes import for_stake
+from askwise.states import Lattice
 
 FIGURES = (".svg", ".png", ".pdf")
 
@@ -40,10 +41,11 @@ def policy_in(path: str, stake: float | None) -> Policy:
     return found
 
 
-def _other_policy(given: str, problem: Problem, stake: float | None) -> Policy:
-    """A saved policy or learner, or the rule that always takes one action."""
+def _other_policy(given: str, lattice: Lattice, stake: float | None) -> Policy:
+    """A saved policy or learner, or the rule that always takes one action, at the same stake."""
+    problem = lattice.problem
     if not Path(given).exists() and given in problem.action_names:
-        return Policy.from_rule(problem, lambda known: given)
+        return Policy(table_of_rule(lattice, lambda known: given))
     if not Path(given).exists():
         actions = ", ".join(problem.action_names)
         raise OptionError(f"--against {given}: there is no such file, nor action: {actions}")
@@ -75,7 +77,7 @@ def compare_command(
 ) -> None:
     """Say which of two policies is better by a log, and whether that is settled."""
     first = policy_in(policy, at_stake)
-    second = _other_policy(against, first.lattice.per_unit.problem, at_stake)
+    second = _other_policy(against, first.lattice, at_stake)
     names = (Path(policy).stem, Path(against).stem)
     found = compare(
         first,

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from askwise import learners
 from askwise._support.numbers import together
+from askwise._support.typing import Floats
 from askwise.cli.app import command, name_value_pairs, plain_grid, say
 from askwise.cli.options import options_of
 from askwise.cli.tables import read_table
@@ -107,6 +108,21 @@ def _number(text: str | None) -> float | None:
         return None
 
 
+def _columns(run: Run) -> dict[str, Floats]:
+    """Gain, reward and spend of each case, by title. A budget is for observations alone."""
+    reward = "mean reward" if run.stakes is None else "mean reward per unit of stake"
+    acting = run.lattice.action_costs[run.action]
+    if not run.lattice.action_costs.any():
+        return {"mean gain": run.gain, reward: run.reward, "mean spend": run.cost}
+    observing = "mean spend on observations"
+    return {
+        "mean gain": run.gain,
+        reward: run.reward,
+        observing: run.cost - acting,
+        "mean cost of actions": acting,
+    }
+
+
 def _show(run: Run) -> None:
     """A table of gain, reward and spend, early and late, and of what was bought."""
     tenth = max(1, len(run) // 10)
@@ -116,7 +132,7 @@ def _show(run: Run) -> None:
     grid.add_column("")
     for name, _ in parts:
         grid.add_column(name, justify="right")
-    rows = {"mean gain": run.gain, "mean reward": run.reward, "mean spend": run.cost}
+    rows = _columns(run)
     for title, column in rows.items():
         means = [float(column[part].mean()) for _, part in parts]
         grid.add_row(title, *together(means, decimals=3))

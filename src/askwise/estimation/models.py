@@ -56,6 +56,13 @@ class Model:
             raise ModelError(f"probability must sum to 1, got {total}")
         self._marginals: dict[int, tuple[Floats, Floats]] = {}  # by the m of the lattice
 
+    def __repr__(self) -> str:
+        observations, actions = len(self.problem.observations), len(self.problem.actions)
+        states = self.probability.size
+        return (
+            f"<Model of {observations} observations and {actions} actions, {states:,} full states>"
+        )
+
     def priced(self, prices: Mapping[str, float]) -> Model:
         """Returns the same population at other prices."""
         return Model.of_shares(self.problem.priced(prices), self.probability, self.reward)

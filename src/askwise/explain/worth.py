@@ -81,6 +81,9 @@ class Worth:
         known = ", ".join(row.name for row in self.rows)
         raise OptionError(f"nothing is known of the worth of {name!r}, expected one of: {known}")
 
+    def __contains__(self, name: object) -> bool:
+        return any(name in (row.name, row) for row in self.rows)
+
     def __iter__(self) -> Iterator[ObservationWorth]:
         return iter(self.rows)
 

@@ -173,10 +173,15 @@ class BaseLearner:
         write(self, path)
 
     def to_bytes(self) -> bytes:
-        """Returns the content of the file that `save` writes; `learners.from_bytes` reads it."""
+        """Returns the content of the file that `save` writes. `askwise.load` takes it, too."""
         from askwise.learners.saving import to_bytes
 
         return to_bytes(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from askwise.learners.registry import from_bytes
+
+        return from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         now = self._rounds.now

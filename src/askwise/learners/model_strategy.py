@@ -18,7 +18,6 @@ from askwise._support.random import random_bits
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import Statistics
 from askwise.errors import OptionError
-from askwise.estimation.complete_records import Log
 from askwise.estimation.evidence import Beliefs
 from askwise.learners.cases import Case
 from askwise.learners.rounds import Rounds
@@ -70,7 +69,6 @@ class ModelStrategy(Strategy):
         self.explore = explore
         """The share of the cases that explore; the others follow the recommendation."""
         self.forgets = forgets
-        self._log = Log()
         self._length: Integers = np.ones(1, np.int64)
 
     # --- what a model fills in -------------------------------------------------------------------
@@ -234,11 +232,6 @@ class ModelStrategy(Strategy):
             cases.state[rows], cases.action[rows] = self.run_cases(
                 part, statistics, tags[rows], cases.values[rows], cases.rewards[rows]
             )
-
-    @property
-    def log(self) -> Log:
-        """The log that it began with: the number of cases, and complete records."""
-        return self._log
 
     def follows_log(self, opened: int) -> bool:
         """Whether it still follows the log's recommendation after so many cases.

@@ -111,7 +111,7 @@ def share_of_reward(case: Case, reward: object) -> float:
 
 
 def check_awaits_reward(case: Case) -> None:
-    """Raises if the case has acted and can only get its reward."""
+    """Raises if the case is cancelled or has its reward, real or default."""
     if case.is_cancelled or case.share is not None:
         what = "is cancelled" if case.is_cancelled else "has its reward"
         raise CaseError(f"case {case.id} {what} already")

@@ -72,7 +72,7 @@ class Cases:
     round: Integers
 
     def part(self, start: int, end: int) -> Cases:
-        """Returns the cases from `first` up to `last`."""
+        """Returns the cases from `start` up to, not including, `end`."""
         s = slice(start, end)
         return Cases(self.values[s], self.rewards[s], self.state[s], self.action[s], self.round[s])
 

@@ -129,6 +129,8 @@ def draft(
     >>> print(draft(log, label="best").problem.observations[0])
     Observation(name='age', values=('<45', '>=45'), cost=1.0, edges=(45,))
     """
+    if rewards is not None and not isinstance(rewards, Mapping):
+        raise OptionError(f"rewards must be {{action: column}}, got {rewards!r}")
     columns = _first_rows(log)
     if label is None and not rewards:
         action, reward = action or "action", reward or "reward"

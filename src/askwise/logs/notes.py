@@ -111,10 +111,9 @@ def _untried(statistics: Statistics) -> list[str]:
     never = [actions[a] for a in np.flatnonzero(counts.sum(axis=0) == 0).tolist()]
     tried = (counts > 0).sum(axis=1)
     acted, several = int((tried > 0).sum()), int((tried > 1).sum())
-    notes = [
-        f"More than one action was tried in {several:,} of the {acted:,} states acted in. In the "
-        "others nothing is known about the actions that were not taken."
-    ]
+    notes = [f"More than one action was tried in {several:,} of the {acted:,} states acted in."]
+    if several < acted:
+        notes[0] += " In the others nothing is known about the actions that were not taken."
     if never:
         notes.append(f"Nothing can be learned about actions never taken: {', '.join(never)}.")
     return notes

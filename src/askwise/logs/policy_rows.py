@@ -117,7 +117,10 @@ def _read_decisions(
             **columns,
         )
         if roles.is_complete:
-            raise TableError("expected logged decisions: action= and reward= are missing")
+            raise TableError(
+                "expected logged decisions: action= and reward= are missing. A policy is scored on "
+                "complete records by policy.evaluate(table), in Python"
+            )
         if roles.propensity is None:
             raise TableError(CONFOUNDED)
         # a log has the rewards of a stake of 1, whatever the stake of the policy

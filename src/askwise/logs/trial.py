@@ -104,7 +104,7 @@ class Trial(Follower):
         write(self, path)
 
     def to_bytes(self) -> bytes:
-        """Returns the content of the file that `save` writes."""
+        """Returns the content of the file that `save` writes. `askwise.load` takes it, too."""
         return to_bytes(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -110,7 +110,7 @@ class Policy:
         return Policy(table, self.exploration, frequency=self.frequency)
 
     def copy(self) -> Policy:
-        """Returns the same policy with its own tables."""
+        """Returns the same policy with its own tables, without its note and its shadow price."""
         found = self.each(lambda part: part.with_table(part.table.copy()))
         found.shadow_price, found.note = None, ""
         return found
@@ -227,7 +227,7 @@ class Policy:
         write(self, path)
 
     def to_bytes(self) -> bytes:
-        """Returns the content of the file that `save` writes."""
+        """Returns the content of the file that `save` writes. `askwise.load` takes it, too."""
         from askwise.policy.policy_files import to_bytes
 
         return to_bytes(self)

@@ -87,7 +87,7 @@ class Lattice(States):
     # --- readable states -------------------------------------------------------------------------
 
     def position(self, name: str) -> int:
-        """The observation of that name, as its place in the problem."""
+        """The index of that observation in `observations`, where given ones come last."""
         try:
             return self.positions[name]
         except (KeyError, TypeError):

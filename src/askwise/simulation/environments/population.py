@@ -23,6 +23,9 @@ class Population:
             raise ModelError(f"expected a Model, got {type(model).__name__}")
         self.model = model
 
+    def __repr__(self) -> str:
+        return f"<Population of {self.model!r}>"
+
     @property
     def problem(self) -> Problem:
         """The problem of the model."""
