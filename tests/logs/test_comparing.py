@@ -206,6 +206,10 @@ def test_what_cannot_be_compared():
         aw.compare(best, aw.Learner(model.problem))
     with pytest.raises(OptionError, match="share must be"):
         aw.compare(best, best, share=1.0)
+    with pytest.raises(OptionError, match="action= is about a log: give log="):
+        aw.compare(best, best, action="done")
+    with pytest.raises(OptionError, match="share= is of a live split"):
+        aw.compare(best, best, log={}, share=0.5)
     with pytest.raises(OptionError, match="confidence"):
         aw.compare(best, best, confidence=95)
     log = {"mri": ["neg"], "age": ["old"], "action": ["wait"], "reward": [1]}

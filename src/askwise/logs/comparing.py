@@ -62,7 +62,7 @@ def compare(
     acquisition: str | None = None,
     stake: str | None = None,
     model: Model | None = None,
-    share: float = 0.5,
+    share: float | None = None,
     confidence: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
     rng: RandomSource = None,
@@ -71,8 +71,8 @@ def compare(
 
     With a `log`, whose columns are those of `off_policy`, the result is a `Comparison`, and `model`
     is the model of the doubly robust estimate. Without a log the result is a `Trial`, a live split:
-    `trial.open()` opens cases of which a `share` follows b, and `trial.result()` compares their
-    gains so far. `names` are the names of a and b in print.
+    `trial.open()` opens cases of which a `share`, by default a half, follows b, and
+    `trial.result()` compares their gains so far. `names` are the names of a and b in print.
 
     A log that does not support a policy settles nothing. The result then has `warnings`.
 
@@ -100,10 +100,13 @@ def compare(
     check_confidence(confidence)
     names = _check_names(names)
     _check_policies(a, b)
-    if log is None:
-        return Trial(a, b, share, confidence, rng, names)
     columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
     columns["stake"] = stake
+    if log is None:
+        _check_no_log({**columns, "acquisition": acquisition, "model": model})
+        return Trial(a, b, 0.5 if share is None else share, confidence, rng, names)
+    if share is not None:
+        raise OptionError("share= is of a live split: leave it out, or leave log= out")
     seed = 0 if rng is None else rng
     of_a, of_b = rows_of_policies([a, b], log, columns, acquisition, model, seed)
     return with_warnings(compared(of_a, of_b, normal_reach(confidence), names))
@@ -115,6 +118,14 @@ def _check_policies(a: Policy, b: Policy) -> None:
             raise OptionError(f"expected a policy, such as learner.recommend(), got {policy!r}")
     if a.lattice != b.lattice:
         raise OptionError("the policies are of two different problems: compare two of one problem")
+
+
+def _check_no_log(of_logs: dict[str, Any]) -> None:
+    for name, value in of_logs.items():
+        if value is not None:
+            raise OptionError(
+                f"{name}= is about a log: give log=, or leave {name}= out for a live split"
+            )
 
 
 def _check_names(names: object) -> tuple[str, str]:
