@@ -51,7 +51,7 @@ class Learner(BaseLearner):
     >>> learner
     <Learner, sequential, joint model: 0 cases, round 0>
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    78.4
+    79.4
     """
 
     name = "learner"
