@@ -97,6 +97,8 @@ def test_stakes_and_what_people_did(server):
         client.observe("clinic", case.case, {"mri": "pos"}, unasked=True, knew_more=False)
         done = client.act("clinic", case.case, "treat", knew_more=False)
         assert (done.action, done.cost, done.propensity) == ("treat", 2.0, None)
+        again = client.act("clinic", case.case, "treat", propensity=0.5)  # changes nothing
+        assert (again.action, again.cost, again.propensity) == ("treat", 2.0, None)
         client.reward("clinic", case.case, 0.5)
         story, summary = client.case("clinic", case.case), client.summary("clinic")
         assert (story.stake, story.overruled) == (10.0, True)

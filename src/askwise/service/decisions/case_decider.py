@@ -177,8 +177,11 @@ class CaseDecider:
         case = served.case
         if served.status not in (Status.OBSERVING, Status.ACTED):
             raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+        # a repetition changes nothing, whatever else it says: ledgers hold such events
+        is_repeated = case.is_overruled and case.action == body.action
         try:
-            case.act(body.action, knew_more=body.knew_more, propensity=body.propensity)
+            if not is_repeated:
+                case.act(body.action, knew_more=body.knew_more, propensity=body.propensity)
         except AskwiseError as error:
             raise Refusal(422, in_fields(str(error)), "#/action") from None
         self._count_spent(served, at)
