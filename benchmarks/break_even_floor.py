@@ -29,7 +29,8 @@ import numpy as np
 import askwise as aw
 from askwise.counting import UNIT
 from askwise.states import Lattice
-from calibration import REPORTED, Subject, subject
+from calibration import REPORTED
+from calibration_populations import Subject, subject
 
 CASES = 5_000
 DRAWS = 60
