@@ -183,6 +183,18 @@ def worthless(rng: np.random.Generator) -> Sparse:
     return placed(rng, uneven(rng, [2, 2, 3]), clipped(reward))
 
 
+def gated_xor(rng: np.random.Generator) -> Sparse:
+    """One observation says whether the exclusive or of two others matters."""
+    share, high = rng.uniform(0.4, 0.6), rng.uniform(0.8, 0.92)
+    odd = np.array([[0, 1], [1, 0]])
+    reward = np.empty((2, 2, 2, 3))
+    reward[0] = 0.3, 0.3, 0.75
+    reward[1] = np.where(odd[..., None] == np.arange(3), high, 1 - high)
+    reward[1, ..., 2] = 0.35
+    probability = np.array([1 - share, share])[:, None, None] * np.full((2, 2), 0.25)
+    return placed(rng, probability, reward, least=3)
+
+
 def placed(
     rng: np.random.Generator,
     probability: Floats,
@@ -223,6 +235,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Sparse]] = {
         cascade,
         chain,
         worthless,
+        gated_xor,  # last, because the seeds of a family depend on its place
     )
 }
 

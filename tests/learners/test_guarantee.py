@@ -220,15 +220,15 @@ def stuck(mutation, kind):
 )
 def test_learners_without_the_guarantee_have_linear_regret(make, oracle):
     """On one of the hard populations at least: luck may be with them on another."""
-    grew = []
     for model in (unlucky(), parity(), rare()):
         best, cases = oracle(model).value, 3_000 if make is choose_at_random else 30_000
         regrets = [run_of(make, model, best, cases=cases, seed=seed)[1] for seed in range(3)]
         try:
             check_growth(regrets)
         except AssertionError as error:
-            grew.append("regret grows" in str(error))
-    assert any(grew)
+            if "regret grows" in str(error):
+                return
+    pytest.fail("its regret grows more slowly than time on all of them")
 
 
 # --- rounds ---------------------------------------------------------------------------------------

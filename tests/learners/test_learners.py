@@ -266,7 +266,7 @@ def test_load_refuses_other_files(tmp_path):
     assert aw.load(altered(nothing)).statistics == learner.statistics
     for change, message in [
         (lambda h: h.update(format="other"), "not a saved learner"),
-        (lambda h: h.update(version=99), "saved in format 99, expected 6 to 9"),
+        (lambda h: h.update(version=99), "saved in format 99, expected 6 to 10"),
         (lambda h: h.update(learner="nobody"), "unknown learner 'nobody'"),
         (lambda h: h["problem"].update(actions=["a", "b"]), "is int64 of shape"),
         (lambda h: h["problem"].update(actions=[]), "actions is empty"),

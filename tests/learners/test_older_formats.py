@@ -14,7 +14,7 @@ def test_a_file_of_the_format_before_is_read_as_it_was(altered):
     assert aw.load(altered(aw.Learner(binned))).problem.observations[0].is_ordered
 
     def as_before(header):
-        assert header["version"] == 9
+        assert header["version"] == 10
         header["version"] = 7
 
     old = aw.load(altered(aw.Learner(binned), as_before))

@@ -30,6 +30,8 @@ from askwise.states import Lattice
 
 STEPS = 200
 """The steps of EM from the start. After them the population hardly changes."""
+SCORINGS = 2
+"""The further updates, each with the variances of rewards at the means of the one before."""
 UNKNOWN = 1.0
 """The least variance of the reward of an action that was never taken, under any prior."""
 MOST_DENSE = 5_000_000
@@ -86,12 +88,15 @@ def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
     if log.records is not None:
         model.take(log.records)
     model.update(counted, STEPS)
-    population, variances = model.population.copy(), model.effect_variances.copy()
+    for _ in range(SCORINGS):
+        model.update(counted, 0)
+    kept = [array.copy() for array in model.arrays()]
 
     def draw(number: int) -> Worlds:
         found = []
         for learned in (True, False):
-            model.population[:], model.effect_variances[:] = population, variances
+            for array, value in zip(model.arrays(), kept, strict=True):
+                array[...] = value
             model.restored()
             found.append(joint_worlds(model, counted, number, learned=learned))
         learned_worlds, wide = found

@@ -112,12 +112,12 @@ def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: 
     left out.
     """
     weight: Floats = records.counts.astype(np.float64)
-    parts = []
-    for subset in range(1 if lattice.contexts == 1 else 0, lattice.subsets):
-        states = lattice.states(subset)
-        here = visits[states.start : states.stop]
-        if here.any():
-            parts.append((lattice.states_of(subset, records.digits) - states.start, here))
+    parts, firsts = [], lattice.layout.offsets[:-1]
+    visited = np.flatnonzero(np.add.reduceat(visits, firsts))
+    for subset in visited[visited > 0] if lattice.contexts == 1 else visited:
+        states = lattice.block(subset)
+        place = lattice.states_of(subset, records.digits) - states.start
+        parts.append((place, visits[states]))
     for _ in range(steps if parts else 0):
         more = records.counts.astype(np.float64)
         for place, here in parts:
@@ -129,25 +129,20 @@ def agreeing(lattice: Lattice, records: CompleteRecords, visits: Floats, steps: 
 
 def weigh_states(lattice: Lattice, records: CompleteRecords, weight: Floats) -> Floats:
     """The total weight of the records of every state."""
-    found = np.empty(lattice.size)
-    for subset in range(lattice.subsets):
-        states = lattice.states(subset)
-        place = lattice.states_of(subset, records.digits) - states.start
-        found[states.start : states.stop] = np.bincount(place, weight, len(states))
-    return found
+    from askwise._kernels.estimation.records import add_records
+
+    found = np.zeros((lattice.size, 1))
+    add_records(lattice.layout, records.digits, weight[:, None], found)
+    return found[:, 0]
 
 
 def count_in_states(lattice: Lattice, records: CompleteRecords) -> tuple[Floats, Floats, Floats]:
     """N(ψ), and Σr(a, ψ) and Σr(1 − r) at [ψ, a], of every state."""
-    actions = records.units.shape[1]
-    counts, (sums, graded) = np.zeros(lattice.size), np.zeros((2, lattice.size, actions))
-    earned, rest = records.units * UNIT, records.graded * UNIT
-    for subset in range(lattice.subsets):
-        states = lattice.states(subset)
-        place = lattice.states_of(subset, records.digits) - states.start
-        here = lattice.block(subset)
-        counts[here] = np.bincount(place, records.counts, len(states))
-        for action in range(actions):
-            sums[here, action] = np.bincount(place, earned[:, action], len(states))
-            graded[here, action] = np.bincount(place, rest[:, action], len(states))
-    return counts, sums, graded
+    from askwise._kernels.estimation.records import add_records
+
+    counts, actions = records.counts[:, None], records.units.shape[1]
+    amounts = np.hstack([counts, records.units * UNIT, records.graded * UNIT])
+    found = np.zeros((lattice.size, amounts.shape[1]))
+    add_records(lattice.layout, records.digits, amounts, found)
+    sums, graded = np.hsplit(found[:, 1:], [actions])
+    return found[:, 0].copy(), sums.copy(), graded.copy()

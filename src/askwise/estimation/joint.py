@@ -37,6 +37,7 @@ So in the limit the counts alone decide.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,9 +119,12 @@ class JointModel:
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
         self._whole = np.zeros(cells)
-        self._known, self._seen = np.zeros((2, actions, cells))
+        self.expected: Floats = np.full((actions, cells), 0.5)
+        """r(a, φ) as it was last estimated. The variances of rewards are those at these means."""
+        self._seen = np.zeros((actions, cells))
         self._earned, self._graded, self._coins = np.zeros((3, actions))
         self._takes_graded = False
+        self._records = _Records(np.ones((actions, cells)), *np.full((2, actions, 1), 0.5))
 
     def take(self, records: CompleteRecords) -> None:
         """Replaces the complete records that the model uses."""
@@ -143,8 +147,8 @@ class JointModel:
         )
         mean = (total + DOUBT * usual) / (n + DOUBT)[:, None]
         rest = (graded + DOUBT * usually_graded) / (n + DOUBT)[:, None]
-        variance = np.maximum(least, mean * (1.0 - mean) - rest)
-        self._known = np.ascontiguousarray((n[:, None] / variance).T)
+        part = 1.0 - rest / (mean * (1.0 - mean))
+        self._records = _Records(part.T, usual[:, None], least[:, None])
         self._seen = np.ascontiguousarray((total / np.maximum(1.0, n)[:, None]).T)
         self._whole = n
 
@@ -160,6 +164,7 @@ class JointModel:
             )
         layout = self.lattice.layout
         seen = statistics.action_counts.sum(axis=1)
+        expected = self._of_states(self.expected)
         for _ in range(steps):
             improve_population(
                 self._order,
@@ -193,13 +198,15 @@ class JointModel:
             statistics.reward_sums,
             statistics.graded_sums,
             UNIT,
-            self._known,
+            self._records.weights(self._whole, self.expected),
             self._seen,
             self.centre,
+            expected,
             *variances,
             self._factor,
             self._mean,
         )
+        np.clip(self.centre + self._mean, 0.0, 1.0, out=self.expected)
 
     @property
     def probability(self) -> Floats:
@@ -212,18 +219,24 @@ class JointModel:
             self._probability = found
         return self._probability
 
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        """The estimates from which `update` continues."""
+        return self.population, self.effect_variances, self.expected
+
     def restored(self) -> None:
-        """Checks the population and the variances after saved ones overwrote them."""
+        """Checks these arrays after saved ones overwrote them."""
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
         part = self.effect_variances / self._first_variances
         if not ((part >= 0.99 * LEAST_PART) & (part <= MOST_PART)).all():  # nor is NaN
             raise StatisticsError("the variances of effects are not all ones that it draws")
+        if not ((self.expected >= 0) & (self.expected <= 1)).all():  # nor is NaN
+            raise StatisticsError("an expected reward is not from 0 to 1")
         self._probability = None
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""
-        return self._of_states(self._mean)
+        return self._of_states(self.centre + self._mean)
 
     def variances(self) -> Floats:
         """The variances of r(a, ψ), at [ψ, a]."""
@@ -239,7 +252,7 @@ class JointModel:
 
     def draw_rewards(self, rng: np.random.Generator, spread: float) -> Floats:
         """Draws r(a, ψ) of a world, at [ψ, a]. A spread below 1 draws nearer to the mean."""
-        return self._of_states(self._draw_effects(rng, spread))
+        return self._of_states(self.centre + self._draw_effects(rng, spread))
 
     def draw_population(self, rng: np.random.Generator, seen: Integers) -> None:
         """Draws p(φ), given a draw of the cells of the cases that saw only a part of them.
@@ -289,15 +302,31 @@ class JointModel:
             return self.probability
         return np.repeat(self.probability[:, None], self.lattice.m, 1)
 
-    def _of_states(self, effects: Floats) -> Floats:
-        """r(a, ψ) at [ψ, a], from r(a, φ) − c at [a, φ]."""
+    def _of_states(self, cells: Floats) -> Floats:
+        """r(a, ψ) at [ψ, a], from r(a, φ) at [a, φ]."""
         from askwise._kernels.estimation.joint_rewards import rewards_of_states
 
-        states = np.empty((self.lattice.size, len(effects)))
-        cells = self.centre + effects
+        states = np.empty((self.lattice.size, len(cells)))
         offsets = self.lattice.layout.offsets
         rewards_of_states(self._order, offsets, self.population, self.probability, cells, states)
         return states
+
+
+class _Records(NamedTuple):
+    """What the variances of complete records depend on, beside the expected rewards."""
+
+    part: Floats
+    """The variance of rewards relative to a coin's, at [a, φ]."""
+    usual: Floats
+    least: Floats
+
+    def weights(self, n: Floats, expected: Floats) -> Floats:
+        """N(φ) / v(φ) at [a, φ], as for cases in `joint_rewards.py`."""
+        from askwise._kernels.estimation.joint_rewards import DOUBT
+
+        mean = (n * expected + DOUBT * self.usual) / (n + DOUBT)
+        found: Floats = n / np.maximum(self.least, mean * (1.0 - mean) * self.part)
+        return np.ascontiguousarray(found)
 
 
 def _cells_by_state(lattice: Lattice, digits: Integers) -> Integers:

@@ -13,6 +13,7 @@ value of a given observation would be learned separately.
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -24,14 +25,6 @@ PARENT_RECORDS = 10.0
 """κ: the number of records for which the states with one observation less count."""
 MOST_GIVEN = 3
 """The most given observations that are dropped one by one. More are dropped together."""
-
-
-def shrunk(
-    counts: Floats | Integers, sums: Floats | Integers, prior: Floats, strength: float
-) -> Floats:
-    """Returns (Σr + κ q) / (N + κ): the mean of the records and of κ with the prior mean."""
-    means: Floats = (sums + strength * prior) / (counts + strength)
-    return means
 
 
 def values_of_parents(lattice: Lattice, subset: int, values: Floats) -> list[Floats]:
@@ -58,32 +51,29 @@ def shrink_to_parents(
 
     `first` is the reward of one additional record of the empty state.
     """
+    from askwise._kernels.estimation.records import pool_contexts, shrink_states
+
+    layout, actions = lattice.layout, counts.shape[1]
     given = tuple(len(o.outcomes) for o in lattice.observations[lattice.buyable :])
-    actions, tables = counts.shape[1], dict[tuple[int, ...], list[Floats]]()
+    tables = dict[tuple[int, ...], Floats]()
     for kept in _kept_givens(len(given)):
-        dropped = tuple(k for k in range(len(given)) if k not in kept)
+        pool = _pool_of(given, kept)
+        n, total, own = np.zeros((3, lattice.size, actions))
+        pool_contexts(layout, pool, np.asarray(counts, np.float64), n)
+        pool_contexts(layout, pool, sums, total)
         smaller = [table for fewer, table in tables.items() if _is_next(fewer, kept)]
-        own = tables[kept] = []
-        for subset in range(lattice.subsets):
-            block, members = lattice.block(subset), lattice.members(subset)
-            shape = (*given, *lattice.layout.radices[list(members)], actions)
-            n, total = (
-                table[block].reshape(shape).sum(axis=dropped, keepdims=True)
-                for table in (counts, sums)
-            )
-            parents = [
-                np.expand_dims(own[lattice.subset(members[:k] + members[k + 1 :])], len(given) + k)
-                for k in range(len(members))
-            ]
-            parents += [table[subset] for table in smaller]
-            prior = np.zeros(n.shape)
-            for values in parents:
-                prior += values / len(parents)
-            if not parents:
-                everything = tuple(range(n.ndim - 1))
-                prior += (total.sum(axis=everything) + first) / (n.sum(axis=everything) + 1)
-            own.append(shrunk(n, total, prior, PARENT_RECORDS))
-    return np.concatenate([table.reshape(-1, actions) for table in own])
+        parents = np.array(smaller).reshape(-1, lattice.size, actions)
+        shrink_states(layout, pool, n, total, parents, PARENT_RECORDS, first, own)
+        tables[kept] = own
+    return own
+
+
+def _pool_of(given: tuple[int, ...], kept: tuple[int, ...]) -> Integers:
+    """Returns for each context the first one with the same values of the observations kept."""
+    contexts = np.arange(math.prod(given)).reshape(given)
+    dropped = tuple(0 if k not in kept else slice(None) for k in range(len(given)))
+    pooled = np.expand_dims(contexts[dropped], [k for k in range(len(given)) if k not in kept])
+    return np.broadcast_to(pooled, given).ravel().astype(np.int64)
 
 
 def _kept_givens(number: int) -> list[tuple[int, ...]]:

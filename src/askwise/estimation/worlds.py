@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise._support.typing import Floats
 from askwise.counting import Statistics
 from askwise.estimation.joint import JointModel
@@ -87,7 +87,7 @@ def joint_worlds(
     burn_in = BURN_IN if learned else 0
     steps = burn_in + -(-number // together)
     found: list[World] = []
-    with Progress("draws", steps) as progress:
+    with ProgressBar("draws", steps) as progress:
         for step in range(steps):
             for _ in range(SWEEPS):
                 model.draw_population(rng, seen)

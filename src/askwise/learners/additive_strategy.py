@@ -35,7 +35,7 @@ from askwise.estimation.evidence import Beliefs
 from askwise.learners.cases import Case
 from askwise.learners.exploration_costs import most_spent_among_many
 from askwise.learners.explore_budget import affordable_cases
-from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
+from askwise.learners.model_strategy import MOST_LOST, ModelOptions, ModelStrategy
 from askwise.learners.screened_worlds import Screened, at_stake_of, blindly
 from askwise.learners.strategy import Progress
 from askwise.planning.trees import compact_tree
@@ -44,7 +44,6 @@ from askwise.policy.acquisition import Acquisition, tie_margin
 from askwise.policy.budgeted import Line, line_of, mean_line
 from askwise.policy.counting_cases import Pairs
 from askwise.policy.tree_table import TreeExploration, TreeTable
-from askwise.problem import Budget
 from askwise.states import Lattice
 
 MOST_TRYING = 0.5
@@ -81,20 +80,9 @@ class AdditiveStrategy(ModelStrategy):
         self,
         lattice: Lattice,
         acquisition: Acquisition,
-        *,
-        explore_budget: float | None = None,
-        budget: Budget | None = None,
-        explore: float = 1.0,
-        forgets: bool = False,
+        options: ModelOptions,
     ) -> None:
-        super().__init__(
-            lattice,
-            acquisition,
-            explore_budget=explore_budget,
-            budget=budget,
-            explore=explore,
-            forgets=forgets,
-        )
+        super().__init__(lattice, acquisition, options)
         self.model = AdditiveModel(lattice)
         _ = self.model.required  # raises if it cannot plan with what actions require
         self._world: tuple[Screened, Estimates] | None = None

@@ -11,7 +11,7 @@ from askwise.learners.additive_strategy import AdditiveStrategy
 from askwise.learners.explore_budget import check_explore_budget
 from askwise.learners.joint_strategy import JointStrategy
 from askwise.learners.learner import BaseLearner, lattice_of
-from askwise.learners.model_strategy import ModelStrategy
+from askwise.learners.model_strategy import ModelOptions, ModelStrategy
 from askwise.policy.acquisition import acquisition_of
 from askwise.problem import Budget, Problem
 from askwise.problem.bins import is_number
@@ -51,7 +51,7 @@ class Learner(BaseLearner):
     >>> learner
     <Learner, sequential, joint model: 0 cases, round 0>
     >>> round(float(simulate(learner, patients, steps=5_000, rng=0).gain.mean()), 1)
-    79.4
+    79.1
     """
 
     name = "learner"
@@ -78,14 +78,8 @@ class Learner(BaseLearner):
         forgetting = forgetting_of(window, detect=detect, states=lattice.size)
         if forgetting is not None and explore_budget is not None:
             raise OptionError("explore_budget counts all cases: not with window or detect")
-        strategy = strategy_kind(problem, model)(
-            lattice,
-            bought,
-            explore_budget=explore_budget,
-            budget=spend,
-            explore=share,
-            forgets=forgetting is not None,
-        )
+        terms = ModelOptions(explore_budget, spend, share, forgets=forgetting is not None)
+        strategy = strategy_kind(problem, model)(lattice, bought, terms)
         options = {
             "acquisition": acquisition,
             "model": model,

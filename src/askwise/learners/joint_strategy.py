@@ -50,14 +50,14 @@ from askwise.estimation.evidence import Beliefs
 from askwise.estimation.joint import JointModel
 from askwise.learners.exploration_costs import actions_to_try, most_spent, near_spread
 from askwise.learners.explore_budget import affordable_cases
-from askwise.learners.model_strategy import MOST_LOST, ModelStrategy
+from askwise.learners.model_strategy import MOST_LOST, ModelOptions, ModelStrategy
 from askwise.learners.strategy import Progress
 from askwise.policy import PathTable, Policy, SetTable
 from askwise.policy.acquisition import Acquisition, set_policy_from, tie_margin
 from askwise.policy.budgeted import Line, at_prices_of, line_of, mean_line, repriced
 from askwise.policy.expected_gain import expected_gain, expected_spend
 from askwise.policy.exploration import PathExploration, SetExploration
-from askwise.problem import Budget, Problem
+from askwise.problem import Problem
 from askwise.states import Lattice
 
 CURIOSITY = {"sequential": 2.0, "simultaneous": 6.0}
@@ -85,20 +85,9 @@ class JointStrategy(ModelStrategy):
         self,
         lattice: Lattice,
         acquisition: Acquisition,
-        *,
-        explore_budget: float | None = None,
-        budget: Budget | None = None,
-        explore: float = 1.0,
-        forgets: bool = False,
+        options: ModelOptions,
     ) -> None:
-        super().__init__(
-            lattice,
-            acquisition,
-            explore_budget=explore_budget,
-            budget=budget,
-            explore=explore,
-            forgets=forgets,
-        )
+        super().__init__(lattice, acquisition, options)
         self.model = JointModel(lattice)
         self._priceless = Lattice(_free_of_charge(lattice.problem))
         actions = (len(lattice.problem.actions),) if lattice.problem.has_rules else ()
@@ -382,6 +371,7 @@ class JointStrategy(ModelStrategy):
         arrays: dict[str, Floats | Integers] = {
             "population": model.population,
             "effect_variances": model.effect_variances,
+            "expected_rewards": model.expected,
             "world": self.world,
         }
         if self.explores_in_a_share:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,17 @@ MOST_LOST = 0.005
 """The limit on the estimated cost of exploration a case after a log, in units of β."""
 
 
+class ModelOptions(NamedTuple):
+    """What a learner with a model may spend, explore and forget."""
+
+    explore_budget: float | None = None
+    """The most to lose by exploration; None is no limit."""
+    budget: Budget | None = None
+    explore: float = 1.0
+    """The share of the cases that explore; the others follow the recommendation."""
+    forgets: bool = False
+
+
 class ModelStrategy(Strategy):
     """A model of the population × an acquisition × exploration by tags × growing rounds."""
 
@@ -55,20 +66,16 @@ class ModelStrategy(Strategy):
         self,
         lattice: Lattice,
         acquisition: Acquisition,
-        *,
-        explore_budget: float | None = None,
-        budget: Budget | None = None,
-        explore: float = 1.0,
-        forgets: bool = False,
+        options: ModelOptions,
     ) -> None:
         self.lattice = lattice
         self.acquisition = acquisition
-        self.explore_budget = explore_budget
+        self.explore_budget = options.explore_budget
+        budget = options.budget
         self.spending = None if budget is None else Spending(budget, lattice)
         """The spend of cases, if there is a budget."""
-        self.explore = explore
-        """The share of the cases that explore; the others follow the recommendation."""
-        self.forgets = forgets
+        self.explore = options.explore
+        self.forgets = options.forgets
         self._length: Integers = np.ones(1, np.int64)
 
     # --- what a model fills in -------------------------------------------------------------------

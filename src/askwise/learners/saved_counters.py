@@ -57,13 +57,18 @@ advice.
 KINDS = "case_kinds"
 """Format 8 did not count cases by stake and price. It is read as if they had the usual ones."""
 
+EXPECTED = "expected_rewards"
+"""Format 9 did not keep the rewards that the joint model expects. They are found again."""
+
 
 def restore_strategy(archive: zipfile.ZipFile, strategy: Strategy, *, version: int) -> None:
     """Restores the arrays that a strategy keeps beside the statistics."""
     arrays = strategy.arrays()
     for name, array in arrays.items():
         stored = "world" if version < 8 and name == "explored_world" else name  # it was the same
-        if version > 8 or name not in (KINDS, "rates_mixed", "spend_control"):
+        is_newer = version <= 9 and name == EXPECTED
+        is_newer |= version <= 8 and name in (KINDS, "rates_mixed", "spend_control")
+        if not is_newer:
             array[...] = load_array(archive, stored, array.shape, array.dtype)
     if version <= 8 and "rates_mixed" in arrays:  # there was one rate
         arrays["rates_mixed"][:2] = arrays["shadow_price"]

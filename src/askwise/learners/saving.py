@@ -46,10 +46,11 @@ from askwise.policy.saving import arrays_of as arrays_of_policy
 from askwise.problem import Problem
 
 FORMAT = "askwise learner"
-VERSION = 9
+VERSION = 10
 OLDEST = 6
-"""The oldest format that is read. Before 9 cases were not counted by stake. Before 8 no values were
-ordered, not even bins. Before 7 the variance of rewards and what people did were not counted.
+"""The oldest format that is read. Before 10 expected rewards were not kept. Before 9 cases were not
+counted by stake. Before 8 no values were ordered, not even bins. Before 7 the variance of rewards
+and what people did were not counted.
 """
 
 MEMBER = "learner.json"

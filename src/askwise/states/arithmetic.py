@@ -179,6 +179,16 @@ class States:
         is_open[self.open_subsets] = True
         return is_open
 
+    @cached_property
+    def subsets_by_width(self) -> list[tuple[Integers, Integers]]:
+        """The open subsets with equally many states, and the states of each, at [subset, place]."""
+        firsts, found = self.layout.offsets[self.open_subsets], []
+        widths = np.diff(self.layout.offsets)[self.open_subsets]
+        for width in np.unique(widths).tolist():
+            here = widths == width
+            found.append((self.open_subsets[here], firsts[here, None] + np.arange(width)))
+        return found
+
     def parts(self, subset: int) -> list[int]:
         """Every subset of a subset, itself and the empty one included."""
         members = self.members(subset)

@@ -4,15 +4,16 @@ For one action, r = c + f with f ~ N(0, K). A reward in ψ is evidence for Σ_φ
 
     Λ = K⁻¹ + Σ_ψ (N(ψ) / v(ψ)) p_ψ p_ψᵀ,     Λ E[f] = Σ_ψ (N(ψ) / v(ψ)) (r̂(ψ) − c) p_ψ
 
-where v(ψ) is the variance of a single reward. It is measured among the rewards in ψ and `DOUBT`
-more rewards that are as usual for the action. With r̃ and g̃ the means of r and of r(1 − r) among
-all these,
+where v(ψ) is the variance of a single reward. For rewards of 0 or 1 it is a coin's, at the mean
+that the model expected before (Fisher scoring). With r̃ and g̃ the means of r and of r(1 − r) in ψ,
+and μ the expected mean,
 
-    v(ψ) = r̃ (1 − r̃) − g̃,
+    v(ψ) = μ (1 − μ) (1 − g̃ / (r̃ (1 − r̃))).
 
-which is a coin's variance if rewards are 0 or 1. The rewards in ψ alone would not do. A state whose
-first rewards happen to be equal, or lack a rare loss, would get far too much weight. For the same
-reason v has a lower bound, which depends on what the action earned in all states.
+The last factor is 1 if rewards are 0 or 1, and less if they are graded. With the variance at r̃
+itself, a state that has seen no rare loss yet would get too much weight, and gains would be
+overestimated. Each mean is taken with `DOUBT` more rewards that are as usual for the action, and v
+has a lower bound, which depends on what the action earned in all states.
 
 Factors are upper triangular, Λ = UᵀU. Their rows are contiguous, so the loops over them are
 compiled to vector instructions.
@@ -34,12 +35,20 @@ LEAST_VARIANCE = 0.0475
 
 @jit
 def variance_of_reward(
-    total: float, graded: float, n: float, usual: float, usually_graded: float, least: float
+    total: float,
+    graded: float,
+    n: float,
+    expected: float,
+    usual: float,
+    usually_graded: float,
+    least: float,
 ) -> float:
-    """Return v for n rewards with Σr and Σr(1 − r), and for `DOUBT` usual ones."""
-    mean = (total + DOUBT * usual) / (n + DOUBT)
+    """Return v for n rewards with Σr and Σr(1 − r), where the model expects this mean."""
+    own = (total + DOUBT * usual) / (n + DOUBT)
     rest = (graded + DOUBT * usually_graded) / (n + DOUBT)
-    return max(least, mean * (1.0 - mean) - rest)
+    coin = own * (1.0 - own)
+    mean = (n * expected + DOUBT * usual) / (n + DOUBT)
+    return max(least, mean * (1.0 - mean) * (1.0 - rest / coin))
 
 
 @jit
@@ -53,6 +62,7 @@ def add_evidence(
     graded: Integers,
     unit: float,
     centre: float,
+    expected: Floats,
     usual: float,
     usually_graded: float,
     least: float,
@@ -69,7 +79,8 @@ def add_evidence(
                 continue
             total = sums[state] * unit
             rest = graded[state] * unit
-            weight = n / variance_of_reward(total, rest, n, usual, usually_graded, least)
+            measured = (total, rest, n, expected[state])
+            weight = n / variance_of_reward(*measured, usual, usually_graded, least)
             centred = total / n - centre
             scale = weight / (within[state] * within[state])
             pull = weight * centred / within[state]
@@ -155,6 +166,7 @@ def posterior(
     known: Floats,
     seen: Floats,
     centre: float,
+    expected: Floats,
     usual: Floats,
     usually_graded: Floats,
     least: Floats,
@@ -165,7 +177,8 @@ def posterior(
     pattern.
 
     `known` is N(φ) / v(φ) of complete records, and `seen` is r̂(φ) of them, both at [a, φ].
-    `usual`, `usually_graded` and the `least` variance have an entry for each action.
+    `expected` are the means that the model expected before, at [ψ, a]. `usual`, `usually_graded`
+    and the `least` variance have an entry for each action.
     """
     for action in range(counts.shape[1]):
         factor = out_factor[action]
@@ -185,6 +198,7 @@ def posterior(
             graded[:, action],
             unit,
             centre,
+            expected[:, action],
             usual[action],
             usually_graded[action],
             least[action],
