@@ -79,7 +79,7 @@ def plan_paths_by_advantage(
         lattice.layout,
         beta,
         beta * lattice.net(reward).max(axis=1),
-        lattice.costs_of(np.arange(lattice.size)),
+        lattice.state_costs,
         luck.cases,
         probability,
         np.ascontiguousarray(reward),
@@ -104,14 +104,11 @@ def plan_sets_by_advantage(
     net, offsets = lattice.net(reward), lattice.action_offsets
     blind: Floats = beta * net[:contexts].max(axis=1)
     came = np.maximum(probability[:contexts], 1e-300)
-    for subset in lattice.open_subsets.tolist():
-        here = lattice.block(subset)
-        p = probability[here].reshape(contexts, -1) / came[:, None]
-        earned = beta * reward[here].reshape(contexts, p.shape[1], -1)
-        spent = lattice.costs_of(np.arange(here.start, here.stop)).reshape(contexts, -1)
-        mean = np.einsum("gs,gsa->ga", p, earned)
-        blindly = (mean if offsets is None else mean + beta * offsets[0]).max(axis=1)
-        best = beta * net[here].max(axis=1).reshape(contexts, -1)
-        values[subset] = blind + (p * (best - spent)).sum(axis=1) - blindly
+    earned, best = beta * reward, beta * net.max(axis=1) - lattice.state_costs
+    for subsets, states in lattice.subsets_by_width:
+        p = probability[states].reshape(len(subsets), contexts, -1) / came[:, None]
+        mean = np.einsum("ngs,ngsa->nga", p, earned[states].reshape(*p.shape, -1))
+        blindly = (mean if offsets is None else mean + beta * offsets[0]).max(axis=2)
+        values[subsets] = blind + (p * best[states].reshape(p.shape)).sum(axis=2) - blindly
     sets = (values >= values.max(axis=0) - margin).argmax(axis=0)
     return SimultaneousPlan(values.ravel(), sets)

@@ -60,14 +60,16 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     records, cuts their columns into bins, and plans the next purchase for every state of knowledge.
     Predicting follows the plan, `policy_`, and reads only the cells that it buys.
 
-    costs: The price of each feature: one number, a sequence, or {name: price}. 1 each by default.
+    costs: The price of each feature: one number, a sequence, or {name: price}, also as a pandas
+    Series with the names as its index. 1 each by default.
     panels: `askwise.Panel`s of features that share a fee, which the first one bought pays.
     discounts: Groups of features, each a {name: price}. Once one of a group was bought, every other
     one has that price instead of its cost. `policy_` shows prices without discounts. `spend` and
     all figures of the classifier include them.
     misclassification_costs: The cost of predicting each class (columns) in each class (rows), in
-    the order of `classes_`, in the currency of `costs`. `reward_value` is then not used. If acting
-    on a prediction costs something, add it to the column of that prediction.
+    the order of `classes_`, in the currency of `costs`. A pandas DataFrame names the classes in its
+    index and its columns, in any order. `reward_value` is then not used. If acting on a prediction
+    costs something, add it to the column of that prediction.
     max_observations: The most features that the plan buys for one case. It buys at most three or
     more if only then all informative features have room within `max_states`.
     further_looks: The most features that are bought beyond the plan, while a model of the bought
@@ -279,7 +281,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         costs = prices_of(self.costs, names)
         panels = check_panels(self.panels, names)
         groups = check_discounts(self.discounts, names, costs)
-        beta, rewards = rewards_of(self.misclassification_costs, self.reward_value, table.classes)
+        beta, rewards = rewards_of(
+            self.misclassification_costs, self.reward_value, self.classes_.tolist()
+        )
         stakes = weighed_by_stakes(labels, weights, rewards)
         room = min(self.max_states, MOST_CELLS // table.classes)
         made = observations_of(table, stakes, costs, self.bins)

@@ -8,7 +8,8 @@ few rows share one category, `Rare.OTHER`. A category that was not in the traini
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from askwise._support.frames import cells_of
+from askwise._support.frames import cells_of, twice
 from askwise._support.typing import Floats
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.alike import PRIOR_RECORDS
@@ -64,7 +65,7 @@ class Columns(NamedTuple):
             if k in self.dates:
                 table[:, k] = [_seconds(cell, self.names[k]) for cell in cells]
             elif known is None:
-                table[:, k] = [np.nan if is_missing(cell) else float(cell) for cell in cells]
+                table[:, k] = [_number(cell, self.names[k]) for cell in cells]
             else:
                 place = {category: float(x) for x, category in enumerate(known)}
                 new = place.get(Rare.OTHER, UNSEEN)
@@ -85,11 +86,13 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     `wanted` selects the columns of categories. "from_dtype" selects the columns of a data frame
     that are neither numbers nor dates. Otherwise it is a list of names, of places, or of booleans.
     """
+    _check_names(rows)
     which, dates = _categorical(rows, wanted), frozenset(_dates(rows, wanted))
     if not any(which) and not dates:
-        table, labels = validate_data(
-            estimator, rows, y, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        with _texts_refused():
+            table, labels = validate_data(
+                estimator, rows, y, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
         names = _names_of(estimator)
         return Columns(names, (None,) * len(names)), table, labels
     validate_data(estimator, rows, skip_check_array=True)
@@ -101,6 +104,28 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
         found.append(tuple(sorted(present, key=str)) if is_category else None)
     columns = Columns(_names_of(estimator), tuple(found), dates)
     return columns, columns.encode(rows), labels
+
+
+def _check_names(rows: Any) -> None:
+    """Raises an error if two columns of a data frame have the same name."""
+    names = list(rows.columns) if _is_frame(rows) else []
+    again = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if again is not None:
+        raise OptionError(f"X: {twice(repr(again))}")
+
+
+@contextmanager
+def _texts_refused() -> Iterator[None]:
+    """Replaces scikit-learn's error for a text among numbers by one that has the remedy."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise OptionError(
+            f"X: {error}. Name the columns of categories with categorical_features=, or give a "
+            "data frame, whose columns of texts are categories"
+        ) from None
 
 
 def with_rare_as_one(columns: Columns, cells: Floats, weights: Floats) -> tuple[Columns, Floats]:
@@ -141,6 +166,17 @@ def seconds_at(moment: date) -> float:
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return (moment - BEGINNING).total_seconds()
+
+
+def _number(cell: Any, name: str) -> float:
+    if is_missing(cell):
+        return np.nan
+    try:
+        return float(cell)
+    except ValueError:
+        raise OptionError(
+            f"feature {name!r} had numbers in the training rows, expected one, got {cell!r}"
+        ) from None
 
 
 def _seconds(cell: Any, name: str) -> float:

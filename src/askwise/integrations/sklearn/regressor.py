@@ -70,6 +70,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         loss_value: float | None = None,
         costs: Any = None,
         panels: Any = (),
+        discounts: Any = (),
         max_observations: int = 4,
         further_looks: int | str = "auto",
         max_spend: float | None = None,
@@ -84,6 +85,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.loss_value = loss_value
         self.costs = costs
         self.panels = panels
+        self.discounts = discounts
         self.max_observations = max_observations
         self.further_looks = further_looks
         self.max_spend = max_spend

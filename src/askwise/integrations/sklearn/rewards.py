@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError
+from askwise.integrations.sklearn.labelled import in_order_of
 
 
-def rewards_of(matrix: Any, reward_value: float, classes: int) -> tuple[float, Floats]:
+def rewards_of(matrix: Any, reward_value: float, classes: Sequence[Any]) -> tuple[float, Floats]:
     """Returns β, and r(c, a) at [c, a]: the reward of predicting class a in class c, in [0, 1].
 
     Without a matrix of costs M a right prediction earns 1. With one, r = 1 − M/max M and β = max M.
-    So β r = max M − M is the avoided loss, in the currency of the costs.
+    So β r = max M − M is the avoided loss, in the currency of the costs. A frame of costs has the
+    classes as its names, in any order.
     """
+    number = len(classes)
     if matrix is None:
-        return float(reward_value), np.eye(classes)
+        return float(reward_value), np.eye(number)
+    ordered = in_order_of(classes, matrix)
     try:
-        costs: Floats = np.asarray(matrix, np.float64)
+        costs: Floats = np.asarray(ordered, np.float64)
     except (TypeError, ValueError):
         raise OptionError(f"misclassification_costs must be numbers, got {matrix!r}") from None
-    if costs.shape != (classes, classes):
+    if costs.shape != (number, number):
         raise OptionError(
-            f"misclassification_costs must have a row and a column for each of the {classes} "
+            f"misclassification_costs must have a row and a column for each of the {number} "
             f"classes, got an array of shape {costs.shape}"
         )
     if not np.isfinite(costs).all() or costs.min() < 0:

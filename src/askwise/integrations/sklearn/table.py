@@ -30,6 +30,7 @@ from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import merge_alike
 from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.columns import Rare, moment_at, seconds_at
+from askwise.integrations.sklearn.labelled import by_name
 from askwise.problem import Observation, cuts
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
@@ -67,15 +68,9 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
     """Returns a price for each column, from a number, a sequence or {name: price}; 1 for None."""
     if costs is None:
         return [1.0] * len(names)
-    if isinstance(costs, Mapping):
-        for name in costs:
-            if name not in names:
-                known = ", ".join(names)
-                raise OptionError(f"costs: unknown feature {name!r}, expected one of: {known}")
-        for name in names:
-            if name not in costs:
-                raise OptionError(f"costs: the price of {name!r} is missing")
-        given = [costs[name] for name in names]
+    named = costs if isinstance(costs, Mapping) else by_name(costs)
+    if named is not None:
+        given = _prices_by_name(named, names)
     elif is_number(costs):
         given = [costs] * len(names)
     elif isinstance(costs, str) or not hasattr(costs, "__len__"):
@@ -92,6 +87,33 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
                 f"costs: the price of {name!r} must be a finite number of at least 0, got {price!r}"
             )
     return [float(price) for price in given]
+
+
+def _prices_by_name(costs: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
+    """Returns the price of each column in order; the names must be those of the columns."""
+    for name in costs:
+        if name not in names:
+            known = ", ".join(names)
+            raise OptionError(
+                f"costs: unknown feature {name!r}, expected one of: {known}{_unnamed(names)}"
+            )
+    missing = [name for name in names if name not in costs]
+    if missing:
+        raise OptionError(
+            f"costs: the price of {missing[0]!r} is missing: give a price for every feature, 0 if "
+            "it is free, or leave the column out"
+        )
+    return [costs[name] for name in names]
+
+
+def _unnamed(names: Sequence[str]) -> str:
+    """Returns the remedy if the columns have no names of their own, as after a transformer."""
+    if list(names) != [f"x{k}" for k in range(len(names))]:
+        return ""
+    return (
+        "; the rows had no names of columns that are texts: after transformers, say "
+        "set_output(transform='pandas'), or give prices in the order of the columns"
+    )
 
 
 def observations_of(
