@@ -92,3 +92,91 @@ def test_too_many_combinations_are_named():
     assert found.notes[-1] == f"{remark}."
     rows = {name: cells * 2 for name, cells in log.items()}
     assert draft(rows, reward="each", **COLUMNS).remarks == ()
+
+
+# --- columns that tell nothing, or too much ------------------------------------------------------
+
+
+def table(n=300):
+    rng = np.random.default_rng(1)
+    bad = rng.random(n) < 0.3
+    return {
+        "score": np.where(bad, rng.normal(0, 1, n), rng.normal(1, 1, n)).tolist(),
+        "claim": np.where(bad, rng.exponential(3000, n), 0.0).tolist(),
+        "closed": [["in court", "paid"][k % 2] if x else None for k, x in enumerate(bad)],
+        "country": ["FR"] * n,
+        "best": np.where(bad, "decline", "accept").tolist(),
+    }
+
+
+def test_a_column_that_tells_the_label_alone_is_named():
+    drafted = draft(table(), label="best")
+    claim, closed = (next(r for r in drafted.remarks if r.startswith(n)) for n in ("cla", "clo"))
+    assert claim.startswith("claim alone tells the label in 300 of 300 rows. Leave it out if")
+    assert closed.startswith("closed alone tells")
+    assert not any(remark.startswith("score") for remark in drafted.remarks)
+    assert "# check: claim alone" in drafted.text()
+
+
+def test_few_rows_may_be_told_by_chance():
+    log = table(60)
+    assert log["best"].count("decline") < 20
+    assert draft(log, label="best").remarks == ()
+
+
+def test_a_copy_of_a_column_is_named():
+    log = table()
+    copies = {"score again": list(log["score"]), **log}
+    (remark,) = (r for r in draft(copies, label="best").remarks if "same cells" in r)
+    assert remark.startswith("score has the same cells as score again in every row: leave out one")
+
+
+def test_a_column_of_one_value_is_said_to_have_one():
+    assert "one value only" in draft(table(), label="best").left_out["country"]
+
+
+def test_a_log_of_one_action_has_nothing_to_decide():
+    (remark,) = draft(LOANS | {"best": ["lend"] * N}, label="best").remarks
+    assert remark.startswith("best has one action only, 'lend': there is nothing to decide")
+
+
+# --- what a draft says of the orders of a log ----------------------------------------------------
+
+
+def orders(column="order"):
+    """The age is on the form; the bureau is asked in every second row."""
+    asked = [True, False] * (N // 2)
+    log = {
+        "age": LOANS["income"],
+        "bureau": [cell if one else None for cell, one in zip(LOANS["region"], asked, strict=True)],
+        column: ["bureau" if one else "" for one in asked],
+        "action": LOANS["decision"],
+        "reward": [0.0, 1.0] * (N // 2),
+    }
+    return log, draft(log, order=None if column == "order" else column)
+
+
+@pytest.mark.parametrize("column", ["order", "looks"])
+def test_what_every_row_has_and_no_order_names_is_given(column, tmp_path):
+    log, drafted = orders(column)
+    assert [(o.name, o.given, o.cost) for o in drafted.problem.observations] == [
+        ("age", True, 0.0),
+        ("bureau", False, 1.0),
+    ]
+    (tmp_path / "draft.yaml").write_text(drafted.text(), encoding="utf-8")
+    problem = aw.Problem.load(tmp_path / "draft.yaml")
+    assert aw.fit(log, problem, acquisition="sequential", order=column).rows == N
+
+
+def test_a_draft_can_be_edited_as_it_says(tmp_path):
+    """Where all may be bought, no number stands in the way of an observation that is given."""
+    text = draft(LOANS, action="decision", reward="each", stake="amount").text()
+    edited = text.replace("{name: income, cost: 1.0,", "{name: income, given: true,")
+    assert edited != text
+    (tmp_path / "draft.yaml").write_text(edited, encoding="utf-8")
+    assert aw.Problem.load(tmp_path / "draft.yaml").m == 1  # the region
+
+
+def test_the_order_of_a_label_is_refused():
+    with pytest.raises(aw.AskwiseError, match="order= and propensity= go with action= and reward="):
+        draft(table(), label="best", order="score")

@@ -174,7 +174,12 @@ def test_frames_of_figures():
         ({"age": [1, 2, None, 4]}, {}, TableError, "column 'age', row 2"),
         ({"best": ["wait", "treat", "pray", "wait"]}, {}, TableError, "unknown action 'pray'"),
         ({}, {"label": "worst"}, TableError, "no column 'worst'"),
-        ({}, {"label": None}, TableError, "neither what every action"),
+        (
+            {},
+            {"label": None},
+            TableError,
+            r"the log does not say what every action .* or label=\); its",
+        ),
         ({}, {"confidence": 2}, OptionError, "confidence"),
         ({}, {"state": {}}, OptionError, "state= goes with a model"),
         (

@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 
 import askwise as aw
 from askwise.cli import app
+from askwise.simulation.environments import breast_cancer
 
 
 def by_rule():
@@ -107,3 +108,10 @@ def test_estimates_name_their_stakes():
     assert "stake" not in str(aw.off_policy(learner.recommend(), without))
     same = aw.off_policy(policy, without | {"stake": [4.0] * 120})
     assert same == aw.off_policy(policy, without)
+
+
+def test_worth_names_the_stake_that_it_is_for():
+    model = breast_cancer(cost=5.0)
+    assert "\n\nFor a stake of 4." in str(aw.worth(model, stake=4))
+    assert "For a stake of 4." in aw.worth(model, stake=4)._repr_html_()
+    assert "stake" not in str(aw.worth(model))

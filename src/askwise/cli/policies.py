@@ -1,20 +1,38 @@
-"""`askwise compare` and `askwise frontier`, and how a command reads the policy of a file."""
+"""`askwise evaluate`, `compare` and `frontier`: what policies gain, by a log or by estimates.
+
+A policy is read from its own file, or from that of a learner, which recommends one.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from askwise._support.extras import need
+from askwise._support.numbers import shown
 from askwise.cli.app import command, say
-from askwise.cli.columns import Acquired, Confident, Done, Earned, Files, Likely, Ordered, Staked
+from askwise.cli.columns import (
+    Acquired,
+    Confident,
+    Done,
+    Earned,
+    Files,
+    Labelled,
+    Likely,
+    Ordered,
+    Rewarded,
+    Staked,
+    columns_of_rewards,
+)
 from askwise.errors import FileError, OptionError
 from askwise.learners import BaseLearner
-from askwise.logs import compare, load
+from askwise.logs import compare, load, off_policy
+from askwise.logs.off_policy import OffPolicyValue
 from askwise.policy import Policy, oracle
 from askwise.policy.rules import table_of_rule
+from askwise.policy.scores import Score
 from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
 
@@ -50,6 +68,81 @@ def _other_policy(given: str, lattice: Lattice, stake: float | None) -> Policy:
         actions = ", ".join(problem.action_names)
         raise OptionError(f"--against {given}: there is no such file, nor action: {actions}")
     return policy_in(given, stake)
+
+
+@command(
+    "evaluate",
+    "askwise evaluate later.csv --policy start.askwise --label best",
+    "askwise evaluate later.csv --policy start.askwise --reward wait=well --reward treat=cured",
+    "askwise evaluate log.csv --policy start.askwise --action done --reward earned "
+    "--propensity chance",
+    "askwise evaluate 'logs/*.parquet' --policy start.askwise --acquisition sequential "
+    "--order looks --confidence 0.9",
+    "askwise evaluate log.csv --policy start.askwise --stake amount --at-stake 20",
+)
+def evaluate(
+    log: Files,
+    policy: Annotated[
+        str, typer.Option(help="A saved learner, whose recommendation is evaluated; or a policy.")
+    ],
+    label: Labelled = None,
+    reward: Rewarded = None,
+    action: Done = None,
+    propensity: Likely = None,
+    acquisition: Acquired = None,
+    order: Ordered = None,
+    stake: Staked = None,
+    at_stake: AtStake = None,
+    confidence: Confident = 0.95,
+) -> None:
+    """Estimate the gain of a policy on complete records kept aside, or on logged decisions."""
+    chosen = policy_in(policy, at_stake)
+    earned = columns_of_rewards(action, reward)
+    decided: dict[str, Any] = {
+        "action": action,
+        "propensity": propensity,
+        "acquisition": acquisition,
+        "order": order,
+    }
+    found: Score | OffPolicyValue
+    if label is not None or "rewards" in earned:
+        _check_complete(label, earned.get("reward"), decided)
+        rewards = earned.get("rewards")
+        found = chosen.evaluate(
+            log, label=label, rewards=rewards, stake=stake, confidence=confidence
+        )
+        has_intervals = True  # those of few rows say so themselves
+    else:
+        found = off_policy(chosen, log, stake=stake, confidence=confidence, **earned, **decided)
+        has_intervals = found.has_intervals
+    _say(chosen, found, at_stake, f", with the interval of {confidence:.0%}" * has_intervals)
+
+
+def _check_complete(label: str | None, reward: str | None, decided: dict[str, Any]) -> None:
+    """Raises an error if columns of both kinds of logs are named."""
+    said = "label=" if label is not None else "rewards={action: column}"
+    for name, given in {"reward": reward, **decided}.items():
+        if given is not None:
+            raise OptionError(
+                f"--{name} {given} is for logged decisions, but {said} makes these complete "
+                "records: leave out one of them"
+            )
+
+
+def _say(
+    chosen: Policy, found: Score | OffPolicyValue, at_stake: float | None, intervals: str
+) -> None:
+    at = chosen.lattice.stake
+    if at != 1.0 or found.stake != at or found.has_own_stakes:
+        say(f"what it does in cases with a stake of {shown(at)}:\n")
+    say(f"{chosen.tree()}\n\ngain for each case{intervals}:\n")
+    say(str(found))
+    if found.stake != at and at_stake is None:
+        say(
+            f"\nIn the log it does what is best at a stake of {shown(at)}, whatever the stake of a "
+            f"row. --at-stake {found.stake:.4g}, their mean, evaluates what a learner recommends "
+            "for that."
+        )
 
 
 @command(

@@ -82,9 +82,14 @@ def in_its_order(
     if odd.any():
         row, i = (int(place[0]) for place in np.nonzero(odd))
         name = lattice.observations[i].name
-        said = "names it" if named[row, i] else "does not name it"
-        seen = "has a value" if looked[row, i] else "has none"
+        if looked[row, i]:
+            raise TableError(
+                f"{where(row)}: observation {name!r} has a value, but column {roles.order!r} does "
+                "not name it: name it where it was bought, or declare given= if it is known "
+                "from the start in every case"
+            )
         raise TableError(
-            f"{where(row)}: observation {name!r} {seen}, but column {roles.order!r} {said}"
+            f"{where(row)}: observation {name!r} has none, but column {roles.order!r} names it: "
+            "fill the cell in, or declare fails= if it was bought and gave no value"
         )
     return decisions._replace(digits=digits)

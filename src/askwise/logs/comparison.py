@@ -5,7 +5,7 @@ not widen its interval.
 
 For a log the interval is the normal one. A live split is usually checked repeatedly and stopped
 when the result looks good, and then normal intervals are too narrow. Its interval is therefore
-valid at all times at once. For n rows of variance s² it is
+valid at all times at once. For n rows of variance s² (`off_policy.py`) it is
 
     ± s √( 2 (n ρ² + 1) / (n² ρ²) · log(√(n ρ² + 1) / α) ),
 
@@ -24,7 +24,12 @@ import numpy as np
 
 from askwise._support.numbers import interval, shown
 from askwise._support.typing import Floats
-from askwise.logs.off_policy import LEAST_EFFECTIVE, effective_rows, why_weights_are_off
+from askwise.logs.off_policy import (
+    LEAST_EFFECTIVE,
+    effective_rows,
+    spread_of_rows,
+    why_weights_are_off,
+)
 from askwise.logs.policy_rows import PolicyRows
 from askwise.policy.scores import Estimate
 
@@ -97,6 +102,8 @@ class Comparison:
         if math.isnan(low):
             more = f"{shown(abs(value))} {'more' if value >= 0 else 'less'}"
             few = f"only {self.differing:,} of {self.rows:,} rows tell them apart"
+            if self.differing >= LEAST_EFFECTIVE:
+                few = "a few rows of large weight or stake decide, and they are"
             return f"{first} gains {more} than {second}, but {few}: too few for an interval"
         better, other = (first, second) if value >= 0 else (second, first)
         bounds = (low, high) if value >= 0 else (-high, -low)
@@ -133,17 +140,20 @@ def nothing_compared(names: tuple[str, str]) -> Comparison:
 def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str]) -> Comparison:
     """Compares two policies by their rows, with intervals of this reach."""
     number = len(a.weights)
-    apart = a.weights != b.weights
-    telling = min(effective_rows(rows.weights[apart]) for rows in (a, b)) if apart.any() else 0.0
+    apart, staked = a.weights != b.weights, [rows.weights * rows.stakes for rows in (a, b)]
+    telling = min(effective_rows(each[apart]) for each in staked) if apart.any() else 0.0
     is_enough = telling >= LEAST_EFFECTIVE
-    effective = effective_rows(a.weights), effective_rows(b.weights)
+    effective = effective_rows(staked[0]), effective_rows(staked[1])
 
-    def estimate(each: Floats, enough: bool) -> Estimate:
+    def estimate(each: Floats, enough: bool, stakes: Floats = a.stakes) -> Estimate:
         centre = float(each.mean())
         if not enough or number < 2:
             return Estimate(centre, math.nan, math.nan)
-        width = reach(number) * float(np.std(each, ddof=1))
+        width = reach(number) * spread_of_rows(each, stakes)
         return Estimate(centre, centre - width, centre + width)
+
+    def of_weights(weights: Floats) -> Estimate:
+        return estimate(weights, enough=True, stakes=np.ones(number))
 
     of_a, of_b = (
         estimate(rows.robust, worth >= LEAST_EFFECTIVE)
@@ -153,7 +163,7 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
     difference = estimate(each, is_enough)
     more = math.inf
     if is_enough:
-        more = _rows_needed(abs(difference.value), float(np.std(each, ddof=1)), reach) - number
+        more = _rows_needed(abs(difference.value), spread_of_rows(each, a.stakes), reach) - number
     return Comparison(
         of_a,
         of_b,
@@ -161,7 +171,7 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
         number,
         int(apart.sum()),
         max(0.0, more),
-        (estimate(a.weights, enough=True), estimate(b.weights, enough=True)),
+        (of_weights(a.weights), of_weights(b.weights)),
         effective,
         names=names,
     )

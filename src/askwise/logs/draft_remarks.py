@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,50 @@ MANY_VALUES = 10
 """The number of values above which an observation is named, if there are too many combinations."""
 NEARLY = 0.9
 """The least share of numbers at which a column of texts is one of numbers with wrong cells."""
+
+FEWEST_TOLD = 20
+"""With fewer rows that the most frequent label misses, a column may tell them by chance."""
+TELLS = 20
+"""A column that is wrong so many times less often than the most frequent label may be a result."""
+
+
+def of_one_action(name: str, actions: Sequence[str]) -> list[str]:
+    """Returns a remark if there is only one action, so that there is nothing to decide."""
+    if len(actions) > 1:
+        return []
+    return [
+        f"{name} has one action only, {actions[0]!r}: there is nothing to decide, so nothing is "
+        "worth buying. Add the other actions to the problem, with rows in which they are right"
+    ]
+
+
+def of_copies(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Returns a remark on every column that has the same cells as one before it."""
+    first, said = dict[tuple[Any, ...], str](), list[str]()
+    for name, cells in columns.items():
+        same = first.setdefault(tuple(None if is_missing(c) else c for c in cells), name)
+        if same != name:
+            said.append(f"{name} has the same cells as {same} in every row: leave out one of them")
+    return said
+
+
+def of_telling_alone(
+    observation: Observation, cells: Sequence[Any], labels: Sequence[Any]
+) -> list[str]:
+    """Returns a remark if one column tells nearly every label: it may come from the decision."""
+    by_value: dict[int | None, Counter[Any]] = defaultdict(Counter)
+    for cell, label in zip(cells, labels, strict=True):
+        by_value[None if is_missing(cell) else observation.place(cell)][label] += 1
+    every = sum(by_value.values(), Counter[Any]())
+    rows = every.total()
+    missed = rows - max(every.values())
+    wrong = rows - sum(max(count.values()) for count in by_value.values())
+    if missed < FEWEST_TOLD or wrong * TELLS > missed:
+        return []
+    return [
+        f"{observation.name} alone tells the label in {rows - wrong:,} of {rows:,} rows. Leave it "
+        "out if it is written after the decision, or follows from what came of it"
+    ]
 
 
 def of_totals(stake: str, stakes: Sequence[Any], rewards: Mapping[str, Sequence[Any]]) -> list[str]:

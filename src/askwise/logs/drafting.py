@@ -17,16 +17,20 @@ import msgspec
 
 from askwise._support.frames import columns_of
 from askwise.errors import OptionError, TableError
+from askwise.logs.cells import parts_of
 from askwise.logs.draft_remarks import (
     numbers_with_gaps,
     of_combinations,
+    of_copies,
     of_empty_cells,
+    of_one_action,
+    of_telling_alone,
     of_totals,
     why_a_leak,
 )
 from askwise.logs.files import are_paths, is_relation, named, opened
 from askwise.logs.frame_log import FrameLog
-from askwise.logs.roles import UNAVAILABLE
+from askwise.logs.roles import UNAVAILABLE, check_apart
 from askwise.logs.suspects import why_not_to_look
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import as_date, is_missing
@@ -85,11 +89,17 @@ class Draft(NamedTuple):
         lines += [
             "# what can be decided; the order breaks ties",
             f"actions: {line(list(self.problem.action_names))}",
-            "# the most observations bought in one case; the number of states grows fast with it",
-            f"max_observations: {self.problem.max_observations}",
+            *self._most(),
             *self._rewards(line),
         ]
         return "\n".join(lines) + "\n"
+
+    def _most(self) -> list[str]:
+        most, bought = self.problem.m, sum(not o.given for o in self.problem.observations)
+        said = "the most observations bought in one case; the number of states grows fast with it"
+        if most < bought:
+            return [f"# {said}", f"max_observations: {most}"]
+        return [f"# max_observations: {said}.", "# Without it, all that are not given."]
 
     def _rewards(self, line: Callable[[Any], str]) -> list[str]:
         per_unit = [] if self.stake is None else ["# rewards are per unit of stake"]
@@ -113,6 +123,8 @@ def draft(
     label: str | None = None,
     action: str | None = None,
     reward: str | None = None,
+    order: str | None = None,
+    propensity: str | None = None,
     stake: str | None = None,
     bins: int = 4,
 ) -> Draft:
@@ -123,23 +135,20 @@ def draft(
     other column becomes an observation, cut where it separates the label best, or at quantiles
     without one. Columns that look like identifiers, like timestamps or like results of a decision
     are `left_out`, and so are columns without information, each with the reason. The `remarks` say
-    what to check, for example whether rewards grow with the stake.
+    what to check, for example whether rewards grow with the stake, or whether one column tells the
+    label. `order` and `propensity` are as in `fit`. An observation that every row has, but no order
+    names, is given.
 
     >>> log = {"age": [31, 35, 42, 47, 51, 58] * 5, "best": (["wait"] * 3 + ["treat"] * 3) * 5}
     >>> print(draft(log, label="best").problem.observations[0])
     Observation(name='age', values=('<45', '>=45'), cost=1.0, edges=(45,))
     """
-    if rewards is not None and not isinstance(rewards, Mapping):
-        raise OptionError(f"rewards must be {{action: column}}, got {rewards!r}")
+    _check_kind(rewards, label, (action, reward), (order, propensity))
     columns = _first_rows(log)
     if label is None and not rewards:
         action, reward = action or "action", reward or "reward"
-    elif action is not None or reward is not None or (label is not None and rewards):
-        raise OptionError(
-            "label, rewards, and action with reward exclude each other: give one of them"
-        )
-    said = [*(rewards or {}).values(), *(n for n in (label, action, reward, stake) if n)]
-    _check_columns(log, columns, said)
+    roles = {"label": label, "action": action, "reward": reward, "stake": stake}
+    said = _named_columns(log, columns, rewards, roles | {"order": order, "propensity": propensity})
     decided = label or action
     actions = list(rewards or {}) if decided is None else _actions(decided, columns[decided])
     stakes = columns[stake] if stake else [1.0] * len(next(iter(columns.values())))
@@ -151,9 +160,14 @@ def draft(
         return _column(name, columns[name], actions, labels, leaks, bins)
 
     found, left_out, remarks = _each_drafted([n for n in columns if n not in said], drafted)
-    most = min(MOST_LOOKS, len(found))
     if action is not None:
-        most = max(most, _most_in_a_row([columns[o.name] for o in found]))
+        found = _with_given(found, columns, order or "order")
+    bought = [o.name for o in found if not o.given]
+    most = min(MOST_LOOKS, len(bought))
+    if action is not None:
+        most = max(most, _most_in_a_row([columns[name] for name in bought]))
+    remarks += of_copies({o.name: columns[o.name] for o in found})
+    remarks += [] if decided is None else of_one_action(decided, actions)
     remarks += [] if stake is None else of_totals(stake, stakes, earned)
     remarks += of_combinations(found, len(stakes))
     within = _rewards(list(earned.values()))
@@ -162,8 +176,34 @@ def draft(
     return Draft(problem, left_out, tuple(remarks), stake)
 
 
-def _check_columns(log: Any, columns: Mapping[str, Any], said: Sequence[str]) -> None:
-    """Raises an error unless every column that was named is there."""
+def _check_kind(
+    rewards: Mapping[str, str] | None,
+    label: str | None,
+    decided: tuple[str | None, str | None],
+    looked: tuple[str | None, str | None],
+) -> None:
+    """Raises an error if complete records have columns of logged decisions, too."""
+    if rewards is not None and not isinstance(rewards, Mapping):
+        raise OptionError(f"rewards must be {{action: column}}, got {rewards!r}")
+    if label is None and not rewards:
+        return
+    if decided != (None, None) or (label is not None and rewards):
+        raise OptionError(
+            "label, rewards, and action with reward exclude each other: give one of them"
+        )
+    if looked != (None, None):
+        raise OptionError("order= and propensity= go with action= and reward=: leave them out")
+
+
+def _named_columns(
+    log: Any,
+    columns: Mapping[str, Any],
+    rewards: Mapping[str, str] | None,
+    roles: Mapping[str, str | None],
+) -> list[str]:
+    """Returns the columns that have a role. Raises an error unless each is there, and has one."""
+    check_apart(roles)
+    said = [*(rewards or {}).values(), *(name for name in roles.values() if name)]
     for name in said:
         if name not in columns:
             raise TableError(
@@ -171,6 +211,7 @@ def _check_columns(log: Any, columns: Mapping[str, Any], said: Sequence[str]) ->
                 "label=, the column of the right action; or action= and reward=; or "
                 "rewards={action: column}"
             )
+    return said
 
 
 def _column(
@@ -190,7 +231,24 @@ def _column(
         if leak is not None:
             raise TableError(leak)
         remarks += of_empty_cells(name, given)
-    return _observation(name, cells, labels, bins, is_seen=decided is None), remarks
+    observation = _observation(name, cells, labels, bins, is_seen=decided is None)
+    if labels is not None:
+        remarks += of_telling_alone(observation, cells, labels)
+    return observation, remarks
+
+
+def _with_given(
+    found: Sequence[Observation], columns: Mapping[str, Sequence[Any]], order: str
+) -> list[Observation]:
+    """The observations, of which those are given that every row has and no order names."""
+    named = {name for cell in columns.get(order, ()) for name in parts_of(cell)}
+    if not named.intersection(o.name for o in found):
+        return list(found)  # the orders say nothing about these columns
+
+    def is_given(o: Observation) -> bool:
+        return o.name not in named and not any(map(is_missing, columns[o.name]))
+
+    return [msgspec.structs.replace(o, given=True, cost=0.0) if is_given(o) else o for o in found]
 
 
 def _each_drafted(
@@ -214,6 +272,8 @@ def _each_drafted(
 
 def _most_in_a_row(columns: Sequence[Sequence[Any]]) -> int:
     """The most observations of one row."""
+    if not columns:
+        return 0
     return max(sum(not is_missing(cell) for cell in row) for row in zip(*columns, strict=True))
 
 
@@ -292,6 +352,8 @@ def _observation(
         frame["label"] = [labels[k] for k in rows]
     label = None if labels is None else "label"
     drafted = observations(frame, {"cells": 1.0}, label=label, bins=bins)[0]
+    if len({str(cell) for cell in kept if not is_missing(cell)}) == 1 and not drafted.fails:
+        raise TableError("has one value only, so there is nothing to learn from it")
     if len(drafted.values) < 2:
         raise TableError("has no value that is common enough to learn from")
     return msgspec.structs.replace(drafted, name=name)

@@ -67,7 +67,10 @@ def _first_place(file: str) -> str:
     header: list[str] = []
     with unpacked(file, "rb") as stream:
         for row, line in enumerate(stream, start=-1):
-            cells = next(csv.reader([line.decode("latin-1")]), [])
+            try:
+                cells = next(csv.reader([line.decode("latin-1")]), [])
+            except csv.Error:  # the file has no lines of a CSV at all
+                return "it is "
             odd = next((k for k, cell in enumerate(cells) if not _is_utf8(cell)), None)
             if row < 0:
                 header = cells

@@ -204,14 +204,18 @@ def _header(file: str) -> list[str]:
     return header
 
 
-def check_header(file: str, header: Sequence[str]) -> None:
-    """Raises an error unless a CSV has commas between its columns, and distinct names."""
+def check_header(file: str, header: Sequence[str], *, is_path: bool = True) -> None:
+    """Raises an error unless a CSV has commas between its columns, and distinct names.
+
+    is_path: Whether `file` is a path, which other libraries can read too.
+    """
     for separator, words in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and separator in header[0]:
-            raise TableError(
-                f"{file}: its cells are separated by {words}, expected commas: save it with "
-                f"commas, or hand over pandas.read_csv({file!r}, sep={separator!r})"
+            said = (
+                f"{file}: its cells are separated by {words}, expected commas: save it with commas"
             )
+            other = f", or hand over pandas.read_csv({file!r}, sep={separator!r})"
+            raise TableError(said + other if is_path else said)
     folded = [name.casefold() for name in header]
     for place, name in enumerate(header, start=1):
         if not name.strip():

@@ -13,8 +13,7 @@ from askwise._support.random import as_generator
 from askwise._support.typing import AcquisitionName, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
-from askwise.estimation.complete_records import CompleteRecords
-from askwise.estimation.complete_records import Log as CasesBefore
+from askwise.estimation.complete_records import CompleteRecords, Log
 from askwise.estimation.evidence import Evidence
 from askwise.learners import BaseLearner, Learner, make
 from askwise.learners.learner import rounds_of
@@ -29,7 +28,7 @@ from askwise.logs.counting import (
 )
 from askwise.logs.draft_remarks import of_combinations
 from askwise.logs.notes import REFUSED, notes_of, of_stakes
-from askwise.logs.reading import Log, opened_log
+from askwise.logs.reading import LogSource, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.policy import Policy
 from askwise.problem import Problem
@@ -102,7 +101,7 @@ def fit(
     return replace(counted, rng=rng, stake=stakes, notes=notes)
 
 
-def _fit_records(opened: Log, roles: Roles, problem: Problem) -> Fit:
+def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     lattice = Lattice(problem)
     records, groups, rows = opened.records(lattice, roles)
     counted = count_records(lattice, groups, rows) if lattice.subsets <= MOST_SUBSETS else None
@@ -110,7 +109,7 @@ def _fit_records(opened: Log, roles: Roles, problem: Problem) -> Fit:
     return Fit(problem, roles.kind, None, rows, notes, records, counted)
 
 
-def _fit_decisions(opened: Log, roles: Roles, problem: Problem) -> Fit:
+def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     lattice = Lattice(problem)
     decisions = opened.decisions(lattice, roles)
     check_most(lattice, decisions)
@@ -231,7 +230,7 @@ class Fit:
                 "explore_budget, window and detect need the times of cases, which a log does "
                 "not have: leave them out"
             )
-        log = CasesBefore(self.rows, self.records, self.weight, self.drawn_from)
+        log = Log(self.rows, self.records, self.weight, self.drawn_from)
         begin_with_log(learner, log, None if self.records is not None else self.statistics)
         return learner
 

@@ -17,6 +17,13 @@ must agree.
 
 Intervals are normal approximations. Below `LEAST_EFFECTIVE` effective rows there are none: four
 rows with the same reward would seem to give the gain exactly.
+
+**Stakes.** If rows have their own stakes, a few large ones make up most of the variance. As long as
+no rare loss has come among these few, the variance of the rows is far too low. But all rows show
+how often losses come, and all stakes are known. So the variance of a row of the stake u is
+estimated as α + γ u², with the quasi-likelihood of squares whose spread is proportional to their
+mean. Then s² = α + γ mean(u²), unless the variance of the rows is larger. The effective rows are
+those of the weights w u.
 """
 
 from __future__ import annotations
@@ -39,6 +46,8 @@ from askwise.policy.scores import Estimate
 
 LEAST_EFFECTIVE = 30
 """With fewer effective rows there is no interval."""
+STEPS = 50
+"""Steps of the fit of α and γ."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +194,11 @@ def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
     weights, weighted, surely, robust, _, stakes = rows
     mean = weights.mean()
     ratio = float(weighted.mean() / mean) if mean > 0 else math.nan
-    effective = effective_rows(weights)
+    effective, as_rows = effective_rows(weights * stakes), np.ones(len(weights))
 
-    def estimate(centre: float, influence: Floats, least: float = LEAST_EFFECTIVE) -> Estimate:
-        return estimated(centre, influence, confidence, is_enough=effective >= least)
+    def estimate(centre: float, influence: Floats) -> Estimate:
+        is_enough = effective >= LEAST_EFFECTIVE
+        return estimated(centre, influence, stakes, confidence, is_enough=is_enough)
 
     ips = weighted - surely
     linear = (weighted - ratio * weights) / mean - surely if mean > 0 else ips
@@ -199,7 +209,8 @@ def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
         len(weights),
         int((weights > 0).sum()),
         effective,
-        estimate(float(mean), weights, least=0),  # of all rows, whether they agree or not
+        # of all rows, whether they agree or not
+        estimated(float(mean), weights, as_rows, confidence, is_enough=True),
         confidence,
         float(stakes.mean()),
         has_own_stakes=bool((stakes != stakes[0]).any()),
@@ -212,10 +223,27 @@ def effective_rows(weights: Floats) -> float:
     return float(weights.sum()) ** 2 / total if total > 0 else 0.0
 
 
-def estimated(centre: float, influence: Floats, confidence: float, *, is_enough: bool) -> Estimate:
+def spread_of_rows(each: Floats, stakes: Floats) -> float:
+    """The standard deviation s of a row, whose stake may be its own."""
+    found = float(np.var(each, ddof=1))
+    squares, by = (each - each.mean()) ** 2, stakes**2
+    if found == 0.0 or (by == by[0]).all():
+        return math.sqrt(found)
+    terms = np.stack([np.ones(len(by)), by / by.mean()])
+    parts = np.array([found, found]) / 2
+    for _ in range(STEPS):
+        weights = terms / (parts @ terms) ** 2
+        # a row's share of each term, so that both stay positive
+        parts *= (weights @ squares) / (weights @ (parts @ terms))
+    return math.sqrt(max(found, float(parts.sum())))
+
+
+def estimated(
+    centre: float, influence: Floats, stakes: Floats, confidence: float, *, is_enough: bool
+) -> Estimate:
     """A mean with its normal interval, if there are enough rows for one."""
     if not is_enough or len(influence) < 2:
         return Estimate(centre, math.nan, math.nan)
-    spread = float(np.std(influence, ddof=1)) / math.sqrt(len(influence))
+    spread = spread_of_rows(influence, stakes) / math.sqrt(len(influence))
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
     return Estimate(centre, centre - reach, centre + reach)

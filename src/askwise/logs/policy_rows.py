@@ -114,12 +114,13 @@ def _read_decisions(
             rewards=None,
             label=None,
             acquisition=acquisition,
+            wanted="logged decisions",
             **columns,
         )
         if roles.is_complete:
             raise TableError(
-                "expected logged decisions: action= and reward= are missing. A policy is scored on "
-                "complete records by policy.evaluate(table), in Python"
+                "expected logged decisions: action= and reward= are missing. On complete records, "
+                "policy.evaluate(table) scores a policy, by a label= or rewards={action: column}"
             )
         if roles.propensity is None:
             raise TableError(CONFOUNDED)

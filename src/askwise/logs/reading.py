@@ -22,7 +22,7 @@ from askwise.problem import Problem
 from askwise.states import Lattice
 
 
-class Log(Protocol):
+class LogSource(Protocol):
     """Where rows come from."""
 
     columns: list[str]
@@ -60,7 +60,7 @@ def _naming(log: Any) -> Iterator[None]:
 
 
 @contextmanager
-def opened_log(log: Any) -> Iterator[Log]:
+def opened_log(log: Any) -> Iterator[LogSource]:
     """The log, ready to be read: paths, a DuckDB relation, a data frame or a mapping of lists."""
     if are_paths(log) or is_relation(log):
         with _naming(log), opened(log) as query:

@@ -65,8 +65,12 @@ def roles_of(
     order: str | None,
     propensity: str | None,
     stake: str | None,
+    wanted: Kind | None = None,
 ) -> Roles:
-    """Returns the role of each column, as given or by its name."""
+    """Returns the role of each column, as given or by its name.
+
+    `wanted` is the only kind of log that the caller can use, for the message if it is neither.
+    """
     if not isinstance(problem, Problem):
         raise OptionError(f"problem must be a Problem, got {problem!r}")
     if acquisition not in (None, "simultaneous", "sequential"):
@@ -82,6 +86,7 @@ def roles_of(
             raise OptionError(
                 f"{name}={given!r} is an observation of the problem, name another column"
             )
+    check_apart({**columns, "reward": reward, "propensity": propensity})
     roles = _complete(problem, free, rewards, label, (action, reward))
     if roles is not None:
         for what, said in (
@@ -95,7 +100,9 @@ def roles_of(
                     "label, make these complete records: leave out one of them"
                 )
     else:
-        roles = _decided(problem, found, free, (action, reward, order, propensity), acquisition)
+        if _is_neither(free, action, reward):
+            raise TableError(_neither(problem, found, wanted))
+        roles = _decided(free, (action, reward, order, propensity), acquisition)
     ordered = sorted(problem.observations, key=lambda o: o.given)
     if stake is None and "stake" in free and "stake" not in roles.columns:
         stake = "stake"
@@ -105,6 +112,19 @@ def roles_of(
             known = ", ".join(map(str, found))
             raise TableError(f"the log has no column {column!r}, it has: {known}")
     return roles
+
+
+def check_apart(columns: Mapping[str, str | None]) -> None:
+    """Raises an error if a column is named for two roles."""
+    roles: dict[str, str] = {}
+    for role, column in columns.items():
+        if column is None:
+            continue
+        if column in roles:
+            raise OptionError(
+                f"{role}={column!r} is the column of {roles[column]}= already, name another column"
+            )
+        roles[column] = role
 
 
 def _complete(
@@ -137,9 +157,28 @@ def _complete(
     return Roles("complete records", (), {a: rewards.get(a, a) for a in problem.action_names})
 
 
+def _is_neither(free: Sequence[str], action: str | None, reward: str | None) -> bool:
+    """Whether a log that has no complete records has no decisions either."""
+    return (action is None and "action" not in free) or (reward is None and "reward" not in free)
+
+
+def _neither(problem: Problem, found: Sequence[str], wanted: Kind | None) -> str:
+    """The message for a log that is not of the kinds that the caller can use."""
+    names = ", ".join(map(repr, problem.action_names))
+    complete = (
+        "what every action would have earned (rewards={action: "
+        f"column}}, or columns named {names}; or label=)"
+    )
+    decided = "what was done and what that earned (action= and reward=)"
+    said = {
+        "complete records": f"does not say {complete}",
+        "logged decisions": f"does not say {decided}",
+        None: f"says neither {complete} nor {decided}",
+    }[wanted]
+    return f"the log {said}; its columns are: {', '.join(map(str, found))}"
+
+
 def _decided(
-    problem: Problem,
-    found: Sequence[str],
     free: Sequence[str],
     given: tuple[str | None, str | None, str | None, str | None],
     acquisition: str | None,
@@ -150,13 +189,6 @@ def _decided(
         said if said is not None or name not in free else name
         for said, name in zip(given, names, strict=True)
     )
-    if action is None or reward is None:
-        wanted = ", ".join(map(repr, problem.action_names))
-        raise TableError(
-            "the log says neither what every action would have earned (rewards={action: "
-            f"column}}, or columns named {wanted}; or label=) nor what was done and what that "
-            f"earned (action= and reward=); its columns are: {', '.join(map(str, found))}"
-        )
     if acquisition == "simultaneous":
         if given[2] is not None:
             raise OptionError(

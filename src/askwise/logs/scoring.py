@@ -41,7 +41,13 @@ def score(
     others = dict.fromkeys(("action", "reward", "acquisition", "order", "propensity"))
     with opened_log(table) as opened:
         roles = roles_of(
-            policy.problem, opened.columns, rewards=rewards, label=label, stake=column, **others
+            policy.problem,
+            opened.columns,
+            rewards=rewards,
+            label=label,
+            stake=column,
+            wanted="complete records",
+            **others,
         )
         if not roles.is_complete:
             raise TableError(
