@@ -14,6 +14,7 @@ import pytest
 
 import askwise as aw
 from askwise.service.api.messages import ChosenLearner, NewProject
+from askwise.service.client.requests import http_options
 from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.creation import project_creation
 from askwise.service.ledger import open_ledger
@@ -93,7 +94,7 @@ class Served:
         self._socket = listen(self._settings)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE)
+        self.http = httpx.Client(**http_options(self.url, "", PATIENCE, None))
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: run(self._run()))
 

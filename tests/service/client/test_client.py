@@ -3,6 +3,7 @@
 import asyncio
 import math
 import re
+import ssl
 from pathlib import Path
 
 import httpx
@@ -238,3 +239,13 @@ def test_both_clients_have_a_method_for_every_call():
         for name, call in vars(module).items():
             if isinstance(call, Call) and call not in (calls.SIGN_IN, calls.STREAM_CHANGES):
                 assert len(re.findall(rf"calls\.{name}\b", source)) >= 2, name
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_no_certificates_are_read_for_a_plain_address(kind, monkeypatch):
+    read = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **more: read.append(1))
+    kind("HTTP://127.0.0.1:1")
+    assert read == []
+    kind("https://127.0.0.1:1")
+    assert read != []

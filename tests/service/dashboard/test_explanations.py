@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
@@ -75,7 +76,7 @@ def test_explanations_that_failed_are_tried_again(planned, monkeypatch):
 
 def test_the_value_of_a_policy_is_the_gain_at_the_root_of_its_tree(planned):
     played(planned.learner)
-    answer = explanations.policy_tree(planned._replace(policy=planned.learner.policy))
+    answer = explanations.policy_tree(replace(planned, policy=planned.learner.policy))
     for shown in (answer.follows, answer.recommends):
         assert shown.value == shown.tree["gain"]
     # of what a round follows the plan hopes for more, or for less: its repr says which it is
@@ -122,7 +123,7 @@ def test_what_a_summary_began_and_failed_is_said_once_and_tried_with_the_next_ve
     async def ask_often():
         found = Explanations()
         for version in (1, 1, 1, 2, 2):
-            assert found.still_to_learn(1, planned._replace(version=version)) is None
+            assert found.still_to_learn(1, replace(planned, version=version)) is None
             await asyncio.sleep(0.05)
         found.close()
 

@@ -203,3 +203,22 @@ def test_rows_keep_their_columns_and_cut_no_choice(open_page, server, width):
         return w - s.getBoundingClientRect().width; }"""
     for label in ("It is", "It shows nothing"):
         assert rows.nth(1).get_by_label(label, exact=True).evaluate(wanted) <= 0
+
+
+def test_values_and_actions_of_a_table_may_have_commas(open_page, server, ask):
+    rows = ['"dense, bad","refer, ""now"""', "clear,wait"] * 40
+    page = open_page("", server.token)
+    page.get_by_label("Name").fill("no good name")
+    create(page)
+    page.get_by_role("alert").get_by_text("It begins with a letter or a digit.").wait_for()
+    page.get_by_label("Name").fill("commas")
+    page.get_by_label("from a table").check()
+    upload(page, "scan,best\n" + "\n".join(rows) + "\n")
+    page.get_by_label("The right action").select_option("best")
+    page.get_by_role("button", name="Draft the problem").click()
+    page.get_by_text("Every price is 1 as yet").wait_for()
+    create(page)
+    page.get_by_role("link", name="Look at it").wait_for()
+    problem = ask("/projects/commas")["problem"]
+    assert sorted(problem["observations"][0]["values"]) == ["clear", "dense, bad"]
+    assert sorted(problem["actions"]) == ['refer, "now"', "wait"]

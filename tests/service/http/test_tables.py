@@ -119,8 +119,9 @@ def test_a_reward_or_stake_that_is_no_number_is_said_when_it_is_drafted(server, 
 def test_remarks_name_lines(server):
     lines = [f"{k % 20},{'wait' if k % 20 < 10 else 'treat'}" for k in range(100)]
     table = "age,best\n" + "\n".join(["about 40,wait", *lines])
-    (remark,) = post(server, "/v1/draft", {"table": table, "label": "best"}).json()["remarks"]
-    assert "line 2 is 'about 40'" in remark
+    first, alone = post(server, "/v1/draft", {"table": table, "label": "best"}).json()["remarks"]
+    assert "line 2 is 'about 40'" in first
+    assert alone.startswith("age")
 
 
 def test_errors_speak_of_the_fields_of_a_body(server):
@@ -277,3 +278,26 @@ def test_only_those_who_may_make_projects_may_send_tables(server):
 PROBLEM = aw.Problem(
     observations=[aw.Observation("mri", values=["neg", "pos"], cost=1.0)], actions=["treat", "wait"]
 )
+
+
+def test_a_table_with_tabs_names_no_file(server):
+    refused = post(server, "/v1/draft", {"table": "mri\tbest\nneg\twait\n", "label": "best"})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].endswith("by tabs, expected commas: save it with commas")
+
+
+def test_one_column_cannot_have_two_roles(server):
+    table = "mri,did\n" + "neg,1\npos,2\n" * 20
+    body = {"table": table, "action": "did", "reward": "did"}
+    refused = post(server, "/v1/draft", body)
+    assert refused.status_code == 422
+    assert "'did' is the column of action already, name another column" in refused.json()["detail"]
+
+
+def test_a_budget_is_asked_for_as_json_has_it(server):
+    body = {"name": "spends", "problem": as_json(PROBLEM), "learner": {"options": {"budget": 2.0}}}
+    refused = post(server, "/v1/projects", body)
+    assert refused.status_code == 422
+    assert '{"spend_per_case": 2.0}' in refused.json()["detail"]
+    body["learner"]["options"]["budget"] = {"spend_per_case": 2.0}
+    assert post(server, "/v1/projects", body).status_code == 201

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from askwise.cli import app
-from askwise.errors import LedgerError, ServiceError
+from askwise.errors import LedgerError, OptionError, ServiceError
 from askwise.service.client import Client
 from askwise.service.decisions.replay import verify
 from askwise.service.ledger import open_ledger
@@ -185,6 +185,12 @@ def test_commands_about_tokens_and_ledgers(folder, monkeypatch):
     assert "is revoked" in askwise("token", "revoke", number).stdout
     assert isinstance(askwise("token", "revoke", number).exception, LedgerError)
     assert isinstance(askwise("token", "create", "--project", "no").exception, LedgerError)
+    before = askwise("token", "list").stdout
+    for option in ("--expires-in", "--rate"):  # 0 is not a token for ever, or without a limit
+        refused = askwise("token", "create", option, "0").exception
+        assert isinstance(refused, OptionError)
+        assert f"{option} must be at least 1, got 0: leave it out" in str(refused)
+    assert askwise("token", "list").stdout == before
     assert askwise("ledger", "verify").stdout == "askwise.db holds no projects\n"
     assert isinstance(askwise("ledger", "verify", "none").exception, LedgerError)
     assert isinstance(

@@ -31,8 +31,6 @@ from askwise.service.api.messages import (
     BatchItem,
     Cancelling,
     CaseAnswer,
-    Cases,
-    CaseStory,
     EventLine,
     NewProject,
     Observing,
@@ -46,7 +44,7 @@ from askwise.service.api.messages import (
     WorthAnswer,
 )
 from askwise.service.api.operator_calls import OPERATOR_CALLS
-from askwise.service.api.reports import Alarms, Versions
+from askwise.service.api.reports import Alarms, Cases, CaseStory, Versions
 from askwise.service.api.tables import DraftAnswer, Drafting, FitAnswer, Fitting
 
 GET_TOKEN = Call(

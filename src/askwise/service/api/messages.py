@@ -141,26 +141,6 @@ class CaseAnswer(msgspec.Struct, omit_defaults=True):
     """With the action: the probability of each observation, and then of the action."""
 
 
-class CaseStory(msgspec.Struct):
-    """A case with its current state and its history."""
-
-    case: int
-    status: str
-    wanted: tuple[str, ...]
-    action: str | None
-    cost: float
-    policy_version: int
-    known: dict[str, str | int | None]
-    path: tuple[str, ...]
-    """The purchases in order."""
-    reward: float | None
-    by_default: bool
-    opened: str
-    stake: float = 1.0
-    overruled: bool = False
-    """Whether people took the action instead of the advice, or before there was advice."""
-
-
 class ProjectAnswer(msgspec.Struct):
     """A project with its current state."""
 
@@ -350,6 +330,8 @@ class WorthAnswer(msgspec.Struct):
     still_to_learn: EstimateAnswer | None = None
     """What perfect knowledge of the population would add a case; null if it cannot be said."""
     stake: float = 1.0
+    cost_of_everything: float | None = None
+    """What all observations cost together, with fees; null if a case may not buy all of them."""
 
 
 class TokenAnswer(msgspec.Struct):
@@ -381,12 +363,6 @@ class Projects(msgspec.Struct):
     """All projects, by their names."""
 
     projects: list[ProjectAnswer]
-
-
-class Cases(msgspec.Struct):
-    """Some cases, in the order that was asked for."""
-
-    cases: list[CaseStory]
 
 
 class BatchAnswer(msgspec.Struct, omit_defaults=True):

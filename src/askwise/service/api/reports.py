@@ -1,8 +1,36 @@
-"""Reports on a project beside its cases: versions of its policy, its budget, and alarms."""
+"""Reports on a project: its cases, versions of its policy, its budget, and alarms."""
 
 from __future__ import annotations
 
 import msgspec
+
+
+class CaseStory(msgspec.Struct):
+    """A case with its current state and its history."""
+
+    case: int
+    status: str
+    wanted: tuple[str, ...]
+    action: str | None
+    cost: float
+    policy_version: int
+    known: dict[str, str | int | None]
+    path: tuple[str, ...]
+    """The purchases in order."""
+    reward: float | None
+    by_default: bool
+    opened: str
+    stake: float = 1.0
+    overruled: bool = False
+    """Whether people took the action instead of the advice, or before there was advice."""
+    prices: dict[str, float] = {}
+    """What each wanted observation costs now in this case, if they are bought in this order."""
+
+
+class Cases(msgspec.Struct):
+    """Some cases, in the order that was asked for."""
+
+    cases: list[CaseStory]
 
 
 class VersionAnswer(msgspec.Struct):

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 
 from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
+from askwise.policy import Policy
 from askwise.service.api.messages import Opening
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.metrics import Metrics
@@ -24,7 +25,7 @@ from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import Project
+from askwise.service.ledger.rows import Project, StoredCase
 from askwise.service.logging import log, log_failure
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.settings import Settings
@@ -103,16 +104,42 @@ class Backend:
             decider = self.deciders[project.name] = CaseDecider(project, find)
         return decider
 
-    def plan_openings(self, decider: CaseDecider, openings: Sequence[Opening]) -> None:
-        """Plan for cases that will be opened with something known already."""
+    def plan_openings(
+        self, decider: CaseDecider, openings: Sequence[Opening]
+    ) -> list[Policy | None]:
+        """Plan for cases that will be opened on their own terms.
+
+        The policies are found again, without a lock, as long as the caller keeps them. If a newer
+        version came while they were planned, they are planned once more, by that version.
+        """
         project = decider.project
+        found: list[Policy | None] = []
+        with suppress(LedgerError):  # it was removed just now, or cannot be read
+            planned = None
+            for _ in range(2):
+                newest = self.policy_cache.newest(project.id, project.version)
+                if newest is planned:
+                    break
+                planned = newest
+                for opening in openings:
+                    with suppress(Refusal):  # it is refused when it is opened
+                        found.append(decider.prepare(planned, opening))
+        return found
+
+    def plan_steps(self, decider: CaseDecider, cases: Sequence[StoredCase]) -> list[Policy | None]:
+        """Plan for cases that go on, on terms of their own; the same holds for these policies."""
         try:
-            planned = self.policy_cache.newest(project.id, project.version)
-        except LedgerError:  # it was removed just now, or cannot be read
-            return
-        for opening in openings:
-            with suppress(Refusal):  # it is refused when it is opened
-                decider.prepare(planned, opening)
+            return list(map(decider.prepare_step, cases))
+        except LedgerError:
+            return []
+
+    def cases_to_plan(self, decider: CaseDecider, numbers: Sequence[int]) -> list[StoredCase]:
+        """Those of the cases that go on, on terms of their own."""
+        try:
+            stored = self.ledger.cases(decider.project.id, sorted(set(numbers)))
+        except LedgerError:  # the writer finds that out, too
+            return []
+        return [case for case in stored.values() if decider.plans_for(case)]
 
     def load(self, name: str) -> CaseDecider | None:
         """Get a project into memory that was not asked for yet; None if there is none."""

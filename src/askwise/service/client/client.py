@@ -25,12 +25,12 @@ from askwise.service.api.messages import (
     BatchAnswer,
     BatchItem,
     CaseAnswer,
-    CaseStory,
     EventLine,
     ProjectAnswer,
     Seen,
     TokenAnswer,
 )
+from askwise.service.api.reports import CaseStory
 from askwise.service.client.administration import Administration, AsyncAdministration
 from askwise.service.client.bodies import Decided, new_project, observing, opening, rewarding
 from askwise.service.client.reports import AsyncReports, Reports

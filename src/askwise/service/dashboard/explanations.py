@@ -26,6 +26,7 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_terms import policy_at_stake
 from askwise.service.logging import log_failure
 from askwise.service.replanning.policy_versions import PolicyVersion
+from askwise.states import Lattice
 
 MOST_KEPT = 64
 """Answers that are kept, of all projects together."""
@@ -178,7 +179,14 @@ def worth(planned: PolicyVersion, stake: float = 1.0) -> WorthAnswer:
         gain_of_everything=_finite(known.full_gain),
         still_to_learn=None if learn is None else EstimateAnswer(*learn),
         stake=stake,
+        cost_of_everything=_cost_of_everything(lattice),
     )
+
+
+def _cost_of_everything(lattice: Lattice) -> float | None:
+    most = lattice.problem.max_observations
+    buys_all = most is None or most >= lattice.buyable
+    return lattice.tariff.cost_of(range(lattice.buyable)) if buys_all else None
 
 
 def _finite(number: float | None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -14,13 +14,12 @@ from askwise.learners.spending import UNITS
 from askwise.problem import Problem
 from askwise.service.api.messages import (
     BlockSummary,
-    CaseStory,
     DaySummary,
     EventLine,
     OverruledAnswer,
     Summary,
 )
-from askwise.service.api.reports import BudgetAnswer
+from askwise.service.api.reports import BudgetAnswer, CaseStory
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.ledger.amounts import REWARD_DIGITS, Amounts, counted, total
 from askwise.service.ledger.case_blocks import cases_of
@@ -29,12 +28,14 @@ from askwise.service.ledger.counters import DAY
 from askwise.service.ledger.event_pages import pages_of_events
 from askwise.service.ledger.rows import Event, Project, Status, StoredCase
 from askwise.service.logging import timestamp
+from askwise.states import Lattice
 
 
 def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
     """A case as it stands, and how it came there."""
-    served = decider.resume(case)
+    served = decider.read(case)
     found = served.case
+    bought = tuple(i for i, _ in found.path)
     return CaseStory(
         case=case.id,
         status=served.status.name.lower(),
@@ -43,13 +44,27 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
         cost=served.spent,
         policy_version=served.version,
         known=found.state,
-        path=decider.lattice.names_of(tuple(i for i, _ in found.path)),
+        path=decider.lattice.names_of(bought),
         reward=found.earned,
         by_default=found.is_by_default,
         opened=timestamp(served.opened),
         stake=found.stake,
         overruled=found.is_overruled,
+        prices=_next_prices(found.lattice, bought, found.wanted),
     )
+
+
+def _next_prices(
+    lattice: Lattice, bought: Sequence[int], wanted: Sequence[str]
+) -> dict[str, float]:
+    """What each of these would cost after those before it, in the given prices."""
+    found = set(bought)
+    prices: dict[str, float] = {}
+    for name in wanted:
+        before = lattice.tariff.cost_of(sorted(found))
+        found.add(lattice.positions[name])
+        prices[name] = round(lattice.tariff.cost_of(sorted(found)) - before, 9)
+    return prices
 
 
 def summary(ledger: Ledger, decider: CaseDecider) -> Summary:

@@ -64,7 +64,7 @@ class UploadedTable:
             raise TableError(
                 f"{len(header):,} columns, at most {MOST_COLUMNS:,} are read: {LARGER}"
             )
-        check_header("line 1", header)
+        check_header("line 1", header, is_path=False)
         rows: list[list[str]] = []
         self._lines: list[int] = []
         """On which line each row ends."""

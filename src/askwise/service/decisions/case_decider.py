@@ -33,7 +33,13 @@ from askwise.service.api.messages import (
 from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.counter_changes import CounterChanges
-from askwise.service.decisions.stored_cases import ServedCase, decode_case, resume_case
+from askwise.service.decisions.stored_cases import (
+    CaseRecord,
+    ServedCase,
+    decode_case,
+    resume_case,
+    status_text,
+)
 from askwise.service.ledger.counters import split
 from askwise.service.ledger.rows import Project, Status, StoredCase
 from askwise.service.replanning.policy_versions import AnyVersion, PolicyVersion, learner_of
@@ -100,9 +106,24 @@ class CaseDecider:
         """Whether a case that is opened like this may need a policy of its own."""
         return bool(body.prices or body.stake != 1.0 or (body.known and self._plans_for_files))
 
-    def prepare(self, planned: PolicyVersion, body: Opening) -> None:
-        """Plan for a case that will be opened, so that `open` finds its policy made."""
-        policy_for(planned, *self._start(body), self._terms(body))
+    def prepare(self, planned: PolicyVersion, body: Opening) -> Policy:
+        """Plan for a case that will be opened: `open` finds this policy as long as it is kept."""
+        return policy_for(planned, *self._start(body), self._terms(body))
+
+    def plans_for(self, stored: StoredCase) -> bool:
+        """Whether this case still looks for something, by a policy of its own."""
+        if not stored.data:  # it was erased
+            return False
+        record = decode_case(stored)
+        has_terms = bool(record.own_prices) or record.stake != 1.0
+        is_filed = self._plans_for_files and record.start >= self.lattice.contexts
+        return bool(record.looks) and (has_terms or is_filed)
+
+    def prepare_step(self, stored: StoredCase) -> Policy | None:
+        """Plan for a case that will go on: `resume` finds this policy as long as it is kept."""
+        record = decode_case(stored)
+        planned = self._find_version(self.lattice, record.version)
+        return self._policy_of(planned, record) if isinstance(planned, PolicyVersion) else None
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
@@ -156,7 +177,7 @@ class CaseDecider:
         is_open = served.status == Status.OBSERVING
         if not is_open and not (body.unasked and served.status == Status.ACTED):
             raise Refusal(
-                409, f"case {case.id} wants nothing more: it {_status_text(served.status)}"
+                409, f"case {case.id} wants nothing more: it {status_text(served.status)}"
             )
         if body.paid:
             self._check_paid(body.paid, paid_before)
@@ -176,7 +197,7 @@ class CaseDecider:
         """Take in what people did, whatever was advised."""
         case = served.case
         if served.status not in (Status.OBSERVING, Status.ACTED):
-            raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+            raise Refusal(409, f"case {case.id} {status_text(served.status)} already")
         # a repetition changes nothing, whatever else it says: ledgers hold such events
         is_repeated = case.is_overruled and case.action == body.action
         try:
@@ -206,7 +227,7 @@ class CaseDecider:
         if status in (Status.OBSERVING, Status.CANCELLED):
             wants = f" ({', '.join(case.wanted)})" if status == Status.OBSERVING else ""
             raise Refusal(
-                409, f"case {case.id} {_status_text(status)}{wants}: there is nothing to reward"
+                409, f"case {case.id} {status_text(status)}{wants}: there is nothing to reward"
             )
         if status == Status.REWARDED and not body.default and not body.replaces:
             raise Refusal(
@@ -231,7 +252,7 @@ class CaseDecider:
         """Abandon the case: there will be no action, or no reward."""
         case = served.case
         if served.status not in (Status.OBSERVING, Status.ACTED):
-            raise Refusal(409, f"case {case.id} {_status_text(served.status)} already")
+            raise Refusal(409, f"case {case.id} {status_text(served.status)} already")
         case.cancel()
         self.changes.count_step(at, case.id, served.update_status(), served.status)
         return self._answer(served)
@@ -240,6 +261,14 @@ class CaseDecider:
         """Returns the cases that are in memory, as they were last stored."""
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
+
+    def read(self, stored: StoredCase) -> ServedCase:
+        """The case that was stored like this, to be looked at: nothing is planned for it."""
+        if not stored.data:
+            raise Refusal(410, f"case {stored.id} was erased", "path:case")
+        record = decode_case(stored)
+        lattice = self._find_version(self.lattice, record.version).lattice
+        return resume_case(stored.id, record, lattice, None, self.changes)
 
     def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
         """The case that was stored like this, to go on with; the caller may change it.
@@ -250,7 +279,7 @@ class CaseDecider:
             raise Refusal(410, f"case {stored.id} was erased", "path:case")
         cached = self._cached.pop(stored.id, None)
         if cached is not None:
-            self._own_policies -= _has_own_policy(cached[1])
+            self._own_policies -= cached[1].has_own_terms
         if cached is not None and cached[0] == stored:
             served = cached[1]
             before: Any = served.case.policy
@@ -259,16 +288,21 @@ class CaseDecider:
                 served.case.follow(now)
             return served
         record = decode_case(stored)
-        planned, start = self._find_version(self.lattice, record.version), record.start
+        planned = self._find_version(self.lattice, record.version)
         policy: Any = None
         if record.looks and isinstance(planned, ThinVersion):
             if answer is None:
                 raise LedgerError(f"the policy of case {stored.id} was thinned")
             policy = AnsweredPolicy(planned.lattice, answer)
         elif record.looks and isinstance(planned, PolicyVersion):
-            subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-            policy = policy_for(planned, start, subset, Terms(record.own_prices, record.stake))
+            policy = self._policy_of(planned, record)
         return resume_case(stored.id, record, planned.lattice, policy, self.changes)
+
+    def _policy_of(self, planned: PolicyVersion, record: CaseRecord) -> Policy:
+        """The policy of a case that has been opened under this version."""
+        start = record.start
+        subset = 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
+        return policy_for(planned, start, subset, Terms(record.own_prices, record.stake))
 
     def tag(self, number: int) -> int:
         """The random number that decides what a case explores: always the same for its number."""
@@ -323,7 +357,7 @@ class CaseDecider:
             self._cached.clear()
             self._own_policies = 0
             self._cached_version = max(served.version, self._cached_version)
-        is_own = _has_own_policy(served)
+        is_own = served.has_own_terms
         if served.version == self._cached_version and not (
             is_own and self._own_policies >= MOST_OWN_POLICIES
         ):
@@ -357,17 +391,3 @@ def _earned(case: Case, share: float) -> tuple[int, int]:
 
 def _less(after: tuple[int, int], before: tuple[int, int]) -> tuple[int, int]:
     return after[0] - before[0], after[1] - before[1]
-
-
-def _status_text(status: Status) -> str:
-    return {
-        Status.OBSERVING: "still wants something",
-        Status.ACTED: "has its action",
-        Status.DEFAULTED: "has its reward",
-        Status.REWARDED: "has its reward",
-        Status.CANCELLED: "is cancelled",
-    }[status]
-
-
-def _has_own_policy(served: ServedCase) -> bool:
-    return bool(served.prices) or served.case.stake != 1.0

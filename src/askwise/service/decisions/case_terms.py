@@ -25,17 +25,26 @@ class Terms(NamedTuple):
 
 
 def policy_for(planned: PolicyVersion, start: int, subset: int, terms: Terms) -> Policy:
-    """The policy of a case that began in this state, of that subset, on these terms."""
+    """The policy of a case that began in this state, of that subset, on these terms.
+
+    A policy that is in use is found without waiting for a plan of another case.
+    """
     prices, stake = terms
     if not subset and not prices and stake == 1.0:
         return planned.policy
+    key = (start, subset, tuple(sorted(prices.items())), stake)
+    found = planned.case_policies.get(key)
+    if found is not None:
+        return found
     rounds = rounds_of(planned.learner)
     with rounds.lock:
         now = rounds.now
         lattice = now.lattice.priced(prices) if prices else now.lattice
         drawn = msgspec.msgpack.encode((start, sorted(prices.items()), stake))
         now.rng = np.random.default_rng([planned.version, zlib.crc32(drawn)])
-        return rounds.policy_for_case(planned.policy, lattice, start, subset, stake)
+        found = rounds.policy_for_case(planned.policy, lattice, start, subset, stake)
+    planned.case_policies[key] = found
+    return found
 
 
 def policy_at_stake(planned: PolicyVersion, stake: float) -> Policy:

@@ -75,6 +75,11 @@ class ServedCase:
         """Those that it was opened with."""
         self.status = _status(case)
 
+    @property
+    def has_own_terms(self) -> bool:
+        """Whether it has prices or a stake of its own, and so may keep a whole plan."""
+        return bool(self.prices) or self.case.stake != 1.0
+
     def update_status(self) -> Status:
         """Note where the case is now; returns where it was."""
         before, self.status = self.status, _status(self.case)
@@ -144,3 +149,14 @@ def _status(case: Case) -> Status:
     if case.share is not None:
         return Status.DEFAULTED if case.is_by_default else Status.REWARDED
     return Status.OBSERVING if case.action_index < 0 else Status.ACTED
+
+
+def status_text(status: Status) -> str:
+    """How a case stands, as the end of a sentence."""
+    return {
+        Status.OBSERVING: "still wants something",
+        Status.ACTED: "has its action",
+        Status.DEFAULTED: "has its reward",
+        Status.REWARDED: "has its reward",
+        Status.CANCELLED: "is cancelled",
+    }[status]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from askwise.errors import LedgerError
+from askwise.policy import Policy
 from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
 from askwise.service.api.messages import BatchItem, Opening
 from askwise.service.api.refusals import Refusal
@@ -25,6 +26,9 @@ from askwise.service.http.threads import ReaderThreads, Submissions
 from askwise.service.ledger.rows import StoredToken
 from askwise.service.priority import lower_priority
 
+LARGE = 1_000
+"""States from which on a policy for one case takes more than some milliseconds."""
+
 
 class DecisionHandlers:
     """Handlers of the calls that open a case or go on with one."""
@@ -36,11 +40,14 @@ class DecisionHandlers:
         self._shares = Shares(MOST_WAITING // 2, "requests that wait to be written")
         self._loop = asyncio.get_running_loop()
         self._planner = ThreadPoolExecutor(1, "openings", initializer=lower_priority)
-        """Plans for cases with something on file; a thousand of them in a batch take long, and
-        calls that read have their own threads."""
+        """Plans for cases on their own terms; a thousand of them in a batch take long, and calls
+        that read have their own threads."""
+        self._finder = ThreadPoolExecutor(1, "finder")
+        """Reads cases that may have to be planned for."""
 
     def close(self) -> None:
         """Plan for no more cases."""
+        self._finder.shutdown(cancel_futures=True)
         self._planner.shutdown(cancel_futures=True)
 
     def open(self, request: Request, target: Target) -> Answering:
@@ -98,28 +105,53 @@ class DecisionHandlers:
     ) -> asyncio.Future[Response] | Coroutine[Any, Any, Response]:
         """What must be planned for them alone is planned first, aside."""
         decider = self._backend.deciders.get(jobs[0].project)
-        openings = [job.body for job in jobs if isinstance(job.body, Opening)]
-        if decider is not None:
-            openings = [body for body in openings if decider.needs_own_policy(body)]
-        if decider is not None and not openings:
+        if decider is not None and not any(self._to_plan(decider, jobs)):
             return self._submissions.submit(jobs, render)
-        return self._plan_and_decide(decider, openings, jobs, render)
+        return self._plan_and_decide(decider, jobs, render)
 
     async def _plan_and_decide(
         self,
         decider: CaseDecider | None,
-        openings: list[Opening],
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Response:
         if decider is None:  # the project is not loaded yet
             with suppress(LedgerError):  # the writer finds that out, too
                 decider = await self._readers.run(self._backend.load, jobs[0].project)
+        plans: list[Policy | None] = []
+        """Kept until the cases are decided, so that the writer finds them."""
         if decider is not None:
-            openings = [body for body in openings if decider.needs_own_policy(body)]
-            plan = self._backend.plan_openings
-            await self._loop.run_in_executor(self._planner, plan, decider, openings)
-        return await self._submissions.submit(jobs, render)
+            openings, numbers = self._to_plan(decider, jobs)
+            if openings:
+                plans += await self._plan(self._backend.plan_openings, decider, openings)
+            if numbers:
+                find, run = self._backend.cases_to_plan, self._loop.run_in_executor
+                cases = await run(self._finder, find, decider, numbers)
+                if cases:
+                    plans += await self._plan(self._backend.plan_steps, decider, cases)
+        answer = await self._submissions.submit(jobs, render)
+        plans.clear()
+        return answer
+
+    def _plan(
+        self, plan: Callable[..., list[Policy | None]], *arguments: Any
+    ) -> asyncio.Future[list[Policy | None]]:
+        return self._loop.run_in_executor(self._planner, plan, *arguments)
+
+    def _to_plan(
+        self, decider: CaseDecider, jobs: list[Operation]
+    ) -> tuple[list[Opening], list[int]]:
+        """The openings and the cases that may need a policy of their own.
+
+        For a case in a small problem, planning is as quick as reading the case before.
+        """
+        openings = [job.body for job in jobs if isinstance(job.body, Opening)]
+        openings = [body for body in openings if decider.needs_own_policy(body)]
+        if decider.lattice.size <= LARGE:
+            return openings, []
+        numbers = {job.case for job in jobs if job.case}
+        in_memory = self._backend.writer.in_memory
+        return openings, [n for n in numbers if not in_memory(jobs[0].project, n)]
 
 
 def operation_of(project: str, place: int, item: BatchItem) -> Operation:

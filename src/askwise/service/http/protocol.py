@@ -8,6 +8,8 @@ sends and reads. It also closes a connection at once, which may reset it while a
 from __future__ import annotations
 
 import asyncio
+import re
+from http import HTTPMethod
 from typing import Any, NoReturn
 
 import httptools
@@ -57,6 +59,9 @@ LINGER = 2.0
 LEAST_TAKEN = 16 * 1024
 """Bytes of an answer that a client takes within `write_within`, or all that there is."""
 
+_METHOD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: [^ \r\n]+ HTTP/1\.[01]\r\n|\Z)")
+"""A method with the rest of its line, or as much of a method as has come (RFC 9110, 9.1)."""
+
 _unread = SparseLog()
 """For clients that do not take their answers: there may be any number of them."""
 
@@ -74,7 +79,7 @@ class Protocol(HttpToolsProtocol):
         """Whether what arrives is read and dropped."""
         self._running: RequestResponseCycle | None = None
         """The request that is being answered, or was answered last."""
-        self._is_head = self._is_begun = self._made_progress = False
+        self._is_head = self._is_begun = self._made_progress = self._has_ended = False
         self._size = self._fields = self._parts = self._body = 0
         self._unparsed = self._framing = self._dropped = 0
         self._bodies = 0
@@ -113,15 +118,15 @@ class Protocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         self._made_progress, before = False, self._bodies
+        is_first, self._has_ended = not self._is_begun, False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._answer_and_close()  # what follows would be something else than HTTP/1.1
             return
         except httptools.HttpParserError:
-            self._answer_and_close(
-                self._refusal or Refusal(400, "this is not a request of HTTP/1.1")
-            )
+            begins = data if is_first and not self._has_ended else b""
+            self._answer_and_close(self._refusal or _not_a_request(begins))
             return
         # The parser keeps the beginning of a field, however long, until it ends.
         self._unparsed = 0 if self._made_progress else self._unparsed + len(data)
@@ -207,6 +212,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Note that a request is complete."""
         self._made_progress, self._is_begun = True, False
+        self._has_ended = True
         super().on_message_complete()
 
     def _take_absolute(self) -> None:
@@ -314,6 +320,15 @@ class Protocol(HttpToolsProtocol):
             self._answer_and_close(Refusal(408, within))
         elif self._is_idle() and now - self._since > settings.idle_within:
             transport.close()
+
+
+def _not_a_request(begins: bytes) -> Refusal:
+    """What is said of a request that cannot be parsed, by its first bytes, if they are known."""
+    named = _METHOD.match(begins)
+    if named is None or named[1].decode("ascii") in HTTPMethod.__members__:
+        return Refusal(400, "this is not a request of HTTP/1.1")
+    shown = named[1].decode("ascii")
+    return Refusal(501, f"there is no method {shown[:20]!r} here, expected GET, HEAD or POST")
 
 
 def _no_path() -> Refusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Event, Project
 
@@ -24,7 +24,7 @@ def pages_of_events(ledger: Ledger, project: Project, after: int) -> Iterator[li
 
 def watched_pages(ledger: Ledger, project: Project) -> Iterator[list[Event]]:
     """All events of a project, some at a time, with a progress bar for the command line."""
-    with Progress("events", project.seq) as progress:
+    with ProgressBar("events", project.seq) as progress:
         for page in pages_of_events(ledger, project, 0):
             yield page
             progress.advance(len(page))

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise.errors import AskwiseError, LedgerError
 from askwise.learners.learner import BaseLearner
 from askwise.problem import Problem
@@ -165,13 +165,13 @@ def _import_lines(db: str, path: Path) -> tuple[str, int]:
     with path.open("rb") as file:
         ledger = open_ledger(db)
         try:
-            with Progress("bytes", path.stat().st_size) as progress:
+            with ProgressBar("bytes", path.stat().st_size) as progress:
                 return import_project(ledger, _lines_of(file, progress))
         finally:
             ledger.close()
 
 
-def _lines_of(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
+def _lines_of(file: BinaryIO, progress: ProgressBar) -> Iterator[bytes]:
     for line in iter(lambda: file.readline(MOST_LINE + 1), b""):
         yield line
         progress.advance(len(line))

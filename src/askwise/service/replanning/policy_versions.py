@@ -12,9 +12,11 @@ import threading
 import time
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -51,12 +53,18 @@ MOST_PLANS = 128 * 2**20
 what one version may keep."""
 
 
-class PolicyVersion(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PolicyVersion:
     """A version of a project's policy, in memory and ready to be followed."""
 
     version: int
     learner: BaseLearner
     policy: Policy
+    case_policies: WeakValueDictionary[Hashable, Policy] = field(
+        default_factory=WeakValueDictionary
+    )
+    """Policies of cases on their own terms that are in use. They are found here without the lock of
+    the learner, which is held as long as a plan takes."""
 
     @property
     def lattice(self) -> Lattice:

@@ -18,7 +18,7 @@ const LINK = "#/sign-in/";
 
 async function start() {
   if (location.hash.startsWith(LINK)) {
-    const link = decodeURIComponent(location.hash.slice(LINK.length));
+    const link = decoded(location.hash.slice(LINK.length));
     history.replaceState(null, "", "#/"); // it is good once, and belongs in no history
     try {
       await useLink(link);
@@ -83,7 +83,7 @@ function showSignIn(why = "") {
 async function route() {
   leave();
   leave = () => {};
-  const [, kind, name, ...others] = location.hash.split("/").map(decodeURIComponent);
+  const [, kind, name, ...others] = location.hash.split("/").map(decoded);
   if (kind === "p" && name) {
     title(name);
     leave = showProject(main, name, may);
@@ -99,6 +99,15 @@ async function route() {
   }
   main.focus({ preventScroll: true }); // what had the focus is gone: go on from the top of the page
   say(kind === "compare" ? "Compare projects" : name ? `Project ${name}` : "Projects");
+}
+
+/** A part of the address as it was before it was encoded; as it is, if it never was. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function title(name) {

@@ -44,10 +44,12 @@ export class CaseList {
 
   outcome(one) {
     if (one.reward === null) return h("span", { class: `status ${one.status}` }, WORDS[one.status]);
-    const gain = one.stake * this.beta * one.reward - one.cost;
-    return h("span", { class: `status ${one.status}`, title: WORDS[one.status] }, `gain ${this.figures.gain(gain)}`);
+    return h("span", { class: `status ${one.status}`, title: WORDS[one.status] }, `gain ${this.figures.gain(gainOf(one, this.beta))}`);
   }
 }
+
+/** What a case gained: its stake multiplies its reward; beta is what a reward of 1 is worth. */
+export const gainOf = (one, beta) => one.stake * beta * one.reward - one.cost;
 
 /** What was known, what was bought and what it showed, and what was done. */
 export function pathOf(one) {

@@ -4,7 +4,7 @@
 import { fill, h, s } from "./dom.js";
 
 const HIGH = 230;
-const LEFT = 46;
+const LEFT = 46; // at least
 const RIGHT = 12;
 const TOP = 14;
 const BOTTOM = 34;
@@ -68,15 +68,17 @@ export class LineChart {
     }
     const ys = [...points.map((p) => p.y), ...levels.map((l) => l.y)];
     const [low, high] = widened(Math.min(...ys), Math.max(...ys));
+    const steps = ticks(low, high, 5);
+    this.left = Math.max(LEFT, 10 + LETTER * Math.max(...steps.map((y) => this.write.axis(y).length)));
     const first = points[0].x;
     const last = points.length > 1 ? points.at(-1).x : first + 1;
-    this.x = (x) => LEFT + ((x - first) / (last - first)) * (wide - LEFT - RIGHT);
+    this.x = (x) => this.left + ((x - first) / (last - first)) * (wide - this.left - RIGHT);
     this.y = (y) => TOP + ((high - y) / (high - low)) * (HIGH - TOP - BOTTOM);
     const line = points.map((p, k) => `${k ? "L" : "M"}${this.x(p.x).toFixed(1)} ${this.y(p.y).toFixed(1)}`).join(" ");
     fill(
       this.picture,
-      this.axes(wide, low, high, first, last),
-      levels.map((level) => s("path", { class: `level ${level.kind}`, d: `M${LEFT} ${this.y(level.y)}H${wide - RIGHT}` })),
+      this.axes(wide, steps, first, last),
+      levels.map((level) => s("path", { class: `level ${level.kind}`, d: `M${this.left} ${this.y(level.y)}H${wide - RIGHT}` })),
       this.labels(levels, wide),
       s("path", { class: "line mine", d: line }),
       points.length < 60 && points.map((p) => s("circle", { class: "mine", cx: this.x(p.x), cy: this.y(p.y), r: points.length === 1 ? 4 : 1.8 })),
@@ -84,12 +86,12 @@ export class LineChart {
     this.mark();
   }
 
-  axes(wide, low, high, first, last) {
+  axes(wide, steps, first, last) {
     const across = this.data.ticks ?? ticks(first, last, Math.max(4, Math.floor(wide / 110)), 1).map((x) => ({ x, name: x.toLocaleString("en-US") }));
     return [
-      ticks(low, high, 5).map((y) => [
-        s("path", { class: "grid", d: `M${LEFT} ${this.y(y)}H${wide - RIGHT}` }),
-        s("text", { x: LEFT - 7, y: this.y(y) + 4, "text-anchor": "end" }, this.write.axis(y)),
+      steps.map((y) => [
+        s("path", { class: "grid", d: `M${this.left} ${this.y(y)}H${wide - RIGHT}` }),
+        s("text", { x: this.left - 7, y: this.y(y) + 4, "text-anchor": "end" }, this.write.axis(y)),
       ]),
       across.map(({ x, name }) => s("text", { x: this.x(x), y: HIGH - 18, "text-anchor": this.x(x) > wide - 40 ? "end" : "middle" }, name)),
       s("text", { x: wide - RIGHT, y: HIGH - 3, "text-anchor": "end" }, this.data.across ?? this.across),
@@ -107,7 +109,7 @@ export class LineChart {
       const others = levels.filter((other) => other !== level).map((other) => ({ from: 0, to: wide, y: this.y(other.y) }));
       // the nearest place with room enough; where there is none, the one with most
       const places = [9.5, 22, 35, 48].flatMap((off) =>
-        [LEFT + 6, (LEFT + wide - RIGHT - width) / 2, wide - RIGHT - width].flatMap((from) =>
+        [this.left + 6, (this.left + wide - RIGHT - width) / 2, wide - RIGHT - width].flatMap((from) =>
           [-off, off].map((far) => ({ from, to: from + width, y: this.y(level.y) + far })),
         ),
       );

@@ -24,7 +24,7 @@ export function showComparison(main, names) {
 async function run(choice, result, names, signal) {
   const { projects } = await get(path("projects"), signal);
   const chosen = names.filter((name) => projects.some((one) => one.name === name)).slice(0, MOST);
-  const boxes = projects.map(({ name }) => h("label", {}, h("input", { type: "checkbox", value: name, checked: chosen.includes(name), onchange: () => choose(choice) }), ` ${name}`));
+  const boxes = projects.map(({ name }) => h("label", {}, h("input", { type: "checkbox", value: name, checked: chosen.includes(name), disabled: chosen.length >= MOST && !chosen.includes(name), onchange: () => choose(choice) }), ` ${name}`));
   fill(choice, h("fieldset", { class: "ways" }, h("legend", {}, "Projects"), boxes));
   if (chosen.length < 2) {
     fill(result, h("p", { class: "about" }, "Nothing to compare yet."));

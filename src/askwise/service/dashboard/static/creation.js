@@ -18,6 +18,8 @@ const WAYS = { form: "by a form", table: "from a table of past cases", json: "as
 
 export const DEFAULT = "learner";
 
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 export class Creation {
   constructor() {
     const name = { name: "name", required: true, maxlength: 64, pattern: "[A-Za-z0-9][A-Za-z0-9._\\-]*", autocomplete: "off", spellcheck: "false", placeholder: "clinic" };
@@ -88,6 +90,7 @@ export class Creation {
   async create() {
     const name = this.name.value.trim();
     if (!name) throw new Amiss("Still missing: the name of the project.", this.name);
+    if (!NAME.test(name)) throw new Amiss("A name has letters, digits, dots, dashes and underscores, at most 64 of them. It begins with a letter or a digit.", this.name);
     const content = await this.content();
     const made = await post(path("projects"), { name, ...content }).catch((error) => this.refused(error));
     fill(this.answer, welcome(made));

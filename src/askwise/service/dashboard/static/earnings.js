@@ -13,12 +13,14 @@ export class Earnings {
   constructor(problem, figures) {
     this.beta = rewardValue(problem);
     this.figures = figures;
-    this.everything = problem.observations.reduce((sum, o) => sum + (o.given ? 0 : o.cost), 0);
+    this.actionsCost = problem.actions.some((one) => one.cost > 0);
+    const spent = this.actionsCost ? "Spent in a case, on observations and its action" : "Spent on observations in a case";
+    this.spent = spent[0].toLowerCase() + spent.slice(1);
     this.buysAll = (problem.max_observations ?? problem.observations.length) >= problem.observations.filter((o) => !o.given).length;
     this.tiles = h("div", { class: "tiles" }, h("div", { class: "card" }, h("b", {}, "…"), h("span", {}, "loading")));
     const write = { axis: plain, value: (y) => figures.gain(y) };
     this.gain = new LineChart({ title: "Gain of a case", across: "case", write });
-    this.spend = new LineChart({ title: "Spent on observations in a case", across: "case", write });
+    this.spend = new LineChart({ title: spent, across: "case", write });
     this.by = h("select", { onchange: () => this.show(this.summary, this.worth), "aria-label": "Draw by" }, h("option", { value: "case" }, "by case"), h("option", { value: "day" }, "by day"));
     this.by.hidden = true;
     this.element = h(
@@ -46,8 +48,8 @@ export class Earnings {
     ].filter((level) => typeof level.y === "number");
     const isStaked = summary.blocks.some(({ stake, rewarded }) => stake !== rewarded);
     this.gain.show({ ...axis, name: isStaked ? "as decided, per unit of stake" : "as decided", levels: isStaked ? levels.map((l) => ({ ...l, name: `${l.name} at stake 1` })) : levels, points: points.map((p) => ({ x: p.x, y: p.gain, words: this.words(p) })) });
-    const spends = this.buysAll ? [{ name: all, kind: "everything", y: this.everything }] : [];
-    spends.push({ name: "buying nothing", kind: "nothing", y: 0 });
+    // what the actions would cost is not known, so where they cost something there is nothing to compare with
+    const spends = this.actionsCost ? [] : [{ name: all, kind: "everything", y: worth?.cost_of_everything }, { name: "buying nothing", kind: "nothing", y: 0 }].filter((level) => typeof level.y === "number");
     this.spend.show({ ...axis, name: "as decided", levels: spends, points: points.map((p) => ({ x: p.x, y: p.spend, words: this.words(p) })) });
     this.showTiles(summary, nothing, everything, all);
   }
@@ -63,7 +65,7 @@ export class Earnings {
     fill(
       this.tiles,
       tile(now ? figures.gain(now.gain) : "–", now ? `gain ${now.isStaked ? "per unit of stake" : "of a case"}, in the last ${many(now.cases, "case")}` : "gain of a case"),
-      tile(now ? figures.amount(now.spend) : "–", "spent on observations in a case"),
+      tile(now ? figures.amount(now.spend) : "–", this.spent),
       tile(than(nothing), against("buying nothing"), "nothing"),
       tile(than(everything), against(all), "everything"),
       ...(summary.budget ? [tile(`${figures.amount(summary.budget.spent)} of ${figures.amount(summary.budget.allowed)}`, `spent on observations in a case, within the budget; one more to spend would add ${figures.amount(summary.budget.shadow_price)}`)] : []),

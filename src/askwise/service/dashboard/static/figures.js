@@ -58,13 +58,6 @@ export const plain = (number) => number.toLocaleString(LOCALE, { maximumFraction
 
 export const whole = (number) => Math.round(number).toLocaleString(LOCALE);
 
-/** What the next look costs after those that were bought: the first of a panel pays its fee too. */
-export function priceOf(problem, name, bought) {
-  const isDue = ({ observations }) => observations.includes(name) && !observations.some((one) => bought.includes(one));
-  const fees = (problem.panels ?? []).filter(isDue).map(({ fee }) => fee);
-  return fees.reduce((sum, fee) => sum + fee, problem.observations.find((o) => o.name === name).cost ?? 0);
-}
-
 /** A part of all cases. */
 export function share(part) {
   if (!isNumber(part)) return "?";

@@ -1,9 +1,9 @@
 // A case by hand: open it, say what was seen, see what it wants next, give it its reward.
 
 import { get, path, post } from "./api.js";
-import { pathOf } from "./cases.js";
+import { gainOf, pathOf } from "./cases.js";
 import { during, field, fill, h, say, section } from "./dom.js";
-import { many, plain, priceOf, rewardValue, rewardWords } from "./figures.js";
+import { many, plain, rewardValue, rewardWords } from "./figures.js";
 
 export class Follow {
   /** mayDecide: whether the token allows more than to look. */
@@ -96,10 +96,7 @@ export class Follow {
   }
 
   observing(one) {
-    const inputs = one.wanted.map((name, k) => {
-      const cost = priceOf(this.problem, name, [...one.path, ...one.wanted.slice(0, k)]);
-      return this.input({ ...this.problem.observations.find((o) => o.name === name), cost }, true);
-    });
+    const inputs = one.wanted.map((name) => this.input({ ...this.problem.observations.find((o) => o.name === name), cost: one.prices[name] }, true));
     if (!this.mayDecide) return h("p", {}, `It wants ${one.wanted.join(", ")}.`);
     const button = h("button", { type: "submit" }, "That is what was seen");
     const send = during(button, this.refusal, async () => {
@@ -124,8 +121,8 @@ export class Follow {
 
   ending(one) {
     if (one.reward === null) return one.status === "cancelled" && h("p", {}, "It was cancelled.");
-    const gain = rewardValue(this.problem) * one.reward - one.cost;
-    return h("p", {}, `Reward ${one.reward}${one.by_default ? " by default" : ""}: it gained `, h("b", {}, this.figures.gain(gain)), ".");
+    const gain = gainOf(one, rewardValue(this.problem));
+    return h("p", {}, `Reward ${plain(one.reward)}${one.by_default ? " by default" : ""}: it gained `, h("b", {}, this.figures.gain(gain)), ".");
   }
 
   cancelling(one) {

@@ -2,8 +2,11 @@
 
 import { Amiss, field, fill, h } from "./dom.js";
 
-/** The texts between commas. */
-const listed = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
+/** The texts between commas; in double quotes one may have commas of its own, as in a CSV. */
+const listed = (text) => [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/g)].map(([, quoted, bare]) => (quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"'))).filter(Boolean);
+
+/** Texts as `listed` reads them. */
+const written = (texts) => texts.map((text) => (/^\s|[",]|\s$/.test(text) ? `"${String(text).replaceAll('"', '""')}"` : text)).join(", ");
 
 const isNumeric = (text) => text.trim() !== "" && Number.isFinite(Number(text));
 
@@ -28,7 +31,7 @@ export class ProblemForm {
       h(
         "div",
         { class: "fields" },
-        field("Actions", this.actions, "What can be decided, with commas between."),
+        field("Actions", this.actions, "What can be decided, with commas between. Put quotes around one that has a comma."),
         field("At most so many are bought in a case", this.most),
         field("A reward is", this.kind),
         this.shares,
@@ -43,7 +46,7 @@ export class ProblemForm {
     this.original = problem;
     fill(this.rows);
     problem.observations.forEach((one) => this.add(one));
-    this.actions.value = problem.actions.map((one) => one.name ?? one).join(", ");
+    this.actions.value = written(problem.actions.map((one) => one.name ?? one));
     this.most.value = problem.max_observations ?? "";
     this.kind.value = problem.rewards ? "money" : "share";
     this.worth.value = problem.reward_value ?? 1;
@@ -60,7 +63,7 @@ export class ProblemForm {
   add(original) {
     const name = h("input", { value: original.name, autocomplete: "off", spellcheck: "false", required: true });
     const isCut = Boolean(original.edges);
-    const values = h("input", { value: (isCut ? original.edges : original.values).join(", "), autocomplete: "off", spellcheck: "false", required: true });
+    const values = h("input", { value: written(isCut ? original.edges : original.values), autocomplete: "off", spellcheck: "false", required: true });
     const cost = number({ min: 0, value: original.cost ?? 0, required: true });
     const given = h("select", {}, h("option", { value: "" }, "bought"), h("option", { value: "given" }, "known from the start"));
     given.value = original.given ? "given" : "";

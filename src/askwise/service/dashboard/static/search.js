@@ -21,6 +21,7 @@ export class CaseSearch {
     this.element = this.list.element;
     this.says = h("div", {});
     this.list.list.hidden = true;
+    fill(this.list.note); // nothing is looked for yet
     const form = h("form", { class: "inline search", onsubmit: during(button, this.says, () => this.begin()) }, field("A number, or words", this.words, "What was seen, what was done, or how it stands: all of them must be there."), button);
     this.more.addEventListener("click", during(this.more, this.says, () => this.goOn()));
     this.list.note.before(this.more, this.says);

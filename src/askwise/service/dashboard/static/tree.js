@@ -54,13 +54,13 @@ export class TreeView {
     if (node.share === 0) return h("small", {}, "never seen");
     const { figures } = this;
     const part = share(node.share);
-    const gained = (known) => (known.gain === null ? "?" : `${figures.gain(known.gain)}${doubt(known, figures)}`);
+    const gained = (known) => `${figures.gain(known.gain)}${doubt(known, figures)}`;
     return h(
       "small",
       {},
       h("span", {}, h("meter", { value: node.share.toFixed(4), title: "share of all cases", "aria-hidden": "true" }), ` ${part}`),
       h("span", {}, `spent ${figures.amount(node.spent)}`),
-      h("span", {}, `gain ${gained(node)}`),
+      node.gain !== null && h("span", {}, `gain ${gained(node)}`),
       node.stop && h("span", {}, `stopping here: ${node.stop.action} ${node.stop.gain === null ? "" : gained(node.stop)}`),
     );
   }
