@@ -73,3 +73,34 @@ def test_a_price_as_text_is_named_with_the_remedy():
             aw.Observation("mri", values=["neg", "pos"], cost=cost)
     with pytest.raises(AskwiseError, match=f"reward_value must be .*, got '100': {REMEDY}"):
         aw.Problem(observations=PROBLEM.observations, actions=["wait"], reward_value="100")
+
+
+EDITED = """\
+observations:
+  - {name: age, edges: [30], given: true}
+  - name: mri
+    values: [neg, pos]
+    cost: 9
+actions:
+  - wait
+  - {name: treat, cost: 1}
+max_observations: 1
+reward_value: 100
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cost: 9", "cosst: 9", r"line 5: observations\[1\]: unknown key 'cosst', did you mean 'c"),
+        ("cost: 1", "fee: 1", r"line 8: actions\[1\]: unknown key 'fee', expected one of: name, "),
+        ("max_obs", "most_obs", r"line 9: the document: unknown key 'most_.*did you mean 'max_obs"),
+        ("tions: 1\n", "tions: 2\n", "line 9: the document: max_observations must be a whole num"),
+        ("value: 100", "value: -1", "line 10: the document: reward_value must be"),
+    ],
+)
+def test_a_wrong_key_has_its_line_and_what_was_meant(tmp_path, old, new, message):
+    assert old in EDITED
+    (tmp_path / "edited.yaml").write_text(EDITED.replace(old, new), encoding="utf-8")
+    with pytest.raises(AskwiseError, match=message):
+        aw.Problem.load(tmp_path / "edited.yaml")

@@ -13,7 +13,7 @@ from askwise._support.html import text
 from askwise._support.numbers import as_price, fixed, interval, shown, together, with_error
 from askwise.logs.off_policy import Estimate
 from askwise.policy.trees.figures import Figures
-from askwise.policy.trees.nodes import Reason
+from askwise.policy.trees.nodes import Bounds, Reason
 
 AMOUNT = st.floats(1e-6, 1e14) | st.floats(-1e14, -1e-6)
 ERROR = st.floats(1e-6, 1e9)
@@ -117,3 +117,14 @@ def test_a_gain_with_a_small_error_is_not_given_as_certain():
     assert figures.gained(reason) == "99.00 ± 0.02"
     assert figures.gained(Reason(0.5, 1.0, 98.9987, 0.0)) == "99.0"
     assert np.isfinite(figures.least)
+
+
+def test_rounding_of_rewards_in_money_is_shown_as_nothing():
+    """A reward of 0 between -479.96 and 144 is no whole number of the units that are counted."""
+    figures = Figures.of(623.96, [5.0, 8.0])
+    lowest, unit = -479.96, 2.0**-30
+    for units_off in (-2, -1, 1, 2):
+        counted = round(479.96 / 623.96 / unit) + units_off
+        mean = lowest + 623.96 * counted * unit
+        assert 0 < abs(mean) < 2e-6
+        assert figures.with_doubt(mean, 0.0016, Bounds(-479.96, 144.0)) == "0.00 ± 0.08"

@@ -6,6 +6,9 @@ import pytest
 
 import askwise as aw
 from askwise.errors import OptionError
+from askwise.estimation.evidence import Beliefs
+from askwise.explain.explanation import demand_picture
+from askwise.explain.observation_worth import DemandStep
 from askwise.simulation.environments import Population, breast_cancer
 
 
@@ -51,3 +54,43 @@ def test_the_table_of_worth_scrolls_in_its_card():
     aw.simulate(learner, Population(desk()), steps=300, rng=0)
     page = aw.explain(learner).html()
     assert re.search(r'"break-even" class="pays">[\d.]+ <small>\([\d.]+ to [\d.]+\)</small>', page)
+
+
+def test_the_picture_of_a_demand_prints_no_number_over_another():
+    steps = [DemandStep(0.0, 10.0, 1.0), DemandStep(60.0, 5.0, 0.0)]
+    near, far = demand_picture(steps, today=1.0), demand_picture(steps, today=30.0)
+    assert ">0</text>" not in near
+    assert ">0</text>" in far
+    assert ">1</text>" in near
+
+
+def test_a_page_without_bands_speaks_of_none():
+    model = breast_cancer(cost=5.0)
+    learner = aw.Learner(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=300, rng=0)
+    believed = learner.evidence().standalone()
+    alone = Beliefs(
+        believed.lattice,
+        believed.probability,
+        believed.reward,
+        variance=believed.variance,
+        cases=300,
+    )
+    assert "the band has" in aw.explain(learner).html()
+    assert "the band has" not in aw.explain(alone).html()
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_tree_that_begins_with_what_is_given_has_the_sum_of_all_cases(given):
+    """By hand: half of the cases are old; the scan is worth its price only for them."""
+    age = aw.Observation("age", values=["young", "old"], cost=0.0, given=given)
+    problem = aw.Problem(
+        observations=[age, aw.Observation("scan", values=["neg", "pos"], cost=4.0)],
+        actions=["wait", "treat"],
+        reward_value=100.0,
+    )
+    right = [[[1, 0], [1, 0]], [[1, 0], [0, 1]]]
+    model = aw.Model(problem, [[0.25, 0.25], [0.25, 0.25]], right)
+    said = str(aw.explain(model))
+    is_said = "All cases: gain 98.0, spent 2.0 on observations." in said
+    assert is_said == given

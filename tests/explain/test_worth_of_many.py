@@ -53,3 +53,23 @@ def test_most_of_many_are_worth_nothing_and_the_rest_what_they_are():
     assert len(of_noise) >= 6
     assert np.mean(of_noise) < 0.3
     assert held == [True] * 3 * MATTER
+
+
+def test_observations_without_a_row_are_named():
+    """A shortlist has a row for each of its members; a reader must know of the others."""
+    population = FewMatter()
+    learner = aw.Learner(population.problem, rng=1)
+    aw.simulate(learner, population, steps=1_000, rng=np.random.default_rng(3))
+    worth = aw.worth(learner)
+    names = [o.name for o in population.problem.observations]
+    assert 0 < len(worth) < NUMBER
+    assert sorted([*(row.name for row in worth), *worth.left_out]) == sorted(names)
+    said = f"Without a row: {', '.join(worth.left_out[:12])} and {len(worth.left_out) - 12} more."
+    assert said in str(worth)
+    assert "Without a row: " in aw.explain(learner).html()
+
+
+def test_nothing_is_left_out_of_a_small_problem():
+    population = FewMatter()
+    assert aw.worth(population.core).left_out == ()
+    assert "Without a row" not in str(aw.worth(population.core))

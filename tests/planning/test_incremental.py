@@ -79,7 +79,7 @@ def test_every_plan_equals_the_full_plan_with_late_rewards(kind, confidence, clo
     radii = CONFIDENCES[confidence]
     learner = kind(model.problem, **radii, clock=clock, storage=storage)
     waiting, compared = [], 0
-    for full_state in model.sample(rng, 1200).tolist():
+    for full_state in model.sample(rng, 500).tolist():
         if rounds_of(learner).is_over and now_of(learner).round:
             expected = full_plan(learner)
             assert_same(learner.replan(), expected)

@@ -17,7 +17,7 @@ from askwise.planning.trees import without_idle_looks
 from askwise.states import Lattice
 from askwise.testing import random_model
 
-BATCHES = 10
+BATCHES = 4
 PER_BATCH = 100
 
 

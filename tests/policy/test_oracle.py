@@ -214,3 +214,18 @@ def test_sampling_follows_the_probabilities():
     counts = np.zeros((2, 3))
     np.add.at(counts, tuple(drawn.T), 1)
     np.testing.assert_allclose(counts / 100_000, model.probability, atol=0.01)
+
+
+def test_a_fixed_set_without_what_it_requires_is_refused():
+    problem = Problem(
+        observations=[
+            Observation("answer", values=["plain", "hedges"], cost=1.0),
+            Observation("judge", values=["good", "bad"], cost=1.0, requires=["answer"]),
+        ],
+        actions=["send", "ask"],
+        reward_value=10.0,
+    )
+    model = Model(problem, np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5))
+    with pytest.raises(ModelError, match="'judge' requires answer: buy that too"):
+        oracle.fixed(model, ["judge"])
+    assert oracle.fixed(model, ["answer", "judge"]).value == pytest.approx(3.0)

@@ -209,3 +209,23 @@ def test_large_trees_fold():
 def test_trees_fold_by_what_makes_sense(wrong):
     with pytest.raises(aw.AskwiseError, match=next(iter(wrong))):
         aw.oracle.sequential(breast_cancer(cost=5.0)).tree(**wrong)
+
+
+def test_what_is_spent_before_a_split_that_buys_nothing_has_no_cost_of_an_action():
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("size", values=["small", "large"], given=True),
+            aw.Observation("scan", values=["neg", "pos"], cost=1.0),
+        ],
+        actions=["wait", aw.Action("operate", cost=30.0)],
+        reward_value=100.0,
+    )
+    reward = [[[1.0, 0.5], [0.9, 0.5]], [[0.1, 1.0], [0.1, 1.0]]]
+    model = aw.Model(problem, np.full((2, 2), 0.25), reward)
+    for policy in (aw.oracle.sequential(model), aw.oracle.fixed(model, ["scan"])):
+        half = policy.mixed(aw.Policy.from_rule(problem, lambda known: "operate"), 0.5)
+        for one in (policy, half):
+            split = [n for n in nodes(one.tree(model).root) if not isinstance(n, Act)]
+            idle = [n for n in split if n.observation in ("size", "chance")]
+            assert idle
+            assert [n.reason.spent for n in idle] == [0.0] * len(idle)

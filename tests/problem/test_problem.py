@@ -127,7 +127,7 @@ reward_value: 100
         ),
         ("cost: 9", "cost: .nan", r"line 5: observations\[1\]: observation 'mri': cost must be"),
         ("cost: 9", "cost: -9", r"line 5: observations\[1\]: observation 'mri': cost must be"),
-        ("cost: 9", "price: 9", r"line 5: observations\[1\]: .*unknown field `price`"),
+        ("cost: 9", "price: 9", r"line 7: observations\[1\]: unknown key 'price', expected one of"),
         ("    cost: 9\n", "", r"line 5: observations\[1\]: .*'mri': cost is missing"),
         ("cost: 9", "cost: 9\n    cost: 8", r"line 8: key 'cost' is given twice"),
         ("[neg, pos]", "[no, yes]", r"observations\[1\].values\[0\]: Expected `int \| str`"),

@@ -16,7 +16,7 @@ from askwise.errors import AskwiseError, MissingExtraError
 from askwise.reproduction import write_reproduction
 from askwise.reproduction.drawing import KNOWN, OTHERS, looks
 from askwise.reproduction.labels import room, shorten, spread
-from askwise.reproduction.statistics import Estimate, estimate, student
+from askwise.reproduction.statistics import MeanOfRuns, estimate, student
 from askwise.reproduction.summary import Summary, display
 from askwise.reproduction.words import answer, measured, tiles
 from askwise.simulation.experiments.results import Cell, Oracle, Reproduction, RunInfo
@@ -304,7 +304,7 @@ def test_a_reproduction_without_cells_or_oracles_is_refused(tmp_path):
 def test_the_interval_is_students():
     for freedom in (*range(1, 40), 100, 1000):
         assert student(freedom) == pytest.approx(student_t.ppf(0.975, freedom), rel=1e-5)
-    assert estimate([1.0, 3.0]) == Estimate(2.0, pytest.approx(12.706205))
+    assert estimate([1.0, 3.0]) == MeanOfRuns(2.0, pytest.approx(12.706205))
     assert not estimate([1.0]).known
 
 
@@ -358,7 +358,7 @@ def test_the_answer_in_words():
     behind = answer(Summary(reproduction(gains=GAINS | {"seq-oos": 10.0})))
     assert behind.startswith("Seq-OOS is at no price clearly ahead of Contextual-UCB")
     assert tiles(Summary(reproduction()))[0][0] == "+20.0"
-    assert measured(Estimate(-1.25, 0.01)) == "−1.2\xa0±\xa00.1"
+    assert measured(MeanOfRuns(-1.25, 0.01)) == "−1.2\xa0±\xa00.1"
 
 
 def test_looks_differ_by_more_than_colour():

@@ -162,7 +162,7 @@ def test_the_bar_waits_for_two_seconds(monkeypatch):
     screen = show_on(Screen(terminal=True), monkeypatch)
     clock = types.SimpleNamespace(now=50.0)
     monkeypatch.setattr(_progress, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
-    with _progress.Progress("cases", 10) as progress:
+    with _progress.ProgressBar("cases", 10) as progress:
         clock.now += 2.0
         progress.advance(3)
         assert screen.getvalue() == ""
@@ -185,7 +185,7 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
     monkeypatch.setattr(_progress, "PATIENCE", -1.0)
     monkeypatch.setattr(_progress, "OFTEN", -1.0)
-    with _progress.Progress("cases", 1_000) as progress:
+    with _progress.ProgressBar("cases", 1_000) as progress:
         progress.advance(300)
         progress.advance(700)
     assert shown == ["cases 300/1,000", "cases 1,000/1,000", ""]

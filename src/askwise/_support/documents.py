@@ -4,12 +4,13 @@ Errors are a key given twice, an unknown key, a number where a text belongs, or 
 names the file, the line, the key and what was expected.
 """
 
+import difflib
 import errno
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,8 +60,11 @@ def read_document(path: str | os.PathLike[str], kind: type[T]) -> T:
         if at and at["key"]:
             odd = next(iter(k for k in _found(data, where) if not isinstance(k, str)), None)
             what = f"key {odd!r} is no text; where a comma made it one, 2,5 is written 2.5"
+        if unknown := _UNKNOWN.fullmatch(what):
+            what = _unknown(unknown["key"], _keys(kind, where))
         key = where.lstrip(".") or "the document"
-        raise FileError(f"{path}{_line(text, where)}: {key}: {what}") from None
+        place = where + _offender(what, _found(data, where))
+        raise FileError(f"{path}{_line(text, place)}: {key}: {what}") from None
 
 
 def write_document(path: str | os.PathLike[str], value: object) -> None:
@@ -156,6 +160,7 @@ def _render_yaml(data: Any) -> str:
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None))
 
 
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>[^`]*)`")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -164,6 +169,34 @@ def _found(data: Any, where: str) -> Any:
     for key, index in _STEP.findall(where):
         data = data[key] if key else data[int(index)]
     return data
+
+
+def _unknown(key: str, keys: Sequence[str]) -> str:
+    """The message for a key that is not declared: the nearest one, or all there are."""
+    near = difflib.get_close_matches(key, keys, n=1)
+    expected = f"did you mean {near[0]!r}?" if near else f"expected one of: {', '.join(keys)}"
+    return f"unknown key {key!r}, {expected}"
+
+
+def _keys(kind: Any, where: str) -> list[str]:
+    """The keys of the object at a path, by the type of the document."""
+    found = [msgspec.inspect.type_info(kind)]
+    for key, _ in _STEP.findall(where):
+        if key:
+            fields = [f for one in found for f in getattr(one, "fields", ()) if f.name == key]
+            found = [field.type for field in fields]
+        else:
+            items = [getattr(one, "item_type", None) for one in found]
+            found = [one for one in items if one is not None]
+        found = [part for one in found for part in getattr(one, "types", (one,))]
+    return [field.encode_name for one in found for field in getattr(one, "fields", ())]
+
+
+def _offender(what: str, found: Any) -> str:
+    """`.key` if a message about a mapping begins with, or quotes first, one of its keys."""
+    named = re.match(r"(?:unknown key ')?(\w+)", what)
+    is_key = named is not None and isinstance(found, dict) and named[1] in found
+    return f".{named[1]}" if named is not None and is_key else ""
 
 
 def _line(text: str, where: str) -> str:

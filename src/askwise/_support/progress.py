@@ -26,8 +26,8 @@ class Bar(Protocol):
         """Take the bar away: the work is done."""
 
 
-class Progress:
-    """A progress bar: `with Progress("cases", 200_000) as progress: progress.advance(16_384)`."""
+class ProgressBar:
+    """A progress bar: `with ProgressBar("cases", 200_000) as bar: bar.advance(16_384)`."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
@@ -61,7 +61,7 @@ def polled(what: str, per_cent: Callable[[], float]) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        with Progress(f"{what}, per cent", 100) as progress:
+        with ProgressBar(f"{what}, per cent", 100) as progress:
             shown = 0
             while not ended.wait(OFTEN):
                 now = max(shown, min(100, int(per_cent())))

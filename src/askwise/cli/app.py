@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -70,6 +71,15 @@ def command(name: str, *examples: str, on: typer.Typer = app) -> Callable[[F], F
 def say(text: str) -> None:
     """Print a text as it is."""
     typer.echo(text)
+
+
+def check_folder(option: str, path: Path | None) -> None:
+    """Raises an error if a file cannot be written because its folder does not exist.
+
+    A command checks this first, before it computes what could then not be written.
+    """
+    if path is not None and not path.parent.is_dir():
+        raise OptionError(f"{option} {path}: there is no folder {path.parent}: create it")
 
 
 def plain_grid(**options: Any) -> Grid:

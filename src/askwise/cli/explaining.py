@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from askwise.cli.app import command, say
+from askwise.cli.app import check_folder, command, say
 from askwise.explain import explain, worth
+from askwise.explain.explanation import check_is_page
 from askwise.learners import load
 from askwise.learners.learner import BaseLearner, rounds_of
-from askwise.problem.stakes import for_stake
 
 Saved = Annotated[Path, typer.Argument(help="A saved learner, or what `askwise fit` saved.")]
 
@@ -21,17 +21,17 @@ Deep = Annotated[
     int | None, typer.Option(min=1, help="Leave out what is bought after so many looks.")
 ]
 Share = Annotated[
-    float, typer.Option(help="Leave out what is bought by less than this part of all cases.")
+    float,
+    typer.Option(
+        min=0.0, max=1.0, help="Leave out what is bought by less than this part of all cases."
+    ),
 ]
 
 
 @command("worth", "askwise worth clinic.askwise", "askwise worth clinic.askwise --stake 20")
 def worth_command(saved: Saved, stake: Staked = 1.0) -> None:
     """How often each observation is bought, what it adds, and what one may pay for it."""
-    found = worth(load(saved), stake=stake)
-    if stake != 1.0:
-        say(f"{for_stake(stake).capitalize()}:\n")
-    say(str(found))
+    say(str(worth(load(saved), stake=stake)))
 
 
 @command(
@@ -54,6 +54,7 @@ def explain_command(
     min_share: Share = 0.0,
 ) -> None:
     """What to buy and do, and what each observation is worth."""
+    check_page(html)
     learner = load(saved)
     notes = [f"Learned from {_learned_from(learner)} by {learner.name}."]
     explanation = explain(
@@ -63,6 +64,13 @@ def explain_command(
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")
+
+
+def check_page(html: Path | None) -> None:
+    """Raises an error if a page could not be written, before anything is computed or printed."""
+    if html is not None:
+        check_is_page(html)
+    check_folder("--html", html)
 
 
 def _learned_from(learner: BaseLearner) -> str:

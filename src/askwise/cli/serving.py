@@ -266,18 +266,29 @@ def megabytes(size: int) -> str:
 def create_token(
     scope: Annotated[str, typer.Option(help="read, decide or admin.")] = "decide",
     project: Annotated[str, typer.Option(help="For this project only.")] = "",
-    expires_in: Annotated[int, typer.Option(min=0, help="Seconds; 0: it never expires.")] = 0,
-    rate: Annotated[int, typer.Option(min=0, help="Requests a minute; 0: any number.")] = 0,
+    expires_in: Annotated[
+        int | None, typer.Option(help="Seconds; without it, the token never expires.")
+    ] = None,
+    rate: Annotated[
+        int | None, typer.Option(help="Requests a minute; without it, any number.")
+    ] = None,
     db: Db = DEFAULT_DB,
 ) -> None:
     """Create a token and show it, once."""
     from askwise.service.ledger import open_ledger
     from askwise.service.tokens import new_token
 
+    for name, given, without in (
+        ("--expires-in", expires_in, "that never expires"),
+        ("--rate", rate, "without a limit"),
+    ):
+        if given is not None and given < 1:
+            why = f"must be at least 1, got {given}: leave it out for a token {without}"
+            raise OptionError(f"{name} {why}")
     ledger = open_ledger(_existing(db))
     if project and ledger.project(project) is None:
         raise LedgerError(f"there is no project {project!r}")
-    token, kept = new_token(scope, project, expires_in=expires_in, rate=rate)
+    token, kept = new_token(scope, project, expires_in=expires_in or 0, rate=rate or 0)
     ledger.add_token(kept)
     ledger.close()
     say(f"{kept.id}: {token}")

@@ -30,7 +30,11 @@ OF_LEARNERS = ("model", "storage")
 OF_PROBLEMS = ("fails", "other", "edges", "ordered", "given", "max_observations", "reward_value")
 """Keys of a problem file."""
 
-COMMANDS = {"off_policy": "askwise evaluate"}
+COMMANDS = {
+    r"\b(?:aw\.)?off_policy\b": "askwise evaluate",
+    r"\bpolicy\.evaluate\(table\)": "askwise evaluate",
+}
+"""Functions that messages name, and the command that calls each."""
 
 _VALUE = r"(?P<value>'[^']*'|\{action: column\}|\d+(?:\.\d+)?)?"
 _NAMED = re.compile(
@@ -48,7 +52,7 @@ def in_words_of_the_command_line(text: str) -> str:
     """
     text = text.replace("fails='charged' or 'refunded'", "fails: charged or refunded")
     for name, command in COMMANDS.items():
-        text = re.sub(rf"\b{name}\b", command, text)
+        text = re.sub(name, command, text)
     return _NAMED.sub(_written, text)
 
 

@@ -3,7 +3,7 @@
 from askwise.explain.explanation import Explanation, explain
 from askwise.explain.observation_worth import ObservationWorth
 from askwise.explain.worth import Worth, still_to_learn, worth
-from askwise.explain.worth_draws import Estimate
+from askwise.policy.scores import Estimate
 
 __all__ = [
     "Estimate",

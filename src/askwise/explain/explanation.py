@@ -24,6 +24,8 @@ from askwise.problem.rewards import range_words
 
 WIDE, HIGH = 220.0, 44.0
 """The size of the small picture of a demand."""
+WIDE_DIGIT = 6.5
+"""The width of a digit in this picture."""
 
 
 class Explanation:
@@ -63,10 +65,20 @@ class Explanation:
         return sum(reason.share * (reason.spent - act.cost) for act, reason in leaves)
 
     def __str__(self) -> str:
-        lines = [f"{self.title}\n", f"{self.tree}\n", str(self.worth)]
+        lines = [f"{self.title}\n", f"{self.tree_with_sum()}\n", str(self.worth)]
         if self.notes:
             lines.append("\n" + "\n".join(f"- {note}" for note in self.notes))
         return "\n".join(lines)
+
+    def tree_with_sum(self) -> str:
+        """Returns the tree as text. If no line of it is for all cases, one more line is."""
+        root = self.tree.root
+        if isinstance(root, Act) or root.bought:
+            return str(self.tree)
+        spent = self.figures.amount(self.spend)
+        return (
+            f"{self.tree}\n\nAll cases: gain {self._gain_words()}, spent {spent} on observations."
+        )
 
     def __repr__(self) -> str:
         return f"<Explanation of {len(self.worth)} observations, gain {shown(self.gain)}>"
@@ -76,25 +88,24 @@ class Explanation:
 
     def html(self) -> str:
         """Returns the explanation as one HTML page that loads nothing else."""
+        rows = [self._row(row) for row in self.worth.by_break_even()]
         return page(
             "explanation",
             title=self.title,
             picture=safe(self.tree.svg()),
             unfolding=safe(self.tree.html()),
             tiles=self._tiles(),
-            rows=[self._row(row) for row in self.worth.by_break_even()],
+            rows=rows,
             notes=[*self.worth.remarks(), *self.notes],
             is_known=self.worth.is_known,
+            has_band=any(row["has_band"] for row in rows),
             rewards=_reward_words(self.worth.problem),
             acquisition=self.worth.acquisition,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page of `html` to a file, .html or .htm, which is replaced as a whole."""
-        if Path(path).suffix.lower() not in (".html", ".htm"):
-            raise OptionError(
-                f"an explanation is saved as a page, .html or .htm, got {str(Path(path).name)!r}"
-            )
+        check_is_page(path)
         replace_file(Path(path), self.html().encode())
 
     def _tiles(self) -> list[tuple[str, str]]:
@@ -123,6 +134,7 @@ class Explanation:
         return {
             "cells": shown_row(row, self.figures),
             "pays": row.break_even > row.price,
+            "has_band": bool(band),
             "demand": safe(demand_picture(steps, row.price, row.fees, band)) if steps else "",
         }
 
@@ -145,6 +157,14 @@ def explain(
     said = notes_of(source) if notes is None else notes
     found = worth(source, acquisition=acquisition, stake=stake)
     return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
+
+
+def check_is_page(path: str | os.PathLike[str]) -> None:
+    """Raises an error if a file does not have the name of a page."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise OptionError(
+            f"an explanation is saved as a page, .html or .htm, got {str(Path(path).name)!r}"
+        )
 
 
 def notes_of(source: object) -> Sequence[str]:
@@ -205,6 +225,10 @@ def demand_picture(
         edge += [(across(one.price), up(one.low)) for one in reversed(band)]
         area = "M" + " L".join(f"{a:.1f} {b:.1f}" for a, b in edge) + " Z"
     now = across(today)
+    begins = shown(fees)
+    begin = f'<text x="2" y="{HIGH - 1:.0f}">{begins}</text>'
+    if now < 2 + WIDE_DIGIT * (len(begins) + 1):  # it would be printed over today's price
+        begin = ""
     words = f"bought in {share(steps[0].bought)} of the cases if free"
     words += f", never from {shown(finite[-1] + fees)} on" if finite[-1] > 0 else ""
     return (
@@ -212,7 +236,7 @@ def demand_picture(
         f'aria-label="{escape(words)}"><path class="area" d="{area}"/>'
         f'<path class="steps" d="{outline}"/>'
         f'<path class="today" d="M{now:.1f} 2 V{low + 3:.1f}"/>'
-        f'<text x="2" y="{HIGH - 1:.0f}">{shown(fees)}</text>'
+        f"{begin}"
         f'<text x="{min(now, right - 40):.1f}" y="{HIGH - 1:.0f}" class="now">'
         f"{as_price(today + fees)}</text>"
         f'<text x="{right:.1f}" y="{HIGH - 1:.0f}" text-anchor="end">'

@@ -36,7 +36,6 @@ from askwise.explain.observation_worth import (
 from askwise.explain.worth_draws import (
     NOTHING_KNOWN,
     ChosenPolicies,
-    Estimate,
     WithAndWithout,
     WorthDraws,
     around,
@@ -48,6 +47,7 @@ from askwise.policy.acquisition import acquisition_of
 from askwise.policy.expected_gain import acted_states
 from askwise.policy.oracle import best_set
 from askwise.policy.recommending import best_by, recommended
+from askwise.policy.scores import Estimate
 from askwise.states import Lattice
 
 BAND_PRICES = 12
@@ -123,8 +123,12 @@ class PriceSensitivity:
         )
         self._idle_cost = 0.0
         """The cost of observations that are not on the shortlist but would be bought with all."""
+        self.left_out: tuple[str, ...] = ()
+        """The observations that can be bought, but are not on the shortlist."""
         if isinstance(evidence, Beliefs) and evidence.part_of is not None:
             whole = evidence.part_of.lattice
+            every = whole.names_of(tuple(range(whole.buyable)))
+            self.left_out = tuple(name for name in every if name not in self.names)
             if whole.m == whole.buyable:
                 self._idle_cost = float(whole.costs.sum() - self.lattice.costs.sum())
 

@@ -20,11 +20,12 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
 from askwise.explain.price_sensitivity import PriceSensitivity
-from askwise.explain.worth_draws import Estimate
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
+from askwise.policy.scores import Estimate
 from askwise.policy.trees.figures import Figures, share
 from askwise.problem.amounts import check_stake
+from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
 
 COLUMNS = (
@@ -45,6 +46,8 @@ COLUMNS = (
     "cases_to_settle",
 )
 """The columns of a frame."""
+MOST_NAMED = 12
+"""The most observations without a row that are named."""
 COLUMN_OF_TITLE = ("", "price", "bought", "adds", "if free", "break-even", "verdict")
 
 
@@ -89,6 +92,11 @@ class Worth:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The observations without a row, because a shortlist of others tells more."""
+        return self._sensitivity.left_out
 
     @property
     def gain(self) -> float:
@@ -144,26 +152,41 @@ class Worth:
         return "\n\n".join([self._table(), *self.words()])
 
     def words(self) -> list[str]:
-        """Returns sentences on the budget, on differences from the tree, and on what is still to
-        learn.
+        """Returns sentences on the stake, the budget, differences from the tree, and what is still
+        to learn.
         """
         said, learn, price = self.remarks(), self.still_to_learn, self.policy.shadow_price
+        if at := for_stake(self._sensitivity.lattice.stake):
+            said.insert(0, f"{at.capitalize()}.")
         if price:
             less = f"budget, within which one more to spend adds {shown(price, decimals=2)}"
             said.append(f"What observations are worth is said without the {less}.")
         if not self.is_known and learn is not None:
             amount = self._figures.estimate(*learn)
             words = f"knowing this population perfectly would add {amount} a case."
-            said.append(f"Still to learn: {words}")
+            within = ", without the budget" if price else ""
+            said.append(f"Still to learn{within}: {words}")
         return said
 
     def remarks(self) -> list[str]:
-        """Returns the remark that there are no cases yet, or the differences between tree and
-        table.
+        """Returns the remark that there are no cases yet, or what has no row, and the differences
+        between tree and table.
         """
         if self._sensitivity.has_cases:
-            return self.disagreements()
+            return [*self._without_row(), *self.disagreements()]
         return ["There are no cases yet: what observations are worth is not known."]
+
+    def _without_row(self) -> list[str]:
+        """Returns which observations have no row, and why."""
+        names = self.left_out
+        if not names:
+            return []
+        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+        return [
+            f"Without a row: {', '.join(names[:MOST_NAMED])}{more}. Estimates are made for as many "
+            "observations as fit, those that seem to tell most about rewards. What is without a "
+            "row is not among them, and is not bought."
+        ]
 
     def disagreements(self) -> list[str]:
         """Returns why the tree buys above a break-even price, or does not buy below one, if it does
@@ -266,7 +289,8 @@ def still_to_learn(
     a plausible world gains more there than the recommended policy, averaged over these worlds. If
     it is small compared with the gain of a case, more learning is worth little. The result is None
     before the first case, and with more than 512 combinations of values, where states are only
-    known one by one. `stake` is as in `worth`.
+    known one by one. A learner's budget is left aside: both policies may spend what pays. `stake`
+    is as in `worth`.
 
     >>> from askwise.simulation.environments import breast_cancer
     >>> still_to_learn(breast_cancer(cost=5.0))

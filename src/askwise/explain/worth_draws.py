@@ -47,12 +47,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise.estimation.evidence import Beliefs
 from askwise.estimation.worlds import Worlds
 from askwise.explain.world_plans import PricedStates, WorldPlans
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.expected_gain import ActedStates
+from askwise.policy.scores import Estimate
 from askwise.policy.trees.nodes import NORMAL
 from askwise.states import Lattice
 
@@ -83,14 +84,6 @@ def _work(lattice: Lattice) -> float:
     """Returns the approximate work of one world, in states times observations."""
     looks = lattice.size * lattice.buyable
     return looks * (1 + PLANS * lattice.buyable)
-
-
-class Estimate(NamedTuple):
-    """An estimated number with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 NOTHING_KNOWN = Estimate(math.nan, math.nan, math.nan)
@@ -166,7 +159,7 @@ class WorthDraws:
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
         pairs = 0 if worlds.learned else max(LEAST_PAIRS, PAIRED_WORK // _work(lattice))
-        with Progress("populations", len(worlds.learned) + len(worlds.wide)) as progress:
+        with ProgressBar("populations", len(worlds.learned) + len(worlds.wide)) as progress:
             for world in self._learned:
                 self._plan(world, policies)
                 progress.advance(1)

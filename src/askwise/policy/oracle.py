@@ -76,7 +76,13 @@ def fixed(model: Model, observations: Sequence[str], *, stake: float = 1.0) -> P
     chosen = tuple(sorted({lattice.to_buy(name) for name in observations}))
     if len(chosen) > model.problem.m:
         raise ModelError(f"{len(chosen)} observations, expected at most {model.problem.m}")
-    sets = np.full(lattice.contexts, lattice.subset(chosen))
+    subset = lattice.subset(chosen)
+    for i in chosen:
+        lacking = tuple(j for j in lattice.requires[i] if j not in chosen)
+        if lacking:
+            others = ", ".join(lattice.names_of(lacking))
+            raise ModelError(f"{lattice.names_of((i,))[0]!r} requires {others}: buy that too")
+    sets = np.full(lattice.contexts, subset)
     best = best_set(lattice, truth)
     table = SetTable(lattice, sets, best.actions, best.values)
     return Policy(table, frequency=best.frequency).rests_on(lambda: truth)
@@ -265,6 +271,7 @@ def _truth(model: Model | Evidence, stake: float) -> Beliefs:
         own = model.standalone().as_certain()
         return own.at_stake(check_stake(stake, own.lattice.problem.reward_value))
     if not isinstance(model, Model):
-        raise ModelError(f"expected a Model, such as table.model(), got {type(model).__name__}")
+        kind = type(model).__name__
+        raise ModelError(f"expected a Model, or evidence as of learner.evidence(), got {kind}")
     at = check_stake(stake, model.problem.reward_value)
     return model.beliefs(Lattice(model.problem).at_stake(at))

@@ -70,5 +70,6 @@ def budget_of(option: object) -> Budget | None:
             known = ", ".join(Budget.__struct_fields__)
             raise OptionError(f"budget: expected some of {known}, got {dict(option)!r}") from None
     raise OptionError(
-        f"budget must be a Budget, such as Budget(spend_per_case=2.0), got {option!r}"
+        "budget must be a Budget, such as Budget(spend_per_case=2.0), or its fields, such as "
+        f'{{"spend_per_case": 2.0}}, got {option!r}'
     )

@@ -166,7 +166,7 @@ class Problem(
         """Returns the same problem at other prices, {name: cost}; the others stay."""
         if not isinstance(prices, Mapping):
             raise ProblemError(f"prices must be {{name: cost}}, got {prices!r}")
-        known = [o.name for o in self.observations]
+        known = {o.name for o in self.observations}
         for name in prices:
             if name in self.action_names and name not in known:
                 raise ProblemError(
@@ -175,13 +175,16 @@ class Problem(
                 )
             if name not in known:
                 raise ProblemError(
-                    f"prices: unknown observation {name!r}, expected one of: {', '.join(known)}"
+                    f"prices: unknown observation {name!r}, expected one of: "
+                    f"{', '.join(o.name for o in self.observations)}"
                 )
         priced = [
             msgspec.structs.replace(o, cost=prices[o.name]) if o.name in prices else o
             for o in self.observations
         ]
-        return msgspec.structs.replace(self, observations=priced)
+        other = copy.copy(self)  # all else was checked, and no check of the whole is about prices
+        msgspec.structs.force_setattr(other, "observations", tuple(priced))
+        return other
 
     def supposing(self, prices: Mapping[str, float]) -> Self:
         """Returns the same problem at hypothetical prices, which may exceed the limits for declared

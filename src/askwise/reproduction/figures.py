@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from askwise._support.typing import AcquisitionName
 from askwise.reproduction.drawing import MUTED, REFERENCE, SERIES, SIZE, Look, blank, looks
 from askwise.reproduction.labels import End, label_ends, room
-from askwise.reproduction.statistics import Estimate
+from askwise.reproduction.statistics import MeanOfRuns
 from askwise.reproduction.summary import Summary, display
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _reference_line(
 def _bars(
     axes: Axes,
     prices: Sequence[float],
-    values: Sequence[Estimate],
+    values: Sequence[MeanOfRuns],
     look: Look,
     limits: tuple[float, float] = (-inf, inf),
 ) -> None:
@@ -170,7 +170,7 @@ def _bars(
 
 
 def _band(
-    axes: Axes, times: Sequence[float], values: Sequence[Estimate], look: Look
+    axes: Axes, times: Sequence[float], values: Sequence[MeanOfRuns], look: Look
 ) -> tuple[float, float]:
     """Draw a line through the means in a band of the intervals; returns its end."""
     means = [value.mean for value in values]

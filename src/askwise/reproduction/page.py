@@ -10,7 +10,7 @@ from typing import Any
 from askwise._support.pages import page, safe
 from askwise.reproduction import figures
 from askwise.reproduction.drawing import VARIABLES, inline, looks, style
-from askwise.reproduction.statistics import Estimate
+from askwise.reproduction.statistics import MeanOfRuns
 from askwise.reproduction.summary import Summary, display
 from askwise.reproduction.words import PERCENT, answer, counted, listed, measured, number, tiles
 
@@ -167,7 +167,7 @@ def _late(summary: Summary) -> list[dict[str, Any]]:
     return rows
 
 
-def _percent(share: Estimate | None) -> str:
+def _percent(share: MeanOfRuns | None) -> str:
     return "–" if share is None else number(share.mean) + PERCENT
 
 

@@ -33,7 +33,7 @@ def student(freedom: int) -> float:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanOfRuns:
     """A mean and half the width of its 95 % interval; the width of a single value is NaN."""
 
     mean: float
@@ -50,16 +50,16 @@ class Estimate:
         return self.half if self.known else 0.0
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> MeanOfRuns:
     """The mean of independent values with its interval.
 
     >>> round(estimate([1.0, 2.0, 3.0]).half, 3)
     2.484
     >>> estimate([1.0])
-    Estimate(mean=1.0, half=nan)
+    MeanOfRuns(mean=1.0, half=nan)
     """
     mean = float(np.mean(values))
     n = len(values)
     if n == 1:
-        return Estimate(mean)
-    return Estimate(mean, student(n - 1) * float(np.std(values, ddof=1)) / sqrt(n))
+        return MeanOfRuns(mean)
+    return MeanOfRuns(mean, student(n - 1) * float(np.std(values, ddof=1)) / sqrt(n))

@@ -7,7 +7,7 @@ import numpy as np
 
 from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError
-from askwise.reproduction.statistics import Estimate, estimate
+from askwise.reproduction.statistics import MeanOfRuns, estimate
 from askwise.simulation.experiments.results import Cell, Oracle, Reproduction
 
 NAMES = {"sim-oos": "Sim-OOS", "seq-oos": "Seq-OOS", "contextual-ucb": "Contextual-UCB"}
@@ -108,38 +108,38 @@ class Summary:
         oracle = self.oracles[price]
         return oracle.bought_sequential if plan == "sequential" else oracle.bought_simultaneous
 
-    def gain(self, learner: str, price: float) -> Estimate:
+    def gain(self, learner: str, price: float) -> MeanOfRuns:
         """The mean gain of a case."""
         return estimate([cell.gain for cell in self.at(learner, price)])
 
-    def lead(self, learner: str, other: str, price: float) -> Estimate:
+    def lead(self, learner: str, other: str, price: float) -> MeanOfRuns:
         """The difference of the gains of a case, paired by seed if both learners ran it."""
         ours = {cell.seed: cell.gain for cell in self.at(learner, price)}
         theirs = {cell.seed: cell.gain for cell in self.at(other, price)}
         common = [seed for seed in ours if seed in theirs]
         if common:
             return estimate([ours[seed] - theirs[seed] for seed in common])
-        return Estimate(self.gain(learner, price).mean - self.gain(other, price).mean)
+        return MeanOfRuns(self.gain(learner, price).mean - self.gain(other, price).mean)
 
-    def late_gain(self, learner: str, price: float) -> Estimate:
+    def late_gain(self, learner: str, price: float) -> MeanOfRuns:
         """The mean gain of a case of the last tenth."""
         return estimate([cell.late_gain for cell in self.at(learner, price)])
 
-    def late_share(self, learner: str, price: float) -> Estimate | None:
+    def late_share(self, learner: str, price: float) -> MeanOfRuns | None:
         """The late gain in percent of the learner's oracle; None if that earns nothing."""
         best = self.best(self.plan(learner), price)
         if best <= 0:
             return None
         return estimate([100 * cell.late_gain / best for cell in self.at(learner, price)])
 
-    def bought(self, learner: str, price: float, observation: str) -> Estimate:
+    def bought(self, learner: str, price: float, observation: str) -> MeanOfRuns:
         """The percentage of late cases that bought the observation."""
         cells = self.at(learner, price)
         return estimate([100 * cell.bought.get(observation, 0.0) for cell in cells])
 
     def regret(
         self, learner: str, price: float, *, theorem: bool = False
-    ) -> tuple[list[int], list[Estimate]]:
+    ) -> tuple[list[int], list[MeanOfRuns]]:
         """The cumulative regret at the times of all seeds; `theorem` means with theorem radii."""
         cells = self._theorem_cells[learner, price] if theorem else self.at(learner, price)
         return _curve(cells, column=1)
@@ -159,7 +159,7 @@ class Summary:
         found: list[float] = np.diff(np.interp(np.log10(ends), np.log10(times), heights)).tolist()
         return found
 
-    def rounds(self, learner: str, price: float) -> tuple[list[int], list[Estimate]]:
+    def rounds(self, learner: str, price: float) -> tuple[list[int], list[MeanOfRuns]]:
         """The number of the round at the times that all seeds recorded."""
         return _curve(self.at(learner, price), column=2)
 
@@ -184,7 +184,7 @@ class Summary:
         return "sequential" if off["sequential"] < off["simultaneous"] else "simultaneous"
 
 
-def _curve(cells: list[Cell], column: Literal[1, 2]) -> tuple[list[int], list[Estimate]]:
+def _curve(cells: list[Cell], column: Literal[1, 2]) -> tuple[list[int], list[MeanOfRuns]]:
     curves = [{row[0]: row[column] for row in cell.curve} for cell in cells]
     times = sorted(set(curves[0]).intersection(*curves[1:]))
     return times, [estimate([curve[t] for curve in curves]) for t in times]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
-from askwise.reproduction.statistics import Estimate
+from askwise.reproduction.statistics import MeanOfRuns
 from askwise.reproduction.summary import Summary, display
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -22,10 +22,10 @@ def number(value: float, digits: int = 1) -> str:
     return text.replace("-", "−")
 
 
-def measured(value: Estimate) -> str:
+def measured(value: MeanOfRuns) -> str:
     r"""A mean with its interval; the interval is rounded up.
 
-    >>> measured(Estimate(2.0, 0.31)), measured(Estimate(2.0))
+    >>> measured(MeanOfRuns(2.0, 0.31)), measured(MeanOfRuns(2.0))
     ('2.0\xa0±\xa00.4', '2.0')
     """
     if not value.known:

@@ -15,7 +15,7 @@ import numpy as np
 from askwise._support.frames import framed
 from askwise._support.html import table, text, title
 from askwise._support.numbers import shown
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise._support.random import as_generator
 from askwise._support.typing import Choices, Floats, Integers, RandomSource
 from askwise.errors import ModelError, OptionError
@@ -213,7 +213,7 @@ def simulate(
         propensities=[] if log else None,
     )
     done, stakes = 0, list[Floats]()
-    with rounds_of(learner).lock, Progress("cases", steps) as progress:
+    with rounds_of(learner).lock, ProgressBar("cases", steps) as progress:
         for draws in stream(environment, as_generator(rng), steps):
             part = slice(done, done + len(draws.values))
             if isinstance(draws, StakedDraws):

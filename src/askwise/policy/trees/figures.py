@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askwise._support.numbers import as_price, fixed, places, shown, with_error
+from askwise.counting.units import UNIT
 from askwise.policy.trees.nodes import NORMAL, Bounds, Look, Reason
 from askwise.problem import Observation, Value
 from askwise.problem.bins import labels
 
-NOISE = 1e-9
-"""This part of β is only rounding error."""
+NOISE = 4 * UNIT
+"""This part of β is only rounding error, since rewards are counted in such units."""
 
 
 @dataclass(frozen=True)

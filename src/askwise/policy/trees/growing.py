@@ -18,6 +18,7 @@ from askwise.policy.trees.nodes import (
     Node,
     Reason,
     Stop,
+    before_acting,
     blended_reason,
     merge,
     raised,
@@ -72,7 +73,7 @@ def _by_chance(policy: Policy, evidence: Evidence | None) -> Node:
         root = scaled(root_of(one, evidence), part)
         branches.append(((f"{part:.1%}",), root))
         if root.reason is not None:
-            reasons.append(root.reason)
+            reasons.append(before_acting(root, root.reason))
     known = replace(blended_reason(reasons), stop=None) if reasons else None
     return Look((), 0.0, "chance", tuple(branches), known)
 
@@ -170,7 +171,8 @@ class _Growing:
         """Returns the reason at a node that buys. `cases` is the evidence for its outcomes."""
         if self.evidence is None:
             return None
-        after = blended_reason([child.reason for child in children if child.reason is not None])
+        reasons = [before_acting(c, c.reason) for c in children if c.reason is not None]
+        after = blended_reason(reasons)
         variance, gain = after.variance, after.gain
         if after.share == 0 and share > 0:  # no case ever bought this here
             gain = None

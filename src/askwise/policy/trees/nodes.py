@@ -170,6 +170,13 @@ def raised(node: Node, by: float) -> Node:
     return replace(node, branches=branches, reason=reason)
 
 
+def before_acting(node: Node, reason: Reason) -> Reason:
+    """Returns the reason with what is spent on the way to a node. That of a leaf includes its
+    action.
+    """
+    return replace(reason, spent=reason.spent - node.cost) if isinstance(node, Act) else reason
+
+
 def blended_reason(reasons: Sequence[Reason]) -> Reason:
     """Returns the reason for the cases of all of them."""
     share = sum(reason.share for reason in reasons)

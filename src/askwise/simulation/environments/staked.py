@@ -44,4 +44,10 @@ class Staked:
     def draw(self, rng: np.random.Generator, cases: int) -> StakedDraws:
         """Cases of the other environment, and their stakes."""
         draws = self.environment.draw(rng, cases)
-        return StakedDraws.of(draws, np.asarray(self.stakes(rng, cases), np.float64))
+        stakes = np.asarray(self.stakes(rng, cases), np.float64)
+        if stakes.shape != (cases,):
+            raise ModelError(
+                f"stakes must return an array of {cases:,} numbers, one a case, "
+                f"got one of the shape {stakes.shape}"
+            )
+        return StakedDraws.of(draws, stakes)

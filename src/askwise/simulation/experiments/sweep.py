@@ -19,7 +19,7 @@ import numpy as np
 
 from askwise._support.documents import prepare
 from askwise._support.extras import need
-from askwise._support.progress import Progress
+from askwise._support.progress import ProgressBar
 from askwise.errors import FileError, OptionError
 from askwise.estimation.models import Model
 from askwise.learners import make
@@ -93,7 +93,7 @@ def run_sweep(
         raise OptionError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     done = {} if keep is None else _finished(keep)
     open_jobs = [job for job in jobs if job.key not in done]
-    with Progress("simulations", len(open_jobs)) as progress:
+    with ProgressBar("simulations", len(open_jobs)) as progress:
         for job, cell in _results(open_jobs, backend, address, workers):
             done[job.key] = cell
             if keep is not None:
