@@ -36,6 +36,9 @@ WIDER = msgspec.structs.replace(
 
 NEW_VALUES = {o.name: list(o.values) for o in WIDER.observations}
 
+ABANDONED_AFTER = 180 / 86_400
+"""Days after which a case is taken for abandoned: patients go on with theirs within seconds."""
+
 CASES_IN_A_VERSION = 3
 """Cases that are opened and rewarded in each new version of the problem."""
 
@@ -135,8 +138,13 @@ class Operator:
             left.unlink()
 
     async def _compact(self) -> None:
-        """Old policies are thinned, and space is given back."""
-        code, said = await command("ledger", "compact", "--db", self._db)
+        """Old policies are thinned, and space is given back.
+
+        Cases that patients gave up would keep nearly every policy, so they are cancelled.
+        """
+        code, said = await command(
+            "ledger", "compact", "--cancel-after", f"{ABANDONED_AFTER:.6f}", "--db", self._db
+        )
         self.done["compacted" if code == 0 else "compacting that failed"] += 1
         if code and "Traceback" in said:
             self._record.contradict(f"compacting ended with {said}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import sys
 from contextlib import closing
@@ -208,19 +209,36 @@ def import_(
     say(f"{name}: {events:,} events")
 
 
-@command("compact", "askwise ledger compact", on=ledger_app)
-def compact_ledger(db: Db = DEFAULT_DB) -> None:
+@command(
+    "compact",
+    "askwise ledger compact",
+    "askwise ledger compact --cancel-after 30",
+    on=ledger_app,
+)
+def compact_ledger(
+    cancel_after: Annotated[
+        float | None,
+        typer.Option(help="Days; cases that have waited for an observation longer are cancelled."),
+    ] = None,
+    db: Db = DEFAULT_DB,
+) -> None:
     """Thin old policies, remove what deleted projects left, and give back the space."""
     from askwise.service.ledger import open_ledger
     from askwise.service.operations.compacting import compact
 
+    if cancel_after is not None and not 0 < cancel_after < math.inf:
+        raise OptionError(
+            f"--cancel-after must be a number of days above 0, got {cancel_after}: "
+            "leave it out to cancel nothing"
+        )
     ledger = open_ledger(_existing(db))
     try:
-        for project, sizes in compact(ledger):
+        for project, sizes in compact(ledger, cancel_after):
+            cancelled = "" if cancel_after is None else f"{sizes.cancelled:,} cases cancelled, "
             say(
                 f"{project.name}: {project.seq:,} events, {project.opened:,} cases, "
                 f"{sizes.policies:,} policies in {megabytes(sizes.bytes)}; "
-                f"{sizes.thinned:,} thinned, {megabytes(sizes.saved)} less"
+                f"{cancelled}{sizes.thinned:,} thinned, {megabytes(sizes.saved)} less"
             )
         say(f"all of it: {megabytes(ledger.size())}")
     finally:

@@ -1,6 +1,7 @@
 """Old policies are thinned, cases are erased; what was counted stays, and can be worked out."""
 
 import secrets
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +17,8 @@ from askwise.service.decisions.erasing import erasure
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
+from askwise.service.ledger.rows import Status
+from askwise.service.operations import compacting
 from askwise.service.operations.export import export_project, import_project
 from askwise.service.replanning import thinning
 from askwise.service.replanning.policy_versions import PolicyCache
@@ -225,3 +228,37 @@ def test_the_command_line_compacts(tmp_path, monkeypatch):
     assert ledger.size() < before
     assert verify(ledger, "clinic").differences == []
     ledger.close()
+
+
+def test_cases_that_were_abandoned_are_cancelled_and_keep_no_policy(ledger, monkeypatch):
+    clinic = Clinic(ledger).run(24, finishes=lambda k: k not in (2, 4))
+    writer = Writer(ledger, PolicyCache(ledger))
+    assert compacting.cancel_abandoned(ledger, writer, clinic.project, 1) == 0
+    tomorrow = time.time_ns() + 86_400 * 10**9
+    with monkeypatch.context() as later:
+        later.setattr(compacting.time, "time_ns", lambda: tomorrow)
+        assert compacting.cancel_abandoned(ledger, writer, clinic.project, 2) == 0
+        assert compacting.cancel_abandoned(ledger, writer, clinic.project, 0.5) == 2
+        assert compacting.cancel_abandoned(ledger, writer, clinic.project, 0.5) == 0
+    for case in clinic.open:
+        assert ledger.case(clinic.project.id, case).status == Status.CANCELLED
+    assert not thinning.followed_versions(ledger, clinic.project)
+    assert thin(ledger, clinic.project).versions == clinic.project.version - 10 - 1
+    assert verify(ledger, "clinic").differences == []
+    refused = ask(clinic.writer, Observing({"mammogram": "low"}), clinic.open[0])
+    assert isinstance(refused, Refusal)
+
+
+def test_the_command_line_cancels_abandoned_cases(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = open_ledger("askwise.db")
+    Clinic(ledger).run(14, finishes=lambda k: k != 2)
+    ledger.close()
+    run = CliRunner().invoke
+    assert "cancelled" not in run(app, ["ledger", "compact"]).output
+    assert "0 cases cancelled" in run(app, ["ledger", "compact", "--cancel-after", "1"]).output
+    assert "1 cases cancelled" in run(app, ["ledger", "compact", "--cancel-after", "1e-9"]).output
+    for days in ("0", "-1", "nan", "inf"):
+        result = run(app, ["ledger", "compact", "--cancel-after", days])
+        assert result.exit_code != 0
+        assert "--cancel-after must be a number of days above 0" in str(result.exception)

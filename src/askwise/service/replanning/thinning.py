@@ -11,6 +11,7 @@ thinned. So no case can begin to follow a version while it is being thinned.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ from askwise.learners.saving import from_bytes
 from askwise.policy.tables import Propensities
 from askwise.service.api.messages import CaseAnswer
 from askwise.service.ledger.contract import Ledger
-from askwise.service.ledger.rows import Project, Status
+from askwise.service.ledger.rows import Project, Status, StoredCase
 from askwise.states import Lattice
 
 MOST_BEHIND = 8
@@ -96,16 +97,23 @@ class _CaseHead(msgspec.Struct, array_like=True):
     version: int
 
 
-def followed_versions(ledger: Ledger, project: Project) -> set[int]:
-    """The versions that are followed by cases which are still observing."""
-    found: set[int] = set()
+def observing_cases(ledger: Ledger, project: Project) -> Iterator[list[StoredCase]]:
+    """The cases that are still observing, in order, some at a time."""
     after = 0
     while cases := ledger.cases_in(
         project.id, Status.OBSERVING, range(after + 1, project.opened + 1), PAGE
     ):
-        found |= {msgspec.msgpack.decode(case.data, type=_CaseHead).version for case in cases}
+        yield cases
         after = cases[-1].id
-    return found
+
+
+def followed_versions(ledger: Ledger, project: Project) -> set[int]:
+    """The versions that are followed by cases which are still observing."""
+    return {
+        msgspec.msgpack.decode(case.data, type=_CaseHead).version
+        for cases in observing_cases(ledger, project)
+        for case in cases
+    }
 
 
 class Thinned(NamedTuple):
