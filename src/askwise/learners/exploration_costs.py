@@ -60,8 +60,9 @@ def actions_to_try(second: Floats, plan: Choices, taken: Floats) -> Choices:
     every, others = np.arange(len(plan)), second.copy()
     others[every, plan] = -np.inf
     other = others.argmax(axis=1)
-    cases = taken.sum(axis=0)
-    is_seldom = cases < SELDOM * np.cbrt(cases.sum())
+    cases = taken.sum(axis=0, dtype=np.float64)
+    # cubes of whole numbers are exact, while a cube root has another last bit on some processors
+    is_seldom = cases * cases * cases < SELDOM**3 * cases.sum()
     is_tried = is_seldom[other] & (
         others[every, other] > -np.inf
     )  # it may require more than is known
