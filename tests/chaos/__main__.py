@@ -20,9 +20,18 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=100_000, help="acknowledged, on each")
     parser.add_argument("--seconds", type=float, default=3600, help="at most, on each")
     parser.add_argument("--calm", type=float, default=0.7, help="seconds between two kills")
+    parser.add_argument("--held", type=int, default=6, help="cases of a patient, and of a batch")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    goal = Goal(given.kills, given.events, given.seconds, migrations=10, calm=given.calm, thinned=1)
+    goal = Goal(
+        given.kills,
+        given.events,
+        given.seconds,
+        migrations=10,
+        held=given.held,
+        calm=given.calm,
+        thinned=1,
+    )
     names = ["sqlite", "postgresql"] if given.db == "both" else [given.db]
     is_well = True
     for name in names:

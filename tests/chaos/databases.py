@@ -33,11 +33,7 @@ class Sqlite:
     def is_in_use(self) -> bool:
         """Whether a server that was just started has come to its ledger: it has opened the file."""
         opened = str(self._file.resolve())
-        for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-            with contextlib.suppress(OSError):  # it was closed meanwhile, or is not ours
-                if os.readlink(descriptor) == opened:
-                    return True
-        return False
+        return any(opened in _open_files(process) for process in os.listdir("/proc"))
 
     def drop_connections(self) -> int:
         """Break the connections that servers have; a file has none."""
@@ -45,6 +41,17 @@ class Sqlite:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def _open_files(process: str) -> list[str]:
+    """The files that a process has open, as far as it is ours and still there."""
+    found: list[str] = []
+    folder = f"/proc/{process}/fd"
+    with contextlib.suppress(OSError):
+        for descriptor in os.listdir(folder):
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                found.append(os.readlink(f"{folder}/{descriptor}"))
+    return found
 
 
 class Postgres:

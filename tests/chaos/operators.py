@@ -34,6 +34,9 @@ WIDER = msgspec.structs.replace(
 )
 """The problem with a value and an action more."""
 
+MORE = 1.1
+"""How many times the events must be before another backup is verified."""
+
 NEW_VALUES = {o.name: list(o.values) for o in WIDER.observations}
 
 ABANDONED_AFTER = 180 / 86_400
@@ -53,7 +56,7 @@ class Operator:
         self._db = db
         self._file = folder / "backup.db"
         self._wire = wire
-        self._orders = 0
+        self._orders = self._verified = 0
 
     async def live(self, record: Record, stop: asyncio.Event) -> None:
         """Work until told to stop; what was begun is brought to its end."""
@@ -125,9 +128,16 @@ class Operator:
         self.done["requests in new versions"] += len(asked)
 
     async def _back_up(self) -> None:
-        """A moment of the ledger as a file, equal to its own events."""
-        code, said = await command("ledger", "backup", str(self._file), "--db", self._db)
-        if code == 0:
+        """A moment of the ledger as a file, equal to its own events.
+
+        All events are replayed for that, so it is looked at each time there are a tenth more.
+        """
+        known = len(self._record.acknowledged)
+        code, _ = await command("ledger", "backup", str(self._file), "--db", self._db)
+        if code == 0 and known < MORE * self._verified:
+            self.done["backups"] += 1
+        elif code == 0:
+            self._verified = known
             code, said = await command("ledger", "verify", "--db", str(self._file))
             if code:
                 self._record.contradict(f"a backup is not equal to its events: {said}")

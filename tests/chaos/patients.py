@@ -27,9 +27,6 @@ PROBLEM = aw.Problem(
 )
 VALUES = {o.name: list(o.values) for o in PROBLEM.observations}
 
-HELD = 6
-"""Cases that a patient goes on with at a time."""
-
 TWICE = 0.2
 """The part of all requests that is sent again though it was answered."""
 
@@ -60,12 +57,14 @@ class Held:
 class Patient:
     """One of many."""
 
-    def __init__(self, name: str, seed: int, project: str, wires: tuple[Wire, Wire]) -> None:
+    def __init__(
+        self, name: str, seed: int, project: str, wires: tuple[Wire, Wire], held: int
+    ) -> None:
         self.name = name
         self.rng = random.Random(seed)
         self._base = f"/v1/projects/{project}"
         self._wire, self._other_wire = wires
-        self._held = [Held() for _ in range(HELD)]
+        self._held = [Held() for _ in range(held)]
         self._late: list[Order] = []
         self._orders = 0
 
@@ -136,7 +135,7 @@ class Patient:
     # --- sending ---------------------------------------------------------------------------------
 
     async def _send_next(self) -> None:
-        place = self.rng.randrange(HELD)
+        place = self.rng.randrange(len(self._held))
         order = self._next(self._held[place])
         luck = self.rng.random()
         if luck < TWICE / 2:

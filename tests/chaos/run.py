@@ -39,6 +39,8 @@ class Goal(NamedTuple):
     migrations: int = 3
     """Kills while the schema is brought up to date."""
     patients: int = 16
+    held: int = 6
+    """Cases that a patient goes on with at a time, and the requests of a batch."""
     calm: float = 0.7
     """Seconds between two kills, on average."""
     plan_within: float = 25.0
@@ -86,7 +88,7 @@ async def run(database: Database, folder: Path, seed: int, goal: Goal) -> Outcom
         create_project(reaper.port, token)
         stop = asyncio.Event()
         patients = [
-            Patient(f"p{k}", rng.getrandbits(32), PROJECT, wires(reaper.port, token))
+            Patient(f"p{k}", rng.getrandbits(32), PROJECT, wires(reaper.port, token), goal.held)
             for k in range(goal.patients)
         ]
         operator = Operator(
