@@ -1,18 +1,23 @@
 """Stakes and prices of single cases, and what people did, in the service: one event each."""
 
+import gc
+import threading
 from functools import partial
 
 import numpy as np
 import pytest
 
 import askwise as aw
+from askwise.learners.learner import rounds_of
+from askwise.learners.registry import LEARNERS
 from askwise.service.api.messages import Acting, Cancelling, Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.dashboard.summaries import case_story, summary
 from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
 from askwise.service.replanning.replanner import Replanner
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
@@ -23,6 +28,7 @@ from serving import (  # noqa: F401 (fixtures)
     ledger_fixture,
     postgres_fixture,
 )
+from waiting import PATIENCE
 
 OUTCOMES = {"mammogram": ["low", "high"], "mri": ["neg", "pos", None]}
 PRICES = {"mammogram": 1.0, "mri": 9.0}
@@ -217,3 +223,46 @@ def test_few_cases_with_a_plan_of_their_own_are_kept_in_memory(ledger, monkeypat
     assert sorted(decider.cached(numbers)) == numbers[:3] + numbers[7:]
     for number in numbers:  # those that are not kept go on all the same
         assert decoded(ask(writer, Cancelling(), number))["case"] == number
+
+
+def version_of(learner="learner", problem=PROBLEM, **options):
+    found = LEARNERS[learner](problem, rng=1, **options)
+    return PolicyVersion(1, found, found.policy)
+
+
+def start_of(planned, known):
+    start = planned.lattice.index(known)
+    return start, planned.lattice.subset_of(start)
+
+
+def test_a_case_with_values_on_file_does_not_wait_for_the_plan_of_another():
+    planned, found = version_of(), []
+    at = start_of(planned, {"mammogram": "low"})
+    with rounds_of(planned.learner).lock:  # as it is held as long as a plan takes
+        finding = threading.Thread(target=lambda: found.append(policy_for(planned, *at, Terms())))
+        finding.start()
+        finding.join(PATIENCE)
+        assert found == [planned.policy]
+    finding.join()
+
+
+def test_values_in_panels_have_a_policy_of_their_own():
+    panel = aw.Panel(["mammogram", "mri"], fee=5.0)
+    parts = {"observations": PROBLEM.observations, "actions": PROBLEM.actions}
+    planned = version_of(problem=aw.Problem(**parts, reward_value=100.0, panels=[panel]))
+    at = start_of(planned, {"mammogram": "low"})
+    assert policy_for(planned, *at, Terms()) is not planned.policy
+
+
+@pytest.mark.parametrize("learner", ["learner", "sim-oos", "fixed-set"])
+def test_policies_of_cases_that_ended_are_not_remembered(learner):
+    planned = version_of(learner)
+    known = [{"mammogram": "low"}, {"mammogram": "high"}, {"mri": "neg"}, {"mri": "pos"}]
+    for values in known:
+        at = start_of(planned, values)
+        kept = policy_for(planned, *at, Terms())
+        assert policy_for(planned, *at, Terms()) is kept
+    del kept
+    rounds_of(planned.learner).case_policies.clear()
+    gc.collect()
+    assert dict(planned.case_policies) == {}

@@ -27,10 +27,11 @@ class Terms(NamedTuple):
 def policy_for(planned: PolicyVersion, start: int, subset: int, terms: Terms) -> Policy:
     """The policy of a case that began in this state, of that subset, on these terms.
 
-    A policy that is in use is found without waiting for a plan of another case.
+    A policy that is in use is found without waiting for a plan of another case, and that of the
+    version without waiting at all.
     """
     prices, stake = terms
-    if not subset and not prices and stake == 1.0:
+    if not prices and stake == 1.0 and not _needs_plan(planned, subset):
         return planned.policy
     key = (start, subset, tuple(sorted(prices.items())), stake)
     found = planned.case_policies.get(key)
@@ -43,8 +44,28 @@ def policy_for(planned: PolicyVersion, start: int, subset: int, terms: Terms) ->
         drawn = msgspec.msgpack.encode((start, sorted(prices.items()), stake))
         now.rng = np.random.default_rng([planned.version, zlib.crc32(drawn)])
         found = rounds.policy_for_case(planned.policy, lattice, start, subset, stake)
+    if found is planned.policy:  # which never dies, so its entry would stay for good
+        found = _again(found)
     planned.case_policies[key] = found
     return found
+
+
+def _needs_plan(planned: PolicyVersion, subset: int) -> bool:
+    """Whether a case on the usual terms has a policy of its own, for its values on file."""
+    if not subset:
+        return False
+    rounds = rounds_of(planned.learner)
+    lattice = rounds.now.lattice
+    if rounds.strategy.acquisition.plans_anew_for_files:
+        return True
+    return bool(lattice.tariff.in_panels(lattice.members(subset)))
+
+
+def _again(policy: Policy) -> Policy:
+    """Returns another object with the same frozen tables."""
+    again = object.__new__(type(policy))
+    vars(again).update(vars(policy))
+    return again
 
 
 def policy_at_stake(planned: PolicyVersion, stake: float) -> Policy:
