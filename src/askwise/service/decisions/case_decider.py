@@ -270,10 +270,13 @@ class CaseDecider:
         lattice = self._find_version(self.lattice, record.version).lattice
         return resume_case(stored.id, record, lattice, None, self.changes)
 
-    def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
+    def resume(
+        self, stored: StoredCase, answer: CaseAnswer | None = None, *, looks: bool = True
+    ) -> ServedCase:
         """The case that was stored like this, to go on with; the caller may change it.
 
-        If the policy was thinned, a case that has not acted repeats the stored answer.
+        If the policy was thinned, a case that has not acted repeats the stored answer. With
+        `looks=False` the case is not to look any further, so nothing is planned for it.
         """
         if not stored.data:
             raise Refusal(410, f"case {stored.id} was erased", "path:case")
@@ -290,11 +293,12 @@ class CaseDecider:
         record = decode_case(stored)
         planned = self._find_version(self.lattice, record.version)
         policy: Any = None
-        if record.looks and isinstance(planned, ThinVersion):
+        looks = looks and bool(record.looks)
+        if looks and isinstance(planned, ThinVersion):
             if answer is None:
                 raise LedgerError(f"the policy of case {stored.id} was thinned")
             policy = AnsweredPolicy(planned.lattice, answer)
-        elif record.looks and isinstance(planned, PolicyVersion):
+        elif looks and isinstance(planned, PolicyVersion):
             policy = self._policy_of(planned, record)
         return resume_case(stored.id, record, planned.lattice, policy, self.changes)
 
