@@ -12,7 +12,7 @@ from askwise.service.api.messages import Opening
 from askwise.service.backend.backend import Backend
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.writer import Writer
-from askwise.service.http import decision_handlers
+from askwise.service.http import plans_ahead
 from askwise.service.ledger import open_ledger
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.replanning.replanner import Replanner
@@ -59,7 +59,7 @@ def test_the_writer_finds_a_prepared_policy_while_another_case_is_planned(tmp_pa
 
 
 def test_nothing_is_planned_by_the_thread_that_writes(tmp_path, monkeypatch, planners):
-    monkeypatch.setattr(decision_handlers, "LARGE", 0)
+    monkeypatch.setattr(plans_ahead, "LARGE", 0)
     db = str(tmp_path / "ledger.db")
     with served(db) as one, served(db) as other:
         body = {"name": "clinic", "problem": as_json(PROBLEM), "learner": BOTH}
@@ -72,7 +72,7 @@ def test_nothing_is_planned_by_the_thread_that_writes(tmp_path, monkeypatch, pla
 
 
 def test_a_case_on_the_usual_terms_is_not_planned_for(tmp_path, monkeypatch, planners):
-    monkeypatch.setattr(decision_handlers, "LARGE", 0)
+    monkeypatch.setattr(plans_ahead, "LARGE", 0)
     db = str(tmp_path / "ledger.db")
     with served(db) as one, served(db) as other:
         body = {"name": "clinic", "problem": as_json(PROBLEM), "learner": BOTH}
@@ -113,7 +113,27 @@ def test_a_version_that_comes_meanwhile_is_planned_by_too(tmp_path):
         return prepare(planned, body)
 
     decider.prepare = prepared
-    kept = Backend.plan_openings(SimpleNamespace(policy_cache=policy_cache), decider, [OPENING])
+    kept = Backend.plan_opening(SimpleNamespace(policy_cache=policy_cache), decider, OPENING)
     assert versions == [1, 2]
-    assert prepare(policy_cache.newest(project.id, 2), OPENING) is kept[-1]
+    assert kept.version == 2
+    assert prepare(policy_cache.newest(project.id, 2), OPENING) is kept.policy
     ledger.close()
+
+
+def test_a_reward_to_a_case_that_still_looks_is_refused_without_a_plan(
+    tmp_path, monkeypatch, planners
+):
+    monkeypatch.setattr(plans_ahead, "LARGE", 0)
+    db = str(tmp_path / "ledger.db")
+    with served(db) as one, served(db) as other:
+        body = {"name": "clinic", "problem": as_json(PROBLEM), "learner": BOTH}
+        assert post(one, "/v1/projects", body).status_code == 201
+        assert post(one, CASES, TERMS).json()["wanted"]
+        planners.clear()
+        refused = post(other, f"{CASES}/1/reward", {"reward": 1.0})
+        assert refused.status_code == 409
+        assert "still wants something (mammogram, mri)" in refused.json()["detail"]
+        assert planners == []
+        assert post(other, f"{CASES}/1/observations", {"values": SEEN}).is_success
+        assert post(other, f"{CASES}/1/reward", {"reward": 1.0}).is_success
+    assert not [name for name in planners if name.startswith("writer")]

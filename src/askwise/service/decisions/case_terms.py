@@ -12,9 +12,14 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from askwise.errors import CaseError, ProblemError
 from askwise.learners.learner import rounds_of
 from askwise.policy import Policy
+from askwise.problem.amounts import check_stake
+from askwise.service.api.messages import Opening
+from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.replanning.policy_versions import PolicyVersion
+from askwise.states import Lattice
 
 
 class Terms(NamedTuple):
@@ -22,6 +27,31 @@ class Terms(NamedTuple):
 
     prices: dict[str, float] = {}  # noqa: RUF012 (never changed)
     stake: float = 1.0
+
+
+def start_of(lattice: Lattice, body: Opening) -> tuple[int, int]:
+    """The state that a case begins in, and of which subset it is."""
+    if body.known is None and not lattice.has_given:
+        return 0, 0
+    try:
+        start = lattice.index(body.known or {})
+    except (CaseError, OverflowError) as error:
+        raise Refusal(422, in_fields(str(error)), "#/known") from None
+    return start, 0 if start < lattice.contexts else lattice.subset_of(start)
+
+
+def terms_of(lattice: Lattice, body: Opening) -> Terms:
+    """The prices and the stake of a case, if they can be."""
+    problem = lattice.problem
+    try:
+        check_stake(body.stake, problem.reward_value)
+    except CaseError as error:
+        raise Refusal(422, in_fields(str(error)), "#/stake") from None
+    try:
+        problem.priced(body.prices or {})
+    except (ProblemError, OverflowError) as error:
+        raise Refusal(422, in_fields(str(error)), "#/prices") from None
+    return Terms(body.prices or {}, body.stake)
 
 
 def policy_for(planned: PolicyVersion, start: int, subset: int, terms: Terms) -> Policy:

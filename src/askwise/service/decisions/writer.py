@@ -79,7 +79,7 @@ class Writer:
     def in_memory(self, project: str, case: int) -> bool:
         """Whether this thread has the case with its policy, so that nothing is planned for it."""
         decider = self._deciders.get(project)
-        return decider is not None and case in decider.cached([case])
+        return decider is not None and decider.has_cached(case)
 
     def submit(self, jobs: Sequence[Job], deliver: Deliver) -> None:
         """Queues requests to be decided and written. `deliver` is called in the thread, after the
