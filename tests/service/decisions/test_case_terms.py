@@ -10,6 +10,7 @@ import pytest
 import askwise as aw
 from askwise.learners.learner import rounds_of
 from askwise.learners.registry import LEARNERS
+from askwise.policy.alike import PolicyBetween
 from askwise.service.api.messages import Acting, Cancelling, Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.dashboard.summaries import case_story, summary
@@ -266,3 +267,40 @@ def test_policies_of_cases_that_ended_are_not_remembered(learner):
     rounds_of(planned.learner).case_policies.clear()
     gc.collect()
     assert dict(planned.case_policies) == {}
+
+
+def between(planned, plans):
+    """A policy between those of two stakes, which are alike before anything is observed."""
+    alike = np.zeros(planned.lattice.size, np.bool_)
+    alike[0] = True
+    found = PolicyBetween(planned.policy, alike, lambda: plans.append(1) or planned.policy)
+    planned.case_policies[0, 0, (), 2.0] = found
+    return found
+
+
+def test_a_stake_between_two_others_is_planned_before_the_writer_has_the_case(ledger):
+    policy_cache, plans = PolicyCache(ledger), []
+    writer = Writer(ledger, policy_cache)
+    create(writer, learner="fixed-set", observations=["mammogram", "mri"])
+    project = ledger.project("clinic")
+    planned = policy_cache.newest(project.id, 1)
+    decider = CaseDecider(project, partial(policy_cache.version_or_thin, project.id))
+    policy, opening = between(planned, plans), Opening(stake=2.0)
+    ask(writer, opening)
+    assert writer.in_memory("clinic", 1).may_plan
+    stored = writer.in_memory("clinic", 1).stored
+    for body in (Observing({"mri": "blue"}), Observing({}), Acting("wait")):
+        assert decider.prepare_step(stored, body) is policy
+        assert plans == []
+    seen = Observing({"mammogram": "low"})
+    assert decider.prepare_step(stored, seen) is policy
+    assert plans == [1]
+    assert decoded(ask(writer, seen, 1))["wanted"] == ["mri"]
+    assert not writer.in_memory("clinic", 1).may_plan  # it follows the plan for its stake
+    plans.clear()
+    policy = between(planned, plans)  # as in a process that has not seen the case yet
+    assert decider.prepare_step(ledger.case(project.id, 1), Cancelling()) is policy
+    assert plans == [1]
+    assert decoded(ask(Writer(ledger, policy_cache), Observing({"mri": "neg"}), 1))["action"]
+    assert plans == [1]
+    assert verify(ledger, "clinic").differences == []

@@ -4,6 +4,7 @@ import secrets
 import threading
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -213,9 +214,10 @@ def test_whether_a_case_is_in_memory_can_be_asked_while_it_leaves():
             raise KeyError(number)
 
     writer = Writer(None, None)
-    assert not writer.in_memory("clinic", 1)
+    assert writer.in_memory("clinic", 1) is None
     decider = object.__new__(CaseDecider)
-    decider._cached = Leaves({1: ()})
+    stored, served = object(), SimpleNamespace(may_plan=False)
+    decider._cached = Leaves({1: (stored, served)})
     writer._deciders["clinic"] = decider
-    assert writer.in_memory("clinic", 1)
-    assert not writer.in_memory("clinic", 2)
+    assert writer.in_memory("clinic", 1) == (stored, False)
+    assert writer.in_memory("clinic", 2) is None

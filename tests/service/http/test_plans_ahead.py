@@ -11,6 +11,7 @@ from askwise.service.api.messages import Acting, Cancelling, Observing, Opening,
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import NO_PLAN, Backend, CasePlan
 from askwise.service.decisions.commit_groups import Operation
+from askwise.service.decisions.stored_cases import CachedCase
 from askwise.service.http import plans_ahead
 from askwise.service.http.plans_ahead import PlansAhead
 from waiting import PATIENCE
@@ -53,7 +54,7 @@ class Planner:
         self.looked_up = []
         self.before = lambda stake: None
         """What happens meanwhile, before the case with this stake is planned."""
-        self.writer = SimpleNamespace(in_memory=lambda project, case: False)
+        self.writer = SimpleNamespace(in_memory=lambda project, case: None)
         self.deciders = {name: self.decider(name) for name in ("one", "other")}
 
     def decider(self, name):
@@ -214,16 +215,34 @@ def test_a_late_reward_is_not_looked_up():
     assert planner.looked_up == [2, 4, 5]
 
 
+def test_a_case_in_memory_is_planned_for_where_its_policy_has_no_plan_yet():
+    planner, planned = Planner(), []
+    writes = Writes(planner.live)
+    kept = {1: ("first", False), 2: ("second", True), 3: ("third", True)}
+    planner.writer.in_memory = lambda project, case: CachedCase(*kept[case])
+    planner.plan_step = lambda decider, *step: planned.append(step) or NO_PLAN
+    seen = Observing({"a": "b"})
+    jobs = [Operation("one", f"key {k}", k, body) for k, body in enumerate([seen] * 2, 1)]
+    jobs.append(Operation("one", "key 3", 3, Acting("wait")))
+
+    async def asked():
+        return await PlansAhead(planner, None, writes).submit(jobs, tuple)
+
+    assert len(run(asked)) == 3
+    assert planned == [("second", seen)]
+    assert planner.looked_up == []
+
+
 def test_what_cannot_be_planned_is_left_to_the_writer():
     decider = SimpleNamespace(project=SimpleNamespace(id=1, version=1))
     backend = SimpleNamespace(policy_cache=SimpleNamespace(newest=lambda *_: 1 / 0))
 
-    def fails(case):
+    def fails(case, body=None):
         raise ValueError(case)
 
     decider.prepare_step = decider.plans_for = fails
     assert Backend.plan_opening(backend, decider, Opening(stake=2.0)) is NO_PLAN
-    assert Backend.plan_step(backend, decider, "case") is NO_PLAN
+    assert Backend.plan_step(backend, decider, "case", Cancelling()) is NO_PLAN
     backend.ledger = SimpleNamespace(cases=lambda project, numbers: dict.fromkeys(numbers, "case"))
     assert Backend.cases_to_plan(backend, decider, [1, 2]) == {}
     decider.plans_for = lambda case: True

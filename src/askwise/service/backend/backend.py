@@ -23,7 +23,7 @@ from askwise.service.backend.metrics import Metrics
 from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.backend.readiness import Readiness
 from askwise.service.backend.replica import Replica
-from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.case_decider import CaseDecider, Request
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
@@ -136,10 +136,10 @@ class Backend:
             return NO_PLAN
         return plan
 
-    def plan_step(self, decider: CaseDecider, case: StoredCase) -> CasePlan:
-        """Plan for a case that goes on, on terms of its own."""
+    def plan_step(self, decider: CaseDecider, case: StoredCase, body: Request) -> CasePlan:
+        """Plan for a case that goes on with this request, on terms of its own."""
         try:
-            policy = decider.prepare_step(case)
+            policy = decider.prepare_step(case, body)
         except Exception:  # the writer meets it too, and refuses this request alone
             return NO_PLAN
         return NO_PLAN if policy is None else CasePlan(policy, bytes=own_bytes(policy))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -18,9 +19,10 @@ from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
 from askwise.errors import AskwiseError, CaseError, LedgerError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
-from askwise.learners.observed_values import share_of_reward
+from askwise.learners.observed_values import plan_after, share_of_reward
 from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
+from askwise.policy.alike import PolicyBetween
 from askwise.service.api.messages import (
     Acting,
     Cancelling,
@@ -33,6 +35,7 @@ from askwise.service.api.refusals import Refusal, in_fields
 from askwise.service.decisions.case_terms import Terms, policy_for, start_of, terms_of
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import (
+    CachedCase,
     CaseRecord,
     ServedCase,
     decode_case,
@@ -118,11 +121,23 @@ class CaseDecider:
         is_filed = self._plans_for_files and record.start >= self.lattice.contexts
         return bool(record.looks) and (has_terms or is_filed)
 
-    def prepare_step(self, stored: StoredCase) -> Policy | None:
-        """Plan for a case that will go on: `resume` finds this policy as long as it is kept."""
+    def prepare_step(self, stored: StoredCase, body: Request) -> Policy | None:
+        """Plan for a case that will go on: `resume` finds this policy as long as it is kept.
+
+        A policy between those of two stakes then has its plan for the states in which it needs one:
+        those of the case's path, and the one that the request leads to.
+        """
         record = decode_case(stored)
         planned = self._find_version(self.lattice, record.version)
-        return self._policy_of(planned, record) if isinstance(planned, PolicyVersion) else None
+        if not isinstance(planned, PolicyVersion):
+            return None
+        policy = self._policy_of(planned, record)
+        if isinstance(policy, PolicyBetween):
+            case = resume_case(stored.id, record, planned.lattice, policy, self.changes).case
+            if isinstance(body, Observing):
+                with suppress(AskwiseError, OverflowError):  # the writer refuses such values
+                    plan_after(case, body.values, unasked=body.unasked)
+        return policy
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
@@ -261,9 +276,10 @@ class CaseDecider:
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
-    def has_cached(self, number: int) -> bool:
-        """Whether the case is in memory just now; any thread may ask."""
-        return number in self._cached
+    def cached_case(self, number: int) -> CachedCase | None:
+        """The case, if it is in memory just now; any thread may ask."""
+        found = self._cached.get(number)
+        return None if found is None else CachedCase(found[0], found[1].may_plan)
 
     def read(self, stored: StoredCase) -> ServedCase:
         """The case that was stored like this, to be looked at: nothing is planned for it."""

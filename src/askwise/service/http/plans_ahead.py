@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-from askwise.service.api.messages import Opening, Rewarding
+from askwise.service.api.messages import Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend, CasePlan
 from askwise.service.decisions.case_decider import CaseDecider
@@ -103,25 +103,35 @@ class PlansAhead:
         return render(results)
 
     def _may_need_plan(self, decider: CaseDecider, job: Operation) -> bool:
-        return _opens_on_own_terms(decider, job) or self._must_be_found(decider, job)
+        return _opens_on_own_terms(decider, job) or self._may_go_on(decider, job)
 
-    def _must_be_found(self, decider: CaseDecider, job: Operation) -> bool:
-        """Whether a case that may go on, on its own terms, is not in the writer's memory.
+    def _may_go_on(self, decider: CaseDecider, job: Operation) -> bool:
+        """Whether the request may need a plan for a case that goes on.
 
         In a small problem, planning is as quick as reading the case before. A case that can be
-        rewarded has acted, and needs no policy.
+        rewarded has acted, and needs no policy. One in the writer's memory has its policy, which
+        may be without a plan for the state that an observation leads to.
         """
         if decider.lattice.size <= LARGE or isinstance(job.body, Opening | Rewarding):
             return False
-        return not self._backend.writer.in_memory(job.project, job.case)
+        kept = self._backend.writer.in_memory(job.project, job.case)
+        return kept is None or (kept.may_plan and isinstance(job.body, Observing))
 
     async def _find(self, decider: CaseDecider, jobs: Sequence[Operation]) -> dict[int, StoredCase]:
-        """The cases that go on, on terms of their own, and that the writer does not have."""
-        numbers = {job.case for job in jobs if self._must_be_found(decider, job)}
-        if not numbers:
-            return {}
-        find, run = self._backend.cases_to_plan, self._loop.run_in_executor
-        return await run(self._finder, find, decider, numbers)
+        """The cases that go on, on terms of their own, and may need a plan."""
+        found: dict[int, StoredCase] = {}
+        missing: set[int] = set()
+        for job in jobs:
+            if self._may_go_on(decider, job):
+                kept = self._backend.writer.in_memory(job.project, job.case)
+                if kept is None:
+                    missing.add(job.case)
+                else:
+                    found[job.case] = kept.stored
+        if missing:
+            find, run = self._backend.cases_to_plan, self._loop.run_in_executor
+            found |= await run(self._finder, find, decider, missing)
+        return found
 
     async def _plan_for(
         self, part: _Part, decider: CaseDecider, job: Operation, stored: StoredCase | None
@@ -130,18 +140,18 @@ class PlansAhead:
         if isinstance(job.body, Opening):
             plan = await self._plan(decider, self._backend.plan_opening, job.body)
         else:
-            plan = await self._plan(decider, self._backend.plan_step, stored)
+            plan = await self._plan(decider, self._backend.plan_step, stored, job.body)
         self._bytes += part.add(job, plan)
 
     async def _plan(
-        self, decider: CaseDecider, plan: Callable[..., CasePlan], what: Any
+        self, decider: CaseDecider, plan: Callable[..., CasePlan], *what: Any
     ) -> CasePlan:
         project = decider.project.name
         turn = self._turns.get(project)
         if turn is None:
             turn = self._turns[project] = asyncio.Lock()
         async with turn:
-            return await self._loop.run_in_executor(self._planner, plan, decider, what)
+            return await self._loop.run_in_executor(self._planner, plan, decider, *what)
 
     async def _write(self, part: _Part, decider: CaseDecider) -> list[Result]:
         """Writes a part, after what a newer version has made useless is planned again, once."""
