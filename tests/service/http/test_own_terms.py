@@ -23,6 +23,7 @@ from waiting import PATIENCE
 TERMS = {"prices": {"mri": 2.0}, "stake": 3.0}
 OPENING = Opening(**TERMS)
 BOTH = {"name": "fixed-set", "options": {"observations": ["mammogram", "mri"]}}
+BATCH = CASES.removesuffix("/cases") + "/batch"
 SEEN = {"mammogram": "low", "mri": "neg"}
 
 
@@ -137,3 +138,18 @@ def test_a_reward_to_a_case_that_still_looks_is_refused_without_a_plan(
         assert post(other, f"{CASES}/1/observations", {"values": SEEN}).is_success
         assert post(other, f"{CASES}/1/reward", {"reward": 1.0}).is_success
     assert not [name for name in planners if name.startswith("writer")]
+
+
+def test_a_batch_that_is_written_in_parts_is_answered_as_a_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(plans_ahead, "MOST_BYTES", 0)  # after each plan, what there is is written
+    stakes = [1.0, 2.0, 3.0, 5e8, 1.0, 2.0]  # one is too large
+    with served(str(tmp_path / "ledger.db")) as server:
+        body = {"name": "clinic", "problem": as_json(PROBLEM), "learner": BOTH}
+        assert post(server, "/v1/projects", body).status_code == 201
+        items = [{"key": f"batch-{k}", "open": {"stake": stake}} for k, stake in enumerate(stakes)]
+        answers = post(server, BATCH, items).json()
+        assert post(server, BATCH, items).json() == answers
+        stories = get(server, CASES).json()["cases"]
+    assert [answer["status"] for answer in answers] == [201, 201, 201, 422, 201, 201]
+    assert [a["answer"]["case"] for a in answers if "answer" in a] == [1, 2, 3, 4, 5]
+    assert {story["case"]: story["stake"] for story in stories} == {1: 1, 2: 2, 3: 3, 4: 1, 5: 2}
