@@ -102,9 +102,7 @@ class CasePolicies:
         found = kind.planned(stake)
         if found is None:
             found = plan()
-            shared = {id(base) for base in _tables(policy)}
-            own = {id(base): base.nbytes for base in _tables(found) if id(base) not in shared}
-            size = OBJECT + sum(own.values())
+            size = own_bytes(found, policy)
             if kind.bytes + size > MOST_BYTES:
                 self.bytes -= kind.bytes
                 kind = StakePolicies()
@@ -123,6 +121,13 @@ class CasePolicies:
 
     def __len__(self) -> int:
         return sum(map(len, self._kept.values()))
+
+
+def own_bytes(policy: Policy, beside: Policy | None = None) -> int:
+    """Returns the memory of a policy, without what it shares with the other one."""
+    shared = set() if beside is None else {id(base) for base in _tables(beside)}
+    own = {id(base): base.nbytes for base in _tables(policy) if id(base) not in shared}
+    return OBJECT + sum(own.values())
 
 
 def _tables(policy: Policy) -> Iterator[np.ndarray]:

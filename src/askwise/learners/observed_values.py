@@ -56,12 +56,25 @@ def observed(
 
 def _check_policy_covers(case: Case, seen: list[tuple[int, int]]) -> None:
     """Raises if the case follows a rule that does not lead to what people saw."""
-    if case.policy is None:
-        return
+    if case.policy is not None:
+        state = _state_after(case, seen)
+        case.policy.in_state(state).looks_in_case(state, case.tag)
+
+
+def plan_after(case: Case, values: Mapping[str, Seen], *, unasked: bool = False) -> None:
+    """Plans for the state that these values lead to, if the policy has no plan for it yet.
+
+    The case does not change, and later finds the plan in its policy.
+    """
+    if case.policy is not None:
+        case.policy.in_state(_state_after(case, observed(case, values, unasked=unasked)))
+
+
+def _state_after(case: Case, seen: list[tuple[int, int]]) -> int:
     lattice, state = case.lattice, case.state_index
     for i, digit in seen:
         state = lattice.step(lattice.subset_of(state), i).child(state, digit)
-    case.policy.in_state(state).looks_in_case(state, case.tag)
+    return state
 
 
 def prices_told(

@@ -30,14 +30,25 @@ class PolicyBetween(Policy):
         vars(self).update(vars(below))  # the same tables, checked and frozen
         self._alike = alike
         self._plan = plan
+        self._exact: Policy | None = None
+        """The plan for its stake, once it was needed."""
+
+    @property
+    def may_plan(self) -> bool:
+        """Whether a case that reaches another state must be planned for, which takes long."""
+        return self._alike is not None and self._exact is None
 
     def in_state(self, state: int) -> Policy:
         """Returns itself, or the plan for its stake."""
-        return self if self._alike is None or self._alike[state] else self._plan()
+        return self if self._alike is None or self._alike[state] else self.exact()
 
     def exact(self) -> Policy:
         """Returns the plan for its stake, which covers every state."""
-        return self if self._alike is None else self._plan()
+        if self._alike is None:
+            return self
+        if self._exact is None:
+            self._exact = self._plan()
+        return self._exact
 
 
 def alike_from(one: Policy, other: Policy) -> Flags:

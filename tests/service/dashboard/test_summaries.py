@@ -8,7 +8,7 @@ import pytest
 
 import askwise as aw
 from askwise.service.api.messages import Cancelling, Observing, Opening, Rewarding
-from askwise.service.dashboard.summaries import awaited, ledger_totals, summary
+from askwise.service.dashboard.summaries import awaited, case_story, ledger_totals, summary
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.replay import verify
@@ -208,3 +208,28 @@ def test_stakes_are_summed_where_cases_have_their_reward(ledger, is_older):
         assert summary_of(ledger).blocks[0].stake == 4.0
         ask(writer, Rewarding(1.0), 5)
         assert verify(ledger, "clinic").differences == []
+
+
+def test_the_fee_of_a_panel_is_due_as_long_as_only_a_refund_came_from_it(ledger):
+    writer = Writer(ledger, PolicyCache(ledger))
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("a", values=["low", "high"], cost=1.0, fails="refunded"),
+            aw.Observation("b", values=["low", "high"], cost=2.0),
+        ],
+        actions=["wait", "treat"],
+        reward_value=100.0,
+        panels=[aw.Panel(["a", "b"], fee=5.0)],
+    )
+    create(writer, problem=problem, learner="fixed-set", observations=["a", "b"])
+    project = ledger.project("clinic")
+    decider = CaseDecider(project, partial(PolicyCache(ledger).version_or_thin, project.id))
+
+    def prices():
+        return case_story(decider, ledger.case(project.id, 1)).prices
+
+    ask(writer, Opening())
+    assert prices() == {"a": 6.0, "b": 2.0}
+    assert decoded(ask(writer, Observing({"a": None}), 1))["cost"] == 0.0
+    assert prices() == {"b": 7.0}
+    assert decoded(ask(writer, Observing({"b": "low"}), 1))["cost"] == 7.0

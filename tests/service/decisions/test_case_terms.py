@@ -1,18 +1,24 @@
 """Stakes and prices of single cases, and what people did, in the service: one event each."""
 
+import gc
+import threading
 from functools import partial
 
 import numpy as np
 import pytest
 
 import askwise as aw
+from askwise.learners.learner import rounds_of
+from askwise.learners.registry import LEARNERS
+from askwise.policy.alike import PolicyBetween
 from askwise.service.api.messages import Acting, Cancelling, Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.dashboard.summaries import case_story, summary
 from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.case_terms import Terms, policy_for
 from askwise.service.decisions.replay import verify
 from askwise.service.decisions.writer import Writer
-from askwise.service.replanning.policy_versions import PolicyCache
+from askwise.service.replanning.policy_versions import PolicyCache, PolicyVersion
 from askwise.service.replanning.replanner import Replanner
 from serving import (  # noqa: F401 (fixtures)
     PROBLEM,
@@ -23,6 +29,7 @@ from serving import (  # noqa: F401 (fixtures)
     ledger_fixture,
     postgres_fixture,
 )
+from waiting import PATIENCE
 
 OUTCOMES = {"mammogram": ["low", "high"], "mri": ["neg", "pos", None]}
 PRICES = {"mammogram": 1.0, "mri": 9.0}
@@ -217,3 +224,83 @@ def test_few_cases_with_a_plan_of_their_own_are_kept_in_memory(ledger, monkeypat
     assert sorted(decider.cached(numbers)) == numbers[:3] + numbers[7:]
     for number in numbers:  # those that are not kept go on all the same
         assert decoded(ask(writer, Cancelling(), number))["case"] == number
+
+
+def version_of(learner="learner", problem=PROBLEM, **options):
+    found = LEARNERS[learner](problem, rng=1, **options)
+    return PolicyVersion(1, found, found.policy)
+
+
+def start_of(planned, known):
+    start = planned.lattice.index(known)
+    return start, planned.lattice.subset_of(start)
+
+
+def test_a_case_with_values_on_file_does_not_wait_for_the_plan_of_another():
+    planned, found = version_of(), []
+    at = start_of(planned, {"mammogram": "low"})
+    with rounds_of(planned.learner).lock:  # as it is held as long as a plan takes
+        finding = threading.Thread(target=lambda: found.append(policy_for(planned, *at, Terms())))
+        finding.start()
+        finding.join(PATIENCE)
+        assert found == [planned.policy]
+    finding.join()
+
+
+def test_values_in_panels_have_a_policy_of_their_own():
+    panel = aw.Panel(["mammogram", "mri"], fee=5.0)
+    parts = {"observations": PROBLEM.observations, "actions": PROBLEM.actions}
+    planned = version_of(problem=aw.Problem(**parts, reward_value=100.0, panels=[panel]))
+    at = start_of(planned, {"mammogram": "low"})
+    assert policy_for(planned, *at, Terms()) is not planned.policy
+
+
+@pytest.mark.parametrize("learner", ["learner", "sim-oos", "fixed-set"])
+def test_policies_of_cases_that_ended_are_not_remembered(learner):
+    planned = version_of(learner)
+    known = [{"mammogram": "low"}, {"mammogram": "high"}, {"mri": "neg"}, {"mri": "pos"}]
+    for values in known:
+        at = start_of(planned, values)
+        kept = policy_for(planned, *at, Terms())
+        assert policy_for(planned, *at, Terms()) is kept
+    del kept
+    rounds_of(planned.learner).case_policies.clear()
+    gc.collect()
+    assert dict(planned.case_policies) == {}
+
+
+def between(planned, plans):
+    """A policy between those of two stakes, which are alike before anything is observed."""
+    alike = np.zeros(planned.lattice.size, np.bool_)
+    alike[0] = True
+    found = PolicyBetween(planned.policy, alike, lambda: plans.append(1) or planned.policy)
+    planned.case_policies[0, 0, (), 2.0] = found
+    return found
+
+
+def test_a_stake_between_two_others_is_planned_before_the_writer_has_the_case(ledger):
+    policy_cache, plans = PolicyCache(ledger), []
+    writer = Writer(ledger, policy_cache)
+    create(writer, learner="fixed-set", observations=["mammogram", "mri"])
+    project = ledger.project("clinic")
+    planned = policy_cache.newest(project.id, 1)
+    decider = CaseDecider(project, partial(policy_cache.version_or_thin, project.id))
+    policy, opening = between(planned, plans), Opening(stake=2.0)
+    ask(writer, opening)
+    assert writer.in_memory("clinic", 1).may_plan
+    stored = writer.in_memory("clinic", 1).stored
+    for body in (Observing({"mri": "blue"}), Observing({}), Acting("wait")):
+        assert decider.prepare_step(stored, body) is policy
+        assert plans == []
+    seen = Observing({"mammogram": "low"})
+    assert decider.prepare_step(stored, seen) is policy
+    assert plans == [1]
+    assert decoded(ask(writer, seen, 1))["wanted"] == ["mri"]
+    assert not writer.in_memory("clinic", 1).may_plan  # it follows the plan for its stake
+    plans.clear()
+    policy = between(planned, plans)  # as in a process that has not seen the case yet
+    assert decider.prepare_step(ledger.case(project.id, 1), Cancelling()) is policy
+    assert plans == [1]
+    assert decoded(ask(Writer(ledger, policy_cache), Observing({"mri": "neg"}), 1))["action"]
+    assert plans == [1]
+    assert verify(ledger, "clinic").differences == []

@@ -4,11 +4,13 @@ import secrets
 import threading
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from askwise.errors import LedgerError, LedgerUnavailableError
 from askwise.service.api.messages import Opening
+from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.jobs import Answer
 from askwise.service.decisions.replay import verify
@@ -202,3 +204,20 @@ def test_a_large_batch_is_written_in_parts_and_others_come_between(ledger, write
     assert decoded(delivered[2][2][0])["case"] == 251
     assert writer.groups - before == 3
     assert verify(ledger, "clinic").differences == []
+
+
+def test_whether_a_case_is_in_memory_can_be_asked_while_it_leaves():
+    class Leaves(dict):
+        """As if the writer took a case out just after another thread has found it there."""
+
+        def __getitem__(self, number):
+            raise KeyError(number)
+
+    writer = Writer(None, None)
+    assert writer.in_memory("clinic", 1) is None
+    decider = object.__new__(CaseDecider)
+    stored, served = object(), SimpleNamespace(may_plan=False)
+    decider._cached = Leaves({1: (stored, served)})
+    writer._deciders["clinic"] = decider
+    assert writer.in_memory("clinic", 1) == (stored, False)
+    assert writer.in_memory("clinic", 2) is None

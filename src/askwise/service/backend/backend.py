@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
-from askwise.errors import AskwiseError, LedgerError, LedgerUnavailableError
+from askwise.errors import AskwiseError, LedgerUnavailableError
+from askwise.learners.case_policies import own_bytes
 from askwise.policy import Policy
 from askwise.service.api.messages import Opening
 from askwise.service.api.refusals import Refusal
@@ -21,7 +23,7 @@ from askwise.service.backend.metrics import Metrics
 from askwise.service.backend.rate_limits import RateLimits
 from askwise.service.backend.readiness import Readiness
 from askwise.service.backend.replica import Replica
-from askwise.service.decisions.case_decider import CaseDecider
+from askwise.service.decisions.case_decider import CaseDecider, Request
 from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
@@ -44,6 +46,19 @@ EAGER = 50
 
 YOUNG = 10_000
 """Events up to which a project adopts every policy at once: it learns fastest then."""
+
+
+class CasePlan(NamedTuple):
+    """A policy for one case. It is found again, without a lock, as long as this is kept."""
+
+    policy: Policy | None
+    version: int = 0
+    """The version by which an opening was planned."""
+    bytes: int = 0
+    """The memory of its tables."""
+
+
+NO_PLAN = CasePlan(None)
 
 
 class Backend:
@@ -104,42 +119,37 @@ class Backend:
             decider = self.deciders[project.name] = CaseDecider(project, find)
         return decider
 
-    def plan_openings(
-        self, decider: CaseDecider, openings: Sequence[Opening]
-    ) -> list[Policy | None]:
-        """Plan for cases that will be opened on their own terms.
+    def plan_opening(self, decider: CaseDecider, opening: Opening) -> CasePlan:
+        """Plan for a case that will be opened on its own terms.
 
-        The policies are found again, without a lock, as long as the caller keeps them. If a newer
-        version came while they were planned, they are planned once more, by that version.
+        If a newer version came while it was planned, it is planned once more, by that version.
         """
-        project = decider.project
-        found: list[Policy | None] = []
-        with suppress(LedgerError):  # it was removed just now, or cannot be read
-            planned = None
+        project, plan = decider.project, NO_PLAN
+        try:
             for _ in range(2):
                 newest = self.policy_cache.newest(project.id, project.version)
-                if newest is planned:
+                if newest.version == plan.version:
                     break
-                planned = newest
-                for opening in openings:
-                    with suppress(Refusal):  # it is refused when it is opened
-                        found.append(decider.prepare(planned, opening))
-        return found
+                policy = decider.prepare(newest, opening)
+                plan = CasePlan(policy, newest.version, own_bytes(policy, newest.policy))
+        except Exception:  # the writer meets it too, and refuses this request alone
+            return NO_PLAN
+        return plan
 
-    def plan_steps(self, decider: CaseDecider, cases: Sequence[StoredCase]) -> list[Policy | None]:
-        """Plan for cases that go on, on terms of their own; the same holds for these policies."""
+    def plan_step(self, decider: CaseDecider, case: StoredCase, body: Request) -> CasePlan:
+        """Plan for a case that goes on with this request, on terms of its own."""
         try:
-            return list(map(decider.prepare_step, cases))
-        except LedgerError:
-            return []
+            policy = decider.prepare_step(case, body)
+        except Exception:  # the writer meets it too, and refuses this request alone
+            return NO_PLAN
+        return NO_PLAN if policy is None else CasePlan(policy, bytes=own_bytes(policy))
 
-    def cases_to_plan(self, decider: CaseDecider, numbers: Sequence[int]) -> list[StoredCase]:
+    def cases_to_plan(self, decider: CaseDecider, numbers: Iterable[int]) -> dict[int, StoredCase]:
         """Those of the cases that go on, on terms of their own."""
-        try:
-            stored = self.ledger.cases(decider.project.id, sorted(set(numbers)))
-        except LedgerError:  # the writer finds that out, too
-            return []
-        return [case for case in stored.values() if decider.plans_for(case)]
+        found: dict[int, StoredCase] = {}
+        with suppress(Exception):  # the writer meets it too
+            found = self.ledger.cases(decider.project.id, sorted(numbers))
+        return {n: case for n, case in found.items() if _goes_on(decider, case)}
 
     def load(self, name: str) -> CaseDecider | None:
         """Get a project into memory that was not asked for yet; None if there is none."""
@@ -209,3 +219,11 @@ class Backend:
             # with a thousand projects a read takes long: it gets at most a fifth of the time
             took = time.monotonic() - began
             self._closing.wait(max(REFRESHED_EVERY, 4.0 * took))
+
+
+def _goes_on(decider: CaseDecider, case: StoredCase) -> bool:
+    """Whether a case goes on, on terms of its own; not if that cannot be read."""
+    try:
+        return decider.plans_for(case)
+    except Exception:  # the writer meets it too, and refuses this request alone
+        return False

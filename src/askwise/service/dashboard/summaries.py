@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -36,6 +36,7 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
     served = decider.read(case)
     found = served.case
     bought = tuple(i for i, _ in found.path)
+    paid = {i for i in found.lattice.charged(found.state_index) if i in bought}
     return CaseStory(
         case=case.id,
         status=served.status.name.lower(),
@@ -50,15 +51,18 @@ def case_story(decider: CaseDecider, case: StoredCase) -> CaseStory:
         opened=timestamp(served.opened),
         stake=found.stake,
         overruled=found.is_overruled,
-        prices=_next_prices(found.lattice, bought, found.wanted),
+        prices=_next_prices(found.lattice, paid, found.wanted),
     )
 
 
 def _next_prices(
-    lattice: Lattice, bought: Sequence[int], wanted: Sequence[str]
+    lattice: Lattice, paid: Collection[int], wanted: Sequence[str]
 ) -> dict[str, float]:
-    """What each of these would cost after those before it, in the given prices."""
-    found = set(bought)
+    """What each of these would cost after those before it, in the given prices.
+
+    A panel whose only observation so far was refunded has its fee still due.
+    """
+    found = set(paid)
     prices: dict[str, float] = {}
     for name in wanted:
         before = lattice.tariff.cost_of(sorted(found))

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from askwise.counting import MOST_PAID, PAID_UNIT, UNIT
-from askwise.errors import AskwiseError, CaseError, LedgerError, ProblemError
+from askwise.errors import AskwiseError, CaseError, LedgerError
 from askwise.learners.cases import Case
 from askwise.learners.learner import rounds_of
-from askwise.learners.observed_values import share_of_reward
+from askwise.learners.observed_values import plan_after, share_of_reward
 from askwise.learners.strategy import Strategy
 from askwise.policy import Policy
-from askwise.problem.amounts import check_stake
+from askwise.policy.alike import PolicyBetween
 from askwise.service.api.messages import (
     Acting,
     Cancelling,
@@ -31,9 +32,10 @@ from askwise.service.api.messages import (
     Rewarding,
 )
 from askwise.service.api.refusals import Refusal, in_fields
-from askwise.service.decisions.case_terms import Terms, policy_for
+from askwise.service.decisions.case_terms import Terms, policy_for, start_of, terms_of
 from askwise.service.decisions.counter_changes import CounterChanges
 from askwise.service.decisions.stored_cases import (
+    CachedCase,
     CaseRecord,
     ServedCase,
     decode_case,
@@ -108,7 +110,7 @@ class CaseDecider:
 
     def prepare(self, planned: PolicyVersion, body: Opening) -> Policy:
         """Plan for a case that will be opened: `open` finds this policy as long as it is kept."""
-        return policy_for(planned, *self._start(body), self._terms(body))
+        return policy_for(planned, *start_of(self.lattice, body), terms_of(self.lattice, body))
 
     def plans_for(self, stored: StoredCase) -> bool:
         """Whether this case still looks for something, by a policy of its own."""
@@ -119,22 +121,34 @@ class CaseDecider:
         is_filed = self._plans_for_files and record.start >= self.lattice.contexts
         return bool(record.looks) and (has_terms or is_filed)
 
-    def prepare_step(self, stored: StoredCase) -> Policy | None:
-        """Plan for a case that will go on: `resume` finds this policy as long as it is kept."""
+    def prepare_step(self, stored: StoredCase, body: Request) -> Policy | None:
+        """Plan for a case that will go on: `resume` finds this policy as long as it is kept.
+
+        A policy between those of two stakes then has its plan for the states in which it needs one:
+        those of the case's path, and the one that the request leads to.
+        """
         record = decode_case(stored)
         planned = self._find_version(self.lattice, record.version)
-        return self._policy_of(planned, record) if isinstance(planned, PolicyVersion) else None
+        if not isinstance(planned, PolicyVersion):
+            return None
+        policy = self._policy_of(planned, record)
+        if isinstance(policy, PolicyBetween):
+            case = resume_case(stored.id, record, planned.lattice, policy, self.changes).case
+            if isinstance(body, Observing):
+                with suppress(AskwiseError, OverflowError):  # the writer refuses such values
+                    plan_after(case, body.values, unasked=body.unasked)
+        return policy
 
     def open(self, number: int, planned: PolicyVersion, body: Opening, at: int) -> Step:
         """Open a case under this policy."""
-        policy = policy_for(planned, *self._start(body), self._terms(body))
+        policy = policy_for(planned, *start_of(self.lattice, body), terms_of(self.lattice, body))
         return self._open(number, planned, policy, body, at)
 
     def open_as_answered(
         self, number: int, thin: ThinVersion, body: Opening, at: int, answer: CaseAnswer
     ) -> Step:
         """Open a case again whose policy was thinned: it does what was answered."""
-        (_, subset), terms = self._start(body), self._terms(body)
+        (_, subset), terms = start_of(self.lattice, body), terms_of(self.lattice, body)
         filed = thin.lattice.tariff.in_panels(thin.lattice.members(subset))
         lattice = (
             thin.lattice.priced(terms.prices, filed) if filed or terms.prices else thin.lattice
@@ -145,7 +159,7 @@ class CaseDecider:
     def _open(
         self, number: int, planned: AnyVersion, policy: Policy, body: Opening, at: int
     ) -> Step:
-        (start, subset), terms = self._start(body), self._terms(body)
+        (start, subset), terms = start_of(self.lattice, body), terms_of(self.lattice, body)
         case = Case(number, policy, self.changes, self.tag(number), start, subset, terms.stake)
         served = ServedCase(case, planned.version, planned.lattice, at, prices=terms.prices)
         served.spent = case.cost  # of an action that is taken at once
@@ -262,6 +276,11 @@ class CaseDecider:
         cached = self._cached
         return {number: cached[number][0] for number in numbers if number in cached}
 
+    def cached_case(self, number: int) -> CachedCase | None:
+        """The case, if it is in memory just now; any thread may ask."""
+        found = self._cached.get(number)
+        return None if found is None else CachedCase(found[0], found[1].may_plan)
+
     def read(self, stored: StoredCase) -> ServedCase:
         """The case that was stored like this, to be looked at: nothing is planned for it."""
         if not stored.data:
@@ -270,10 +289,13 @@ class CaseDecider:
         lattice = self._find_version(self.lattice, record.version).lattice
         return resume_case(stored.id, record, lattice, None, self.changes)
 
-    def resume(self, stored: StoredCase, answer: CaseAnswer | None = None) -> ServedCase:
+    def resume(
+        self, stored: StoredCase, answer: CaseAnswer | None = None, *, looks: bool = True
+    ) -> ServedCase:
         """The case that was stored like this, to go on with; the caller may change it.
 
-        If the policy was thinned, a case that has not acted repeats the stored answer.
+        If the policy was thinned, a case that has not acted repeats the stored answer. With
+        `looks=False` the case is not to look any further, so nothing is planned for it.
         """
         if not stored.data:
             raise Refusal(410, f"case {stored.id} was erased", "path:case")
@@ -290,11 +312,12 @@ class CaseDecider:
         record = decode_case(stored)
         planned = self._find_version(self.lattice, record.version)
         policy: Any = None
-        if record.looks and isinstance(planned, ThinVersion):
+        looks = looks and bool(record.looks)
+        if looks and isinstance(planned, ThinVersion):
             if answer is None:
                 raise LedgerError(f"the policy of case {stored.id} was thinned")
             policy = AnsweredPolicy(planned.lattice, answer)
-        elif record.looks and isinstance(planned, PolicyVersion):
+        elif looks and isinstance(planned, PolicyVersion):
             policy = self._policy_of(planned, record)
         return resume_case(stored.id, record, planned.lattice, policy, self.changes)
 
@@ -310,29 +333,6 @@ class CaseDecider:
             return 0
         drawn = hashlib.blake2b(number.to_bytes(8, "little"), digest_size=8, key=self._seed)
         return int.from_bytes(drawn.digest(), "little") >> 2
-
-    def _start(self, body: Opening) -> tuple[int, int]:
-        """The state that a case begins in, and of which subset it is."""
-        if body.known is None and not self.lattice.has_given:
-            return 0, 0
-        try:
-            start = self.lattice.index(body.known or {})
-        except (CaseError, OverflowError) as error:
-            raise Refusal(422, in_fields(str(error)), "#/known") from None
-        return start, 0 if start < self.lattice.contexts else self.lattice.subset_of(start)
-
-    def _terms(self, body: Opening) -> Terms:
-        """The prices and the stake of a case, if they can be."""
-        problem = self.lattice.problem
-        try:
-            check_stake(body.stake, problem.reward_value)
-        except CaseError as error:
-            raise Refusal(422, in_fields(str(error)), "#/stake") from None
-        try:
-            problem.priced(body.prices or {})
-        except (ProblemError, OverflowError) as error:
-            raise Refusal(422, in_fields(str(error)), "#/prices") from None
-        return Terms(body.prices or {}, body.stake)
 
     def _answer(self, served: ServedCase, status: int = 200, *, has_acted: bool = False) -> Step:
         case = served.case

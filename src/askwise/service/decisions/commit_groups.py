@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from askwise.errors import LedgerError, LedgerUnavailableError
-from askwise.service.api.messages import Observing, Opening
+from askwise.service.api.messages import Observing, Opening, Rewarding
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import KINDS, CaseDecider, Request
 from askwise.service.decisions.jobs import (
@@ -233,7 +233,7 @@ class _ProjectRequests:
             stored = self._cases.get(asked)
             if stored is None:
                 raise Refusal(404, f"there is no case {asked} in {job.project!r}", "path:case")
-            served = decider.resume(stored)
+            served = decider.resume(stored, looks=not isinstance(request, Rewarding))
             case, status, answer = decider.step(served, request, self._at, self._paid)
         number = case[0]
         self._places[key] = place

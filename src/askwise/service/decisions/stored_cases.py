@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from askwise.learners.case_owner import CaseOwner
@@ -9,6 +11,7 @@ from askwise.learners.case_snapshots import CaseSnapshot
 from askwise.learners.cases import Case
 from askwise.learners.people import NOTHING, PeopleDid
 from askwise.policy import Policy
+from askwise.policy.alike import PolicyBetween
 from askwise.policy.saving import at_prices, own_prices
 from askwise.service.ledger.rows import Status, StoredCase
 from askwise.states import Lattice
@@ -80,6 +83,12 @@ class ServedCase:
         """Whether it has prices or a stake of its own, and so may keep a whole plan."""
         return bool(self.prices) or self.case.stake != 1.0
 
+    @property
+    def may_plan(self) -> bool:
+        """Whether its policy may have to be planned in the state that it comes to."""
+        policy = self.case.policy
+        return isinstance(policy, PolicyBetween) and policy.may_plan
+
     def update_status(self) -> Status:
         """Note where the case is now; returns where it was."""
         before, self.status = self.status, _status(self.case)
@@ -112,6 +121,14 @@ class ServedCase:
             block=case.block,
         )
         return StoredCase(case.id, int(self.status), _encode(record))
+
+
+class CachedCase(NamedTuple):
+    """A case in memory, as it was last stored."""
+
+    stored: StoredCase
+    may_plan: bool
+    """Whether its policy may have to be planned in the state that it comes to."""
 
 
 def decode_case(case: StoredCase) -> CaseRecord:

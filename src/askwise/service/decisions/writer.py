@@ -23,6 +23,7 @@ from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.commit_groups import CommitGroup, Job, Operation
 from askwise.service.decisions.jobs import Result, StaleProjectError
+from askwise.service.decisions.stored_cases import CachedCase
 from askwise.service.ledger.contract import Ledger
 from askwise.service.logging import log, log_failure
 from askwise.service.replanning.policy_versions import PolicyCache
@@ -76,10 +77,10 @@ class Writer:
         """The number of requests in the queue."""
         return self._size
 
-    def in_memory(self, project: str, case: int) -> bool:
-        """Whether this thread has the case with its policy, so that nothing is planned for it."""
+    def in_memory(self, project: str, case: int) -> CachedCase | None:
+        """The case, if this thread has it with its policy; any thread may ask."""
         decider = self._deciders.get(project)
-        return decider is not None and case in decider.cached([case])
+        return None if decider is None else decider.cached_case(case)
 
     def submit(self, jobs: Sequence[Job], deliver: Deliver) -> None:
         """Queues requests to be decided and written. `deliver` is called in the thread, after the

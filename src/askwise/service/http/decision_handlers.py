@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
 
-from askwise.errors import LedgerError
-from askwise.policy import Policy
 from askwise.service.api.calls import ACT, BATCH, CANCEL, OBSERVE, OPEN_CASE, REWARD
-from askwise.service.api.messages import BatchItem, Opening
+from askwise.service.api.messages import BatchItem
 from askwise.service.api.refusals import Refusal
 from askwise.service.backend.backend import Backend
-from askwise.service.decisions.case_decider import CaseDecider
 from askwise.service.decisions.case_decider import Request as CaseRequest
 from askwise.service.decisions.commit_groups import Operation
 from askwise.service.decisions.jobs import Result
 from askwise.service.decisions.writer import MOST_WAITING
 from askwise.service.http.bodies import read_body
+from askwise.service.http.plans_ahead import PlansAhead
 from askwise.service.http.requests import Answering, Request, Response, Target, refused
 from askwise.service.http.shares import Shares
 from askwise.service.http.threads import ReaderThreads, Submissions
 from askwise.service.ledger.rows import StoredToken
-from askwise.service.priority import lower_priority
-
-LARGE = 1_000
-"""States from which on a policy for one case takes more than some milliseconds."""
 
 
 class DecisionHandlers:
@@ -35,20 +26,12 @@ class DecisionHandlers:
 
     def __init__(self, backend: Backend, readers: ReaderThreads, submissions: Submissions) -> None:
         self._backend = backend
-        self._readers = readers
-        self._submissions = submissions
+        self._plans = PlansAhead(backend, readers, submissions)
         self._shares = Shares(MOST_WAITING // 2, "requests that wait to be written")
-        self._loop = asyncio.get_running_loop()
-        self._planner = ThreadPoolExecutor(1, "openings", initializer=lower_priority)
-        """Plans for cases on their own terms; a thousand of them in a batch take long, and calls
-        that read have their own threads."""
-        self._finder = ThreadPoolExecutor(1, "finder")
-        """Reads cases that may have to be planned for."""
 
     def close(self) -> None:
         """Plan for no more cases."""
-        self._finder.shutdown(cancel_futures=True)
-        self._planner.shutdown(cancel_futures=True)
+        self._plans.close()
 
     def open(self, request: Request, target: Target) -> Answering:
         """Open a case under the newest policy."""
@@ -90,68 +73,15 @@ class DecisionHandlers:
         jobs: list[Operation],
         render: Callable[[list[Result]], Response],
     ) -> Answering:
-        """Submits the requests to the writer, within the token's share of the queue."""
+        """Plans for the requests and submits them, within the token's share of the queue."""
         self._shares.take(token, len(jobs))
         try:
-            answering = asyncio.ensure_future(self._write(jobs, render))
+            answering = asyncio.ensure_future(self._plans.submit(jobs, render))
         except BaseException:
             self._shares.give_back(token, len(jobs))
             raise
         answering.add_done_callback(lambda _: self._shares.give_back(token, len(jobs)))
         return answering
-
-    def _write(
-        self, jobs: list[Operation], render: Callable[[list[Result]], Response]
-    ) -> asyncio.Future[Response] | Coroutine[Any, Any, Response]:
-        """What must be planned for them alone is planned first, aside."""
-        decider = self._backend.deciders.get(jobs[0].project)
-        if decider is not None and not any(self._to_plan(decider, jobs)):
-            return self._submissions.submit(jobs, render)
-        return self._plan_and_decide(decider, jobs, render)
-
-    async def _plan_and_decide(
-        self,
-        decider: CaseDecider | None,
-        jobs: list[Operation],
-        render: Callable[[list[Result]], Response],
-    ) -> Response:
-        if decider is None:  # the project is not loaded yet
-            with suppress(LedgerError):  # the writer finds that out, too
-                decider = await self._readers.run(self._backend.load, jobs[0].project)
-        plans: list[Policy | None] = []
-        """Kept until the cases are decided, so that the writer finds them."""
-        if decider is not None:
-            openings, numbers = self._to_plan(decider, jobs)
-            if openings:
-                plans += await self._plan(self._backend.plan_openings, decider, openings)
-            if numbers:
-                find, run = self._backend.cases_to_plan, self._loop.run_in_executor
-                cases = await run(self._finder, find, decider, numbers)
-                if cases:
-                    plans += await self._plan(self._backend.plan_steps, decider, cases)
-        answer = await self._submissions.submit(jobs, render)
-        plans.clear()
-        return answer
-
-    def _plan(
-        self, plan: Callable[..., list[Policy | None]], *arguments: Any
-    ) -> asyncio.Future[list[Policy | None]]:
-        return self._loop.run_in_executor(self._planner, plan, *arguments)
-
-    def _to_plan(
-        self, decider: CaseDecider, jobs: list[Operation]
-    ) -> tuple[list[Opening], list[int]]:
-        """The openings and the cases that may need a policy of their own.
-
-        For a case in a small problem, planning is as quick as reading the case before.
-        """
-        openings = [job.body for job in jobs if isinstance(job.body, Opening)]
-        openings = [body for body in openings if decider.needs_own_policy(body)]
-        if decider.lattice.size <= LARGE:
-            return openings, []
-        numbers = {job.case for job in jobs if job.case}
-        in_memory = self._backend.writer.in_memory
-        return openings, [n for n in numbers if not in_memory(jobs[0].project, n)]
 
 
 def operation_of(project: str, place: int, item: BatchItem) -> Operation:
