@@ -1,5 +1,7 @@
 """Options and tables with names: what is named is never taken by its place."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -42,11 +44,47 @@ def test_a_frame_without_names_has_the_order_of_the_classes():
         (COSTS.rename(index={"ill": "healthy"}), "there are 2 rows for the class 'healthy'"),
         (COSTS[["ill"]], "there are 0 columns for the class 'healthy'"),
         (pl.DataFrame({"ill": [0, 5], "healthy": [50, 0]}), "names its columns, but not its rows"),
+        (COSTS.reset_index(drop=True), "names its columns, but not its rows.*as its index too"),
+        (COSTS.T.reset_index(drop=True).T, "names its rows, but not its columns"),
+        (pd.DataFrame(np.ones((2, 3))), r"shape \(2, 3\)"),
     ],
 )
 def test_a_frame_of_costs_with_other_names_is_refused(costs, message):
     with pytest.raises(aw.AskwiseError, match=message):
         blind(costs)
+
+
+def test_numbers_that_may_be_classes_or_places_are_not_guessed():
+    """Without features, the class is predicted whose mistakes cost least."""
+
+    def predicted(costs, classes):
+        labels = np.repeat(classes, [100, 60, 40])
+        options = {"max_observations": 0, "further_looks": 0}
+        classifier = CostAwareClassifier(misclassification_costs=costs, **options)
+        return classifier.fit(ROWS, labels).predict(ROWS)[0]
+
+    third = np.array([[0, 1, 0.1], [1, 0, 0.1], [9, 9, 0]])  # to predict the third is cheap
+    for classes in ([-1, 0, 1], [1, 2, 3]):
+        with pytest.raises(aw.AskwiseError, match=r"counts its rows and columns from 0, but [01]"):
+            predicted(pd.DataFrame(third), classes)
+        assert predicted(pd.DataFrame(third, classes, classes), classes) == classes[2]
+        assert predicted(third, classes) == classes[2]
+    frame = pd.DataFrame(third)
+    assert predicted(frame, [0, 1, 2]) == predicted(frame[[2, 0, 1]], [0, 1, 2]) == 2
+    assert predicted(frame, ["a", "b", "c"]) == "c"
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([1, [2, 3]], r"the price of 'age' must be a finite number of at least 0, got \[2, 3\]"),
+        (pd.DataFrame({"test": [1.0], "age": [2.0]}), "got a data frame: give one of its columns"),
+        (pl.DataFrame({"test": [1.0], "age": [2.0]}), "got a data frame: give one of its columns"),
+    ],
+)
+def test_prices_of_another_shape_are_refused(costs, message):
+    with pytest.raises(aw.AskwiseError, match=message):
+        CostAwareClassifier(costs=costs).fit(ROWS, ILL)
 
 
 def test_a_series_of_prices_is_read_by_its_names():
@@ -77,6 +115,28 @@ def test_two_columns_with_one_name_are_named():
     twice = pd.concat([ROWS, ROWS[["age"]]], axis=1)
     with pytest.raises(aw.AskwiseError, match="X: two columns are called 'age': rename one"):
         CostAwareClassifier().fit(twice, ILL)
+
+
+@pytest.mark.parametrize("more", [{}, {"city": "x"}], ids=["numbers", "with categories"])
+def test_rows_to_predict_have_the_errors_of_the_training_rows(more):
+    rows = ROWS.assign(**more)
+    fitted = CostAwareClassifier(further_looks=0).fit(rows, ILL)
+    with pytest.raises(aw.AskwiseError, match="X: two columns are called 'age': rename one"):
+        fitted.predict(pd.concat([rows, rows[["age"]]], axis=1))
+    for cell in (date(2026, 1, 1), [1, 2], 1j, "old", 10**400):
+        wrong = rows.assign(age=pd.Series([cell] * 200, dtype=object))
+        with pytest.raises(aw.AskwiseError, match="feature 'age' had numbers in the training rows"):
+            fitted.predict(wrong)
+
+
+def test_lists_are_no_categories():
+    rows = ROWS.assign(city="x")
+    lists = rows.assign(city=pd.Series([[1, 2]] * 200))
+    with pytest.raises(aw.AskwiseError, match=r"'city' has a cell that is no number.*\[1, 2\]"):
+        CostAwareClassifier().fit(lists, ILL)
+    fitted = CostAwareClassifier(further_looks=0).fit(rows, ILL)
+    with pytest.raises(aw.AskwiseError, match=r"'city' has a cell that is no number.*\[1, 2\]"):
+        fitted.predict(lists)
 
 
 def test_texts_in_an_array_are_refused_with_the_remedy():

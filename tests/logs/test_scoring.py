@@ -295,3 +295,45 @@ def test_the_same_spend_in_every_row_is_one_number():
         rows = {name: cells[: 2 * n - 1] for name, cells in ORDERS.items()}
         found = rule.mixed(rule, 0.3).evaluate(rows)
         assert "\nspend  4.4\n" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("levels", "counts"), [((100, 1), (40, 1_960)), ((100, 10, 1), (40, 160, 1_800))]
+)
+def test_intervals_hold_where_a_few_large_stakes_decide(levels, counts):
+    """With the variance of the rows alone they hold in 66 to 80 of 100 tables."""
+    problem = aw.Problem(observations=DESK.observations, actions=["pay", "wait"], rewards=(-20, 1))
+    pay = aw.Policy.from_rule(problem, lambda _: "pay")
+    stakes = np.repeat(levels, counts).astype(float)
+    table = {"device": ["new"] * 2_000, "wait": [0.0] * 2_000, "amount": stakes.tolist()}
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(60):
+        table["pay"] = np.where(rng.random(2_000) < 0.02, -20.0, 1.0).tolist()
+        found = pay.evaluate(table, stake="amount")
+        held += found.gain.low <= stakes.mean() * 0.58 <= found.gain.high
+    assert held >= 0.92 * 60
+
+
+def test_a_few_large_stakes_are_too_few_rows_for_an_interval():
+    amounts = [1.0] * 198 + [5_000.0] * 2
+    rule = aw.Policy.from_rule(DESK, lambda known: "approve")
+    found = rule.evaluate(ORDERS | {"amount": amounts}, stake="amount")
+    assert np.isnan(found.gain.low)
+    assert np.isnan(found.reward.high)
+    assert not np.isnan(found.spend.low)  # no stake counts for that
+    assert "a few rows with large stakes decide, worth 2 rows" in str(found)
+    labelled = RULE.evaluate(
+        {name: cells * 50 for name, cells in ROWS.items()} | {"amount": amounts},
+        label="best",
+        stake="amount",
+    )
+    assert np.isnan(labelled.gain.low)
+    assert not np.isnan(labelled.reward.low)
+
+
+def test_thirty_rows_of_any_one_stake_are_enough():
+    rule = aw.Policy.from_rule(DESK, lambda known: "approve")
+    rows = {name: cells[:30] for name, cells in ORDERS.items()}
+    for stake in (0.1, 0.3, 0.7, 1.1, 3.3):
+        found = rule.evaluate(rows | {"amount": [stake] * 30}, stake="amount")
+        assert not np.isnan(found.gain.low)

@@ -5,7 +5,7 @@ not widen its interval.
 
 For a log the interval is the normal one. A live split is usually checked repeatedly and stopped
 when the result looks good, and then normal intervals are too narrow. Its interval is therefore
-valid at all times at once. For n rows of variance s² (`off_policy.py`) it is
+valid at all times at once. For n rows of variance s² (`policy/row_variances.py`) it is
 
     ± s √( 2 (n ρ² + 1) / (n² ρ²) · log(√(n ρ² + 1) / α) ),
 
@@ -20,17 +20,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-import numpy as np
-
 from askwise._support.numbers import interval, shown
 from askwise._support.typing import Floats
-from askwise.logs.off_policy import (
+from askwise.logs.off_policy import why_weights_are_off
+from askwise.logs.policy_rows import PolicyRows
+from askwise.policy.row_variances import (
     LEAST_EFFECTIVE,
     effective_rows,
-    spread_of_rows,
-    why_weights_are_off,
+    is_enough,
+    spread_of,
+    spread_of_gains,
 )
-from askwise.logs.policy_rows import PolicyRows
 from askwise.policy.scores import Estimate
 
 NARROWEST = 1_000
@@ -142,31 +142,29 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
     number = len(a.weights)
     apart, staked = a.weights != b.weights, [rows.weights * rows.stakes for rows in (a, b)]
     telling = min(effective_rows(each[apart]) for each in staked) if apart.any() else 0.0
-    is_enough = telling >= LEAST_EFFECTIVE
     effective = effective_rows(staked[0]), effective_rows(staked[1])
 
-    def estimate(each: Floats, enough: bool, stakes: Floats = a.stakes) -> Estimate:
-        centre = float(each.mean())
+    def estimate(centre: float, spread: float, *, enough: bool) -> Estimate:
         if not enough or number < 2:
             return Estimate(centre, math.nan, math.nan)
-        width = reach(number) * spread_of_rows(each, stakes)
+        width = reach(number) * spread
         return Estimate(centre, centre - width, centre + width)
 
     def of_weights(weights: Floats) -> Estimate:
-        return estimate(weights, enough=True, stakes=np.ones(number))
+        return estimate(float(weights.mean()), spread_of(weights), enough=True)
 
-    of_a, of_b = (
-        estimate(rows.robust, worth >= LEAST_EFFECTIVE)
-        for rows, worth in zip((a, b), effective, strict=True)
-    )
-    each = a.robust - b.robust
-    difference = estimate(each, is_enough)
-    more = math.inf
-    if is_enough:
-        more = _rows_needed(abs(difference.value), spread_of_rows(each, a.stakes), reach) - number
+    def of_gains(parts: Floats, worth: float) -> Estimate:
+        centre, spread = float(parts.sum(axis=0).mean()), spread_of_gains(parts, a.stakes)
+        return estimate(centre, spread, enough=is_enough(worth))
+
+    apart_by = a.robust - b.robust
+    difference, more = of_gains(apart_by, telling), math.inf
+    if is_enough(telling):
+        spread = spread_of_gains(apart_by, a.stakes)
+        more = _rows_needed(abs(difference.value), spread, reach) - number
     return Comparison(
-        of_a,
-        of_b,
+        of_gains(a.robust, effective[0]),
+        of_gains(b.robust, effective[1]),
         difference,
         number,
         int(apart.sum()),

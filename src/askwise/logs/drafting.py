@@ -202,7 +202,7 @@ def _named_columns(
     roles: Mapping[str, str | None],
 ) -> list[str]:
     """Returns the columns that have a role. Raises an error unless each is there, and has one."""
-    check_apart(roles)
+    check_apart(roles, rewards)
     said = [*(rewards or {}).values(), *(name for name in roles.values() if name)]
     for name in said:
         if name not in columns:

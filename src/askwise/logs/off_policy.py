@@ -15,15 +15,9 @@ learning, ICML 2016). DR is unbiased whatever V is, and narrower the better V is
 If every row has every observation, the cost of the policy is known in each row, and only its action
 must agree.
 
-Intervals are normal approximations. Below `LEAST_EFFECTIVE` effective rows there are none: four
-rows with the same reward would seem to give the gain exactly.
-
-**Stakes.** If rows have their own stakes, a few large ones make up most of the variance. As long as
-no rare loss has come among these few, the variance of the rows is far too low. But all rows show
-how often losses come, and all stakes are known. So the variance of a row of the stake u is
-estimated as α + γ u², with the quasi-likelihood of squares whose spread is proportional to their
-mean. Then s² = α + γ mean(u²), unless the variance of the rows is larger. The effective rows are
-those of the weights w u.
+Intervals are normal approximations. `policy/row_variances.py` has the variance of rows, which may
+have their own stakes. Below 30 effective rows there are no intervals: four rows with the same
+reward would seem to give the gain exactly.
 """
 
 from __future__ import annotations
@@ -42,12 +36,14 @@ from askwise.errors import OptionError
 from askwise.estimation.models import Model
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
 from askwise.policy import Policy
+from askwise.policy.row_variances import (
+    LEAST_EFFECTIVE,
+    effective_rows,
+    is_enough,
+    spread_of,
+    spread_of_gains,
+)
 from askwise.policy.scores import Estimate
-
-LEAST_EFFECTIVE = 30
-"""With fewer effective rows there is no interval."""
-STEPS = 50
-"""Steps of the fit of α and γ."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,9 @@ class OffPolicyValue:
     agreeing: int
     """The number of rows on which the policy would have done the same."""
     effective_rows: float
-    """(Σ w)² / Σ w²: the number of equally weighted rows with as much information."""
+    """(Σ w u)² / Σ (w u)²: the number of rows with equal weights w and stakes u that have as much
+    information.
+    """
     mean_weight: Estimate
     """The mean of w. It is 1 if the log's policy could have taken every step of this policy, and
     less if it could not.
@@ -74,11 +72,13 @@ class OffPolicyValue:
     """The mean stake of the rows: how many times their rewards count."""
     has_own_stakes: bool = False
     """Whether the stakes of the rows differ."""
+    rows_by_weight: float = math.nan
+    """(Σ w)² / Σ w²: the effective rows if all stakes were equal."""
 
     @property
     def has_intervals(self) -> bool:
         """Whether there are enough effective rows for intervals: at least 30."""
-        return self.effective_rows >= LEAST_EFFECTIVE
+        return is_enough(self.effective_rows)
 
     def frame(self, kind: str = "dict") -> Any:
         """Returns a row for each estimator: its name, the gain and the interval, if there is one.
@@ -100,12 +100,18 @@ class OffPolicyValue:
         if not self.has_intervals:
             lines.append(
                 f"fewer than {LEAST_EFFECTIVE} effective rows: the estimates may be far off, and "
-                "no interval can be given; log more rows on which the policy agrees"
+                f"no interval can be given; {self._remedy()}"
             )
         lines += self._of_stakes()
         if why := why_weights_are_off(self.mean_weight):
             lines.append(f"{why}; ips is off by this factor, snips and dr may be far off too")
         return "\n".join(lines)
+
+    def _remedy(self) -> str:
+        """What would give intervals."""
+        if is_enough(self.rows_by_weight):
+            return "a few rows with large stakes decide: log more rows with large stakes"
+        return "log more rows on which the policy agrees"
 
     def _of_stakes(self) -> list[str]:
         """A line if the stakes are not 1."""
@@ -192,58 +198,38 @@ def check_confidence(confidence: object) -> None:
 
 def _estimated(rows: PolicyRows, confidence: float) -> OffPolicyValue:
     weights, weighted, surely, robust, _, stakes = rows
-    mean = weights.mean()
-    ratio = float(weighted.mean() / mean) if mean > 0 else math.nan
-    effective, as_rows = effective_rows(weights * stakes), np.ones(len(weights))
+    mean = float(weights.mean())
+    ratio = float(weighted.sum(axis=0).mean()) / mean if mean > 0 else math.nan
+    effective = effective_rows(weights * stakes)
 
     def estimate(centre: float, influence: Floats) -> Estimate:
-        is_enough = effective >= LEAST_EFFECTIVE
-        return estimated(centre, influence, stakes, confidence, is_enough=is_enough)
+        if not is_enough(effective):
+            return Estimate(centre, math.nan, math.nan)
+        return _estimate(centre, spread_of_gains(influence, stakes), len(weights), confidence)
 
-    ips = weighted - surely
-    linear = (weighted - ratio * weights) / mean - surely if mean > 0 else ips
+    earned, spent = weighted
+    ips: Floats = np.stack([earned, spent - surely])
+    linear = ips
+    if mean > 0:
+        # Σ w (G − the ratio) / Σ w, whose second part does not grow with the stake
+        linear = np.stack([earned / mean, (spent - ratio * weights) / mean - surely])
     return OffPolicyValue(
-        estimate(float(ips.mean()), ips),
+        estimate(float(ips.sum(axis=0).mean()), ips),
         estimate(ratio - float(surely.mean()), linear),
-        estimate(float(robust.mean()), robust),
+        estimate(float(robust.sum(axis=0).mean()), robust),
         len(weights),
         int((weights > 0).sum()),
         effective,
         # of all rows, whether they agree or not
-        estimated(float(mean), weights, as_rows, confidence, is_enough=True),
+        _estimate(mean, spread_of(weights), len(weights), confidence),
         confidence,
         float(stakes.mean()),
         has_own_stakes=bool((stakes != stakes[0]).any()),
+        rows_by_weight=effective_rows(weights),
     )
 
 
-def effective_rows(weights: Floats) -> float:
-    """(Σ w)² / Σ w²."""
-    total = float((weights**2).sum())
-    return float(weights.sum()) ** 2 / total if total > 0 else 0.0
-
-
-def spread_of_rows(each: Floats, stakes: Floats) -> float:
-    """The standard deviation s of a row, whose stake may be its own."""
-    found = float(np.var(each, ddof=1))
-    squares, by = (each - each.mean()) ** 2, stakes**2
-    if found == 0.0 or (by == by[0]).all():
-        return math.sqrt(found)
-    terms = np.stack([np.ones(len(by)), by / by.mean()])
-    parts = np.array([found, found]) / 2
-    for _ in range(STEPS):
-        weights = terms / (parts @ terms) ** 2
-        # a row's share of each term, so that both stay positive
-        parts *= (weights @ squares) / (weights @ (parts @ terms))
-    return math.sqrt(max(found, float(parts.sum())))
-
-
-def estimated(
-    centre: float, influence: Floats, stakes: Floats, confidence: float, *, is_enough: bool
-) -> Estimate:
-    """A mean with its normal interval, if there are enough rows for one."""
-    if not is_enough or len(influence) < 2:
-        return Estimate(centre, math.nan, math.nan)
-    spread = spread_of_rows(influence, stakes) / math.sqrt(len(influence))
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread
+def _estimate(centre: float, spread: float, rows: int, confidence: float) -> Estimate:
+    """A mean with its normal interval; NaN if there is but one row."""
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * spread / math.sqrt(rows)
     return Estimate(centre, centre - reach, centre + reach)

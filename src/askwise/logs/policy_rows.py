@@ -38,18 +38,21 @@ CONFOUNDED = (
 
 
 class PolicyRows(NamedTuple):
-    """The contribution of each row of a log to the estimates of a policy."""
+    """The contribution of each row of a log to the estimates of a policy.
+
+    Gains have two lines: what is earned at the stake of the row, and what is spent, below 0.
+    """
 
     weights: Floats
     """w."""
     weighted: Floats
-    """w G."""
+    """w G, in two lines."""
     surely: Floats
     """The policy's spend if everything is known; else 0. It is not in `weighted`."""
     robust: Floats
-    """The DR estimate from the row."""
+    """The DR estimate from the row, in two lines."""
     expected: Floats
-    """V(s₀), which DR expects of the row before anything is done."""
+    """V(s₀), which DR expects of the row before anything is done, in two lines."""
     stakes: Floats
     """How many times its reward counts."""
 
@@ -165,10 +168,11 @@ def _policy_rows(
     rewards: Floats = decisions.units * np.float64(UNIT)
     weights = chances.weights(agreement)
     earned = stakes * (problem.lowest_reward + problem.reward_value * rewards)
-    earned -= cost[decisions.actions]
+    acted: Floats = np.stack([earned, -cost[decisions.actions]])
     # where everything is known, so is what the policy spends on each row
     surely = agreement.spent if acquisition is None else np.zeros(len(earned))
-    gain: Floats = earned if acquisition is None else earned - agreement.spent
+    gain = acted.copy()
+    gain[1] -= 0.0 if acquisition is None else agreement.spent
     expected_rewards, spends = np.empty((2, *agreement.states.shape))
     for half in (0, 1):
         mine, others = np.flatnonzero(halves == half), np.flatnonzero(halves != half)
@@ -185,27 +189,29 @@ def _policy_rows(
         found = _looked_up(expected, agreement.states[mine])
         expected_rewards[mine], spends[mine] = np.moveaxis(found, -1, 0)
     each = problem.lowest_reward + problem.reward_value * expected_rewards
-    value = stakes[:, None] * each - spends
-    robust = _doubly_robust(agreement, chances, weights, earned, gain, value)
-    return PolicyRows(weights, weights * gain, surely, robust - surely, value[:, 0], stakes)
+    value: Floats = np.stack([stakes[:, None] * each, -spends])
+    robust = _doubly_robust(agreement, chances, weights, acted, gain, value)
+    robust[1] -= surely
+    return PolicyRows(weights, weights * gain, surely, robust, value[:, :, 0], stakes)
 
 
 def _doubly_robust(
     agreement: Agreement,
     chances: _Chances,
     weights: Floats,
-    earned: Floats,
+    acted: Floats,
     gain: Floats,
     value: Floats,
 ) -> Floats:
     """Returns the doubly robust estimate of each row: its correction plus the expected value."""
-    total = np.zeros(len(gain))
+    total = np.zeros_like(gain)
     for k in reversed(range(agreement.states.shape[1])):
-        gained = np.where(k == agreement.steps - 1, earned, 0.0) - agreement.prices[:, k]
+        gained = np.where(k == agreement.steps - 1, acted, 0.0)
+        gained[1] -= agreement.prices[:, k]
         ratio = np.where(k < agreement.agreed, 1 / chances.by_step[:, k], 0.0)
-        here = value[:, k] + ratio * (gained + total - value[:, k])
+        here = value[:, :, k] + ratio * (gained + total - value[:, :, k])
         total = np.where(k < agreement.steps, here, 0.0)
-    whole = value[:, 0] + weights * (gain - value[:, 0])
+    whole = value[:, :, 0] + weights * (gain - value[:, :, 0])
     robust: Floats = np.where(chances.is_whole, whole, total)
     return robust
 

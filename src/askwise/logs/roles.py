@@ -89,6 +89,7 @@ def roles_of(
     check_apart({**columns, "reward": reward, "propensity": propensity})
     roles = _complete(problem, free, rewards, label, (action, reward))
     if roles is not None:
+        check_apart(columns, roles.rewards)
         for what, said in (
             ("acquisition", acquisition),
             ("order", order),
@@ -114,10 +115,13 @@ def roles_of(
     return roles
 
 
-def check_apart(columns: Mapping[str, str | None]) -> None:
-    """Raises an error if a column is named for two roles."""
+def check_apart(
+    columns: Mapping[str, str | None], rewards: Mapping[str, str] | None = None
+) -> None:
+    """Raises an error if a column is named for two roles, or for the rewards of two actions."""
     roles: dict[str, str] = {}
-    for role, column in columns.items():
+    earned = {f"rewards[{action!r}]": column for action, column in (rewards or {}).items()}
+    for role, column in (earned | dict(columns)).items():
         if column is None:
             continue
         if column in roles:

@@ -147,7 +147,7 @@ class Trial(Follower):
         if not changed.any():
             return compared(of_a, of_b, reach, self.names)
         follows_b = self._follow_b([case for case, _ in cases])
-        gains = np.array([self._gain(case, reward) for case, reward in cases])
+        gains = np.array([self._gain(case, reward) for case, reward in cases]).T
         of_a = _by_side(of_a, changed, ~follows_b / (1.0 - self.share), gains)
         of_b = _by_side(of_b, changed, follows_b / self.share, gains)
         overruled = int((changed & ~follows_b).sum()), int((changed & follows_b).sum())
@@ -182,13 +182,13 @@ class Trial(Follower):
         drawn: Flags = parts_followed(tags, shares) >= len(self.a.parts)
         return drawn
 
-    def _gain(self, case: Case, reward: float) -> float:
-        """Returns the gain of a case at the prices of the comparison, also if it was overruled."""
+    def _gain(self, case: Case, reward: float) -> tuple[float, float]:
+        """Returns what a case earned, and less what it spent at the prices of the comparison."""
         lattice = self.policy.lattice.per_unit
         acting = float(lattice.action_costs[case.action_index])
         problem = lattice.problem
         earned = case.stake * (problem.lowest_reward + problem.reward_value * reward)
-        return earned - acting - lattice.spent(case.state_index)
+        return earned, -acting - lattice.spent(case.state_index)
 
 
 def _is_changed(case: Case) -> bool:

@@ -7,7 +7,7 @@ with the lowest and half with the highest reward, and with the mean spend (Agres
 "Approximate is better than 'exact' for interval estimation of binomial proportions").
 
 If cases have stakes, a row gains stake · (low + β r) − Σ c, and the added rows have the stakes of
-the table.
+the table. `row_variances.py` has the variance of such rows, and what they are worth.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from askwise._support.frames import framed
 from askwise._support.numbers import interval, shown
 from askwise._support.typing import Floats
+from askwise.policy.row_variances import (
+    LEAST_EFFECTIVE,
+    effective_rows,
+    is_enough,
+    larger_variance,
+)
 from askwise.problem import Problem
-
-LEAST_ROWS = 30
-"""With fewer rows there is no interval."""
 
 
 class Estimate(NamedTuple):
@@ -87,6 +92,8 @@ class Score:
     """The mean stake of the rows: how many times their rewards count."""
     has_own_stakes: bool = False
     """Whether a column of the table has the stake of each row. If not, all rows have the same."""
+    effective_rows: float = math.nan
+    """(Σ u)² / Σ u²: the number of rows with equal stakes u that have as much information."""
 
     def frame(self, kind: str = "dict") -> Any:
         """A row for each figure: its name, the mean, and the interval, empty if there is none.
@@ -105,7 +112,13 @@ class Score:
         spend = shown(self.spend.value) if self._is_same_spend() else self.spend
         lines = [f"{name:<6} {shown_as}" for name, shown_as in (named | {"spend": spend}).items()]
         lines.append(f"looks  {shown(self.looks)}")
-        return "\n".join([*lines, f"by {self.rows:,} row{'s' * (self.rows != 1)}{self._at()}"])
+        lines.append(f"by {self.rows:,} row{'s' * (self.rows != 1)}{self._at()}")
+        if is_enough(self.rows) and not is_enough(self.effective_rows):
+            lines.append(
+                f"a few rows with large stakes decide, worth {self.effective_rows:,.0f} rows; an "
+                f"interval of the gain needs {LEAST_EFFECTIVE}: add rows with large stakes"
+            )
+        return "\n".join(lines)
 
     def _is_same_spend(self) -> bool:
         """Whether every row spends the same, but for rounding."""
@@ -131,43 +144,84 @@ def score_of(
     lowest, shift = low * mean_stake, low * (found.stakes - mean_stake)
     worth = beta * found.stakes  # what a reward of 1 is worth in each row
     earned = (float(found.rows @ shift) + float(worth @ found.reward)) / n
-    square = float(found.rows @ shift**2) + 2 * float((shift * worth) @ found.reward)
-    square = (square + float(worth**2 @ found.squares)) / n
-    off = found.spend - spend  # the part that varies, so that large prices do not cancel
-    of_spend = float(found.rows @ off**2) / n
-    across = (float((found.rows * shift) @ off) + float((worth * found.reward) @ off)) / n
+    effective = effective_rows(found.stakes, found.rows)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     more = z * z / (n + z * z)  # the added share of the rows
 
     def estimate(value: float, centre: float, variance: float, rows: float) -> Estimate:
-        if n < LEAST_ROWS:
-            return Estimate(value, math.nan, math.nan)
         half = z * math.sqrt(max(variance, 0.0) / rows)
         return Estimate(value, centre - half, centre + half)
 
+    def known(each: Estimate, rows: float) -> Estimate:
+        return each if is_enough(rows) else Estimate(each.value, math.nan, math.nan)
+
     middle = (1 - more) * earned + more / 2 * beta * mean_stake
-    added = float(found.rows @ (shift**2 + (shift + worth) ** 2)) / n
-    of_reward = (1 - more) * square + more / 2 * added - middle**2
-    of_gain = of_reward - (1 - more) * (2 * across - of_spend)
+    of_reward, of_gain, of_right, of_spend = _variances(problem, found, more)
     gain = estimate(earned - spend, middle - spend, of_gain, n + z * z)
     # a row earns at least the lowest reward at its stake, and at most the highest
     some = found.rows > 0
     least, most = float(shift[some].min()), float((shift + worth)[some].max())
     spent = found.spend[some]
-    gain = gain.within(least - float(spent.max()), most - float(spent.min()))
+    gain = gain.within(least - float(spent.max()), most - float(spent.min())).raised(lowest)
     rewards = estimate(earned, middle, of_reward, n + z * z).within(least, most).raised(lowest)
+    rewards = known(rewards, effective)
     if problem.rewards is None:
         half = (1 - more) * right + more / 2
-        of_right = (1 - more) * float(found.squares.sum()) / n + more / 2 - half**2
-        rewards = estimate(right, half, of_right, n + z * z).within(0.0, 1.0)
-    spends = estimate(spend, spend, of_spend * n / max(n - 1, 1.0), n)
+        rewards = known(estimate(right, half, of_right, n + z * z).within(0.0, 1.0), n)
     return Score(
-        gain.raised(lowest),
+        known(gain, effective),
         rewards,
-        spends,
+        known(estimate(spend, spend, of_spend * n / max(n - 1, 1.0), n), n),
         looks,
         round(n),
         confidence,
         mean_stake,
         has_own_stakes,
+        effective,
+    )
+
+
+class _Variances(NamedTuple):
+    """The variances of rows, of which a share was added."""
+
+    reward: float
+    """In the currency, with the stakes."""
+    gain: float
+    right: float
+    """Of the reward from 0 to 1, whatever the stakes."""
+    spend: float
+
+
+def _variances(problem: Problem, found: Outcomes, more: float) -> _Variances:
+    """Returns the variances if a share of the rows is added, half of it with each extreme reward.
+
+    The added rows have the stakes of the table and the mean spend.
+    """
+    n, low, beta = float(found.rows.sum()), problem.lowest_reward, problem.reward_value
+
+    def mean(of_lines: Floats, times: Floats = found.rows) -> float:
+        return float(times @ of_lines) / n
+
+    ones, stake = np.ones(len(found.rows)), mean(found.stakes)
+    shift, worth = low * (found.stakes - stake), beta * found.stakes
+    off = found.spend - mean(
+        found.spend
+    )  # the part that varies, so that large prices do not cancel
+    middle = (1 - more) * (mean(shift) + mean(worth, found.reward)) + more / 2 * beta * stake
+    square = mean(shift**2) + 2 * mean(shift * worth, found.reward) + mean(worth**2, found.squares)
+    added = mean(shift**2 + (shift + worth) ** 2)
+    of_rows = (1 - more) * square + more / 2 * added - middle**2
+    of_spend, across = mean(off**2), mean(shift * off) + mean(worth * off, found.reward)
+    # the same, by what all rows earn per unit of stake
+    half = (1 - more) * mean(ones, found.reward) + more / 2
+    second = (1 - more) * mean(ones, found.squares) + more / 2
+    of_right = second - half**2
+    at_mean, along = (stake * beta) ** 2 * of_right, stake * beta * mean(off, found.reward)
+    per_unit = mean((found.stakes - stake) ** 2), low**2 + 2 * low * beta * half + beta**2 * second
+    spent, spent_at_mean = ((1 - more) * (of_spend - 2 * each) for each in (across, along))
+    return _Variances(
+        larger_variance(of_rows, at_mean, *per_unit),
+        larger_variance(of_rows + spent, at_mean + spent_at_mean, *per_unit),
+        of_right,
+        of_spend,
     )

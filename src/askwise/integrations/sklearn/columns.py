@@ -8,7 +8,7 @@ few rows share one category, `Rare.OTHER`. A category that was not in the traini
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
@@ -69,6 +69,7 @@ class Columns(NamedTuple):
             else:
                 place = {category: float(x) for x, category in enumerate(known)}
                 new = place.get(Rare.OTHER, UNSEEN)
+                _check_categories(cells, self.names[k])
                 table[:, k] = [
                     np.nan if is_missing(cell) else place.get(cell, new) for cell in cells
                 ]
@@ -99,10 +100,13 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     labels = column_or_1d(y, warn=True)
     check_consistent_length(rows, labels)
     found = []
-    for k, is_category in enumerate(which or [False] * len(_names_of(estimator))):
-        present = {cell for cell in column_at(rows, k) if not is_missing(cell)}
+    names = _names_of(estimator)
+    for k, is_category in enumerate(which or [False] * len(names)):
+        cells = column_at(rows, k) if is_category else []
+        _check_categories(cells, names[k])
+        present = {cell for cell in cells if not is_missing(cell)}
         found.append(tuple(sorted(present, key=str)) if is_category else None)
-    columns = Columns(_names_of(estimator), tuple(found), dates)
+    columns = Columns(names, tuple(found), dates)
     return columns, columns.encode(rows), labels
 
 
@@ -168,12 +172,22 @@ def seconds_at(moment: date) -> float:
     return (moment - BEGINNING).total_seconds()
 
 
+def _check_categories(cells: list[Any], name: str) -> None:
+    """Raises an error if a cell cannot be a category."""
+    wrong = next((cell for cell in cells if not isinstance(cell, Hashable)), None)
+    if wrong is not None:
+        raise OptionError(
+            f"feature {name!r} has a cell that is no number, text or date: {wrong!r}; split it "
+            "into columns, or leave the feature out"
+        )
+
+
 def _number(cell: Any, name: str) -> float:
     if is_missing(cell):
         return np.nan
     try:
         return float(cell)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(
             f"feature {name!r} had numbers in the training rows, expected one, got {cell!r}"
         ) from None
@@ -192,12 +206,20 @@ def _seconds(cell: Any, name: str) -> float:
 
 def reread_rows(estimator: Any, columns: Columns, rows: Any) -> Floats:
     """Returns other rows of the same columns as numbers."""
+    _check_names(rows)
     if columns.is_coded:
         validate_data(estimator, rows, skip_check_array=True, reset=False)
         return columns.encode(rows)
-    table: Floats = validate_data(
-        estimator, rows, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-    )
+    try:
+        table: Floats = validate_data(
+            estimator, rows, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        )
+    except (TypeError, ValueError, OverflowError):
+        if getattr(rows, "shape", ())[1:] == (len(columns.names),):
+            for k, name in enumerate(columns.names):
+                for cell in column_at(rows, k):
+                    _number(cell, name)  # the error that has the name of the feature
+        raise
     return table
 
 

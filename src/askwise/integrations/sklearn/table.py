@@ -68,6 +68,11 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
     """Returns a price for each column, from a number, a sequence or {name: price}; 1 for None."""
     if costs is None:
         return [1.0] * len(names)
+    if hasattr(costs, "columns"):
+        raise OptionError(
+            "costs must be a number, a sequence or {name: price}, got a data frame: give one of "
+            "its columns, or its row of prices as {name: price}"
+        )
     named = costs if isinstance(costs, Mapping) else by_name(costs)
     if named is not None:
         given = _prices_by_name(named, names)
