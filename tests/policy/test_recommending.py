@@ -119,3 +119,28 @@ def test_what_was_hardly_tried_is_not_recommended_on_hope():
     policy = aw.fit(log, problem).recommend()
     assert policy.action({}) == "known"
     assert policy.value == pytest.approx(20, abs=6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_counters_buy_nothing_where_their_own_tree_says_that_stopping_is_better(seed):
+    problem = aw.Problem(
+        observations=[aw.Observation(f"o{k}", values=list("abc"), cost=1.0) for k in range(6)],
+        actions=["p", "q"],
+        max_observations=3,
+        reward_value=50.0,
+    )
+    first = np.indices((3,) * 6)[0]
+    better = 0.5 * (first == 1)
+    reward = np.stack([0.2 + better, 0.7 - better], axis=-1)
+    population = Population(aw.Model(problem, np.full((3,) * 6, 3.0**-6), reward))
+    learner = aw.SeqOOS(problem, rng=seed)
+    aw.simulate(learner, population, steps=300, rng=7)
+
+    def check(node):
+        for _, child in getattr(node, "branches", ()):
+            check(child)
+        reason = node.reason
+        if reason.gain is not None and reason.stop is not None and reason.stop.gain is not None:
+            assert reason.gain >= reason.stop.gain
+
+    check(learner.recommend().tree().root)

@@ -229,3 +229,49 @@ def test_what_is_spent_before_a_split_that_buys_nothing_has_no_cost_of_an_action
             idle = [n for n in split if n.observation in ("size", "chance")]
             assert idle
             assert [n.reason.spent for n in idle] == [0.0] * len(idle)
+
+
+def test_trees_of_sets_are_folded_too():
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=["a", "b"], cost=0.01) for n in "xyz"],
+        actions=["p", "q"],
+        reward_value=10.0,
+    )
+    odd = np.indices((2, 2, 2)).sum(0) % 2
+    model = aw.Model(problem, np.full((2, 2, 2), 0.125), np.stack([odd, 1 - odd], -1))
+    policy = aw.oracle.simultaneous(model)
+    assert policy.tree(max_depth=1).outline().splitlines() == [
+        "buy x + y + z (0.03)",
+        "├─ x a → by y … 6 more",
+        "└─ x b → by y … 6 more",
+    ]
+    assert len(str(policy.tree(max_depth=2)).splitlines()) == 1 + 1 + 2 + 4
+    assert policy.tree(max_depth=3) == policy.tree()
+    rare = str(policy.tree(min_share=0.3))
+    assert rare.count("by z … 2 more") == 4
+    assert "by z … 2 more" in policy.tree(min_share=0.3).html()
+    assert "by z … 2 more" in policy.tree(min_share=0.3).svg()
+
+
+def test_the_share_of_a_second_given_value_rests_on_the_cases_with_the_first():
+    """Of 20,000 rows 100 have the first value, so how often the second comes there is not known."""
+    problem = aw.Problem(
+        observations=[
+            *(aw.Observation(n, values=["a", "b"], given=True) for n in "gh"),
+            aw.Observation("x", values=["a", "b"], cost=1.0),
+        ],
+        actions=["p", "q"],
+        reward_value=100.0,
+    )
+    rng = np.random.default_rng(0)
+    g = (np.arange(20_000) < 100).astype(int)
+    h, x = rng.integers(0, 2, (2, 20_000))
+    rows = {name: ["ab"[v] for v in seen] for name, seen in zip("ghx", (g, h, x), strict=True)}
+    rows |= {"p": (1.0 - h).tolist(), "q": [0.0] * 20_000}
+    policy = aw.Policy.from_rule(
+        problem, lambda known: "p" if known["g"] == "a" or known["h"] == "a" else "q"
+    )
+    root = policy.tree(aw.fit(rows, problem, rng=0).evidence()).root
+    ((_, _), (_, rare)) = root.branches
+    # p(1 − p)/100 of gains 100 and 0, widened by the factor of selection
+    assert 1.96 * rare.reason.variance**0.5 == pytest.approx(1.2 * 1.96 * 5.0, rel=0.15)

@@ -200,7 +200,9 @@ class Fit:
         if not is_number(part) or not 0 < part <= 1:
             raise OptionError(f"weight must be a number above 0 and at most 1, got {part!r}")
         lattice, rng = Lattice(self.problem), np.random.default_rng(0)
-        note = f"It counts as {part:.0%} of its {self.rows:,} cases, which were drawn evenly."
+        note = (
+            f"It counts as {100 * part:.3g}% of its {self.rows:,} cases, which were drawn evenly."
+        )
         drawn: dict[str, Any] = {
             "notes": (*self.notes, note),
             "weight": self.weight * part,

@@ -134,11 +134,30 @@ def _checked_path(table: PathTable, evidence: Beliefs | CountedEvidence) -> Path
     def now() -> PathTable:
         return PathTable(lattice, look.copy(), actions.copy(), table.values, table.row_of)
 
-    policy = Policy(now())
-    stops = _where_nothing_is_better(policy, evidence)
-    look[[table.row(g) for g in stops]] = -1
-    actions[[table.row(g) for g in stops]] = [policy.act(g) for g in stops]
+    levels = [list(range(lattice.contexts))]
+    if isinstance(evidence, CountedEvidence):
+        levels = _reached(Policy(now()), evidence)
+    for states in reversed(levels):  # what is bought before may depend on it
+        policy = Policy(now())
+        stops = _where_acting_is_better(policy, states, evidence)
+        look[[table.row(state) for state in stops]] = -1
+        actions[[table.row(state) for state in stops]] = [policy.act(state) for state in stops]
     return now()
+
+
+def _reached(policy: Policy, evidence: CountedEvidence) -> list[list[int]]:
+    """Returns the states that cases come to, by the number of observations bought before."""
+    levels = [list(range(policy.lattice.contexts))]
+    while levels[-1]:
+        levels.append([])
+        for state in levels[-2]:
+            for i in policy.looks(state):
+                outcomes = evidence.outcome_distribution(state, i)
+                if outcomes is not None:
+                    children = policy.lattice.children(state, i)
+                    some = np.flatnonzero(outcomes.probability > 0).tolist()
+                    levels[-1] += [children[x] for x in some]
+    return levels
 
 
 def _stop_where_that_is_better(
@@ -172,21 +191,20 @@ def _checked_set(table: SetTable, evidence: Beliefs | CountedEvidence) -> SetTab
             done = np.unique(table.actions[first:end]).tolist()
             if len(done) == 1 and lattice.allows(context, done[0]):
                 sets[context] = 0
-    sets[_where_nothing_is_better(Policy(now()), evidence)] = 0
+    contexts = list(range(lattice.contexts))
+    sets[_where_acting_is_better(Policy(now()), contexts, evidence)] = 0
     return now()
 
 
-def _where_nothing_is_better(policy: Policy, evidence: Beliefs | CountedEvidence) -> list[int]:
-    """Returns the contexts in which acting at once has a higher expected gain than the policy."""
-    beta, found = policy.problem.reward_value, []
-    for context in range(policy.lattice.contexts):
-        if not policy.looks(context):
+def _where_acting_is_better(
+    policy: Policy, states: list[int], evidence: Beliefs | CountedEvidence
+) -> list[int]:
+    """Returns those states in which acting at once has a higher expected gain than the policy."""
+    found = []
+    for state in states:
+        reason = node_of(policy, state, evidence).reason if policy.looks(state) else None
+        if reason is None or reason.gain is None or reason.stop is None:
             continue
-        action = policy.act(context)
-        stopped = evidence.mean_reward(context, action)
-        reason = node_of(policy, context, evidence).reason
-        if stopped is None or reason is None or reason.gain is None:
-            continue
-        if reason.gain < beta * stopped.mean - policy.problem.actions[action].cost:
-            found.append(context)
+        if reason.stop.gain is not None and reason.gain < reason.stop.gain:
+            found.append(state)
     return found

@@ -129,6 +129,11 @@ def _range(scale: Observation, values: Sequence[Value]) -> list[str]:
 
 
 def headline(node: Look) -> str:
-    """Returns what is bought, at what price, and how much a folded node leaves out."""
+    """Returns what is bought, at what price, and how much a folded node leaves out.
+
+    A folded node that buys nothing has what it depends on.
+    """
     rest = f" … {node.folded} more" if node.folded else ""
+    if not node.bought:
+        return f"by {node.observation}{rest}"
     return f"buy {' + '.join(node.bought)} ({as_price(node.cost)}){rest}"

@@ -9,9 +9,10 @@ from askwise.policy.trees.nodes import Act, Node
 
 
 def folded(root: Node, max_depth: int | None, min_share: float) -> Node:
-    """Returns the tree without purchases after `max_depth` observations, or by less than
-    `min_share` of all cases. A folded node shows what is bought there, and how many nodes would
-    follow.
+    """Returns the tree without nodes after `max_depth` observations, or of less than `min_share` of
+    all cases. Given observations do not count. Each observation of a set that is bought at once
+    counts. A folded node shows what is bought there, or what it depends on, and how many nodes
+    would follow.
     """
     if max_depth is not None and (isinstance(max_depth, bool) or max_depth < 1):
         raise OptionError(f"max_depth must be at least 1, or None, got {max_depth!r}")
@@ -25,9 +26,9 @@ def _folded(node: Node, max_depth: int | None, min_share: float, depth: int) -> 
         return node
     is_deep = max_depth is not None and depth >= max_depth
     is_rare = node.reason is not None and node.reason.share < min_share
-    if depth and node.bought and (is_deep or is_rare):
+    if depth and (is_deep or is_rare):
         return replace(node, branches=(), folded=_number_below(node))
-    deeper = depth + bool(node.bought)
+    deeper = depth + (depth > 0 or bool(node.bought))
     branches = tuple(
         (values, _folded(child, max_depth, min_share, deeper)) for values, child in node.branches
     )

@@ -104,7 +104,7 @@ class _Growing:
         if len(branches) == 1:
             return branches[0][1]
         share = sum(child.reason.share for child in children if child.reason is not None)
-        cases = 0.0 if often is None else often.cases
+        cases = 0.0 if often is None else often.cases * share  # those with the values above it
         reason = self._why_look(START, False, children, share, cases)
         scale = observation if ordered else None
         return Look((), 0.0, observation.name, branches, reason, scale=scale)

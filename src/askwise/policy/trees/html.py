@@ -41,7 +41,7 @@ def _item(node: Node, label: str, figures: Figures, depth: int) -> Iterator[str]
         action = node.label if depth else f"{node.label} (buying nothing)"
         yield f'<li class="leaf">{when}<b>{escape(action)}</b>{why}</li>'
         return
-    title = headline(node) if node.bought else f"{node.observation}?"
+    title = headline(node) if node.bought or node.folded else f"{node.observation}?"
     if node.folded:
         yield f'<li class="leaf">{when}<b>{escape(title)}</b>{why}</li>'
         return

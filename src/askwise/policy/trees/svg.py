@@ -82,7 +82,8 @@ def _box(node: Node, label: str, figures: Figures) -> Box:
     if isinstance(node, Act):
         title, children = [node.label], []
     else:
-        title = _wrapped(headline(node) if node.bought else f"{node.observation}?")
+        is_named = node.bought or node.folded
+        title = _wrapped(headline(node) if is_named else f"{node.observation}?")
         children = [
             _box(child, values_of(node, values, titled=True), figures)
             for values, child in node.branches

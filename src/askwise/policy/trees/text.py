@@ -68,5 +68,6 @@ def _branches(node: Look, prefix: str) -> Iterator[tuple[str, Node | None]]:
         if isinstance(child, Act):
             yield f"{line} → {child.label}", child
             continue
-        yield (f"{line} → {headline(child)}" if child.bought else line), child
+        is_named = child.bought or child.folded
+        yield (f"{line} → {headline(child)}" if is_named else line), child
         yield from _branches(child, prefix + ("   " if last else "│  "))
