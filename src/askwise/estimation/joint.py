@@ -70,9 +70,11 @@ OF_LEVEL = 8.0
 for.
 """
 LEAST_PART = 0.002
-MOST_PART = 1e6
-"""A variance stays above the first of these parts of its first value, so no effect is excluded. The
-second bounds it above; rewards from 0 to 1 do not come near it.
+"""A variance stays above this part of its first value, so no effect is excluded."""
+MOST_SQUARE = 4.0
+"""The mean square of an effect, as the variance of its coefficients has it, is at most this. Effects
+on rewards from 0 to 1 do not come near it. But while no reward is known, each draw rests on the one
+before alone, and would wander off.
 """
 LEAST_WEIGHT = 1e-9
 """The least weight of a cell in a draw of the population, in cases. So no cell is impossible."""
@@ -111,6 +113,7 @@ class JointModel:
         self._ordered: Integers = np.array([ordered_values(o) for o in observations], np.int64)
         self._order = _cells_by_state(lattice, self._digits)
         self._sets, self._first_variances = sets_of(radices), first_variances(radices)
+        self._most_variances: Floats = MOST_SQUARE / np.maximum(1, self._sets[1])
         self.effect_variances: Floats = self._first_variances.copy()
         """s²_J of every set J of observations."""
         self.centre = 0.5
@@ -227,9 +230,11 @@ class JointModel:
         """Checks these arrays after saved ones overwrote them."""
         if not (self.population > 0).all() or abs(self.population.sum() - 1) > 1e-6:
             raise StatisticsError("the population is not one")
-        part = self.effect_variances / self._first_variances
-        if not ((part >= 0.99 * LEAST_PART) & (part <= MOST_PART)).all():  # nor is NaN
+        least = 0.99 * LEAST_PART * self._first_variances
+        if not ((self.effect_variances >= least) & (self.effect_variances < 1e200)).all():
             raise StatisticsError("the variances of effects are not all ones that it draws")
+        # earlier versions saved larger ones, of learners that waited for their first rewards
+        np.minimum(self.effect_variances, self._most_variances, out=self.effect_variances)
         if not ((self.expected >= 0) & (self.expected <= 1)).all():  # nor is NaN
             raise StatisticsError("an expected reward is not from 0 to 1")
         self._probability = None
@@ -285,7 +290,7 @@ class JointModel:
         of_level = top / (np.bincount(level, free, LEVELS)[level] + OF_FIRST)
         luck = np.maximum(rng.chisquare(free + OF_LEVEL), LEAST_LUCK * (free + OF_LEVEL))
         drawn = (squares + OF_LEVEL * of_level) / luck
-        self.effect_variances[:] = np.maximum(drawn, LEAST_PART * first)
+        self.effect_variances[:] = np.clip(drawn, LEAST_PART * first, self._most_variances)
 
     def _draw_effects(self, rng: np.random.Generator, spread: float) -> Floats:
         """Draws the effects f = r − c of such a world, at [a, φ]."""
