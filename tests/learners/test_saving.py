@@ -400,7 +400,7 @@ def test_a_learner_that_waits_for_its_first_rewards_can_be_loaded():
     for k in range(500):
         case = learner.open({"age": values[k % 2]})
         while case.wanted:
-            case.observe({name: values[k // 2 % 2] for name in case.wanted})
+            case.observe(dict.fromkeys(case.wanted, values[k // 2 % 2]))
         cases.append(case.id)
     again = aw.load(learner.to_bytes())
     for one in (learner, again):

@@ -72,8 +72,8 @@ for.
 LEAST_PART = 0.002
 """A variance stays above this part of its first value, so no effect is excluded."""
 MOST_SQUARE = 4.0
-"""The mean square of an effect, as the variance of its coefficients has it, is at most this. Effects
-on rewards from 0 to 1 do not come near it. But while no reward is known, each draw rests on the one
+"""The mean square of an effect, by the variance of its coefficients, is at most this. Effects on
+rewards from 0 to 1 do not come near it. But while no reward is known, each draw rests on the one
 before alone, and would wander off.
 """
 LEAST_WEIGHT = 1e-9
