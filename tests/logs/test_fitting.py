@@ -153,3 +153,22 @@ def test_the_recommended_policy_is_the_best_where_much_is_known():
     fit = aw.fit(rows, problem)
     at_once = fit.learner("sim-oos").recommend().evaluate(model)
     assert aw.oracle.simultaneous(model).value - 0.5 < at_once < best
+
+
+def test_a_log_that_breaks_a_requirement_is_noted():
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=["a", "b"], cost=1.0) for n in ("phone", "file")],
+        actions=["pay", aw.Action("deny", requires=["file"])],
+        rewards=(-300.0, 8.0),
+    )
+    log = {
+        "phone": ["a", "b"] * 3,
+        "file": ["a", None] * 3,
+        "order": ["phone,file", "phone"] * 3,
+        "action": ["deny", "deny"] * 2 + ["deny", "pay"],
+        "reward": [8.0, -300.0] * 3,
+    }
+    (note,) = (n for n in aw.fit(log, problem).notes if "requires" in n)
+    assert note.startswith("2 rows have the action 'deny' without what it requires (file).")
+    kept = {name: cells[::2] for name, cells in log.items()}
+    assert not any("requires" in n for n in aw.fit(kept, problem).notes)

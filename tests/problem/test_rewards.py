@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from decimal import Decimal
 
 import msgspec
 import numpy as np
@@ -184,3 +185,51 @@ def test_what_is_shown_of_a_problem_says_money():
         "an action earns from -500 to 30"
         in aw.explain(aw.Model(DESK, [0.8, 0.2], [[30, -235], [-500, 30]])).html()
     )
+
+
+@pytest.mark.parametrize("stake", [0.29, 1.35, 7.7, 1_234.56])
+def test_a_total_divided_by_its_stake_is_a_reward_however_it_was_rounded(stake, tmp_path):
+    told = np.nextafter(30.0 * stake / stake, math.inf)
+    case = aw.Learner(DESK, rng=0).open(stake=stake)
+    while case.wanted:
+        case.observe({"mri": "neg"})
+    case.reward(told)
+    assert case.earned == 30.0
+    assert aw.Model(DESK, [0.5, 0.5], [[told, 0.0], [0.0, -500.0]]).reward[0, 0] == 1.0
+    log = {"mri": ["neg"], "wait": [told], "treat": [np.nextafter(-500.0, -math.inf)]}
+    assert Table(DESK, log).model().reward[0].tolist() == [1.0, 0.0]
+    pd.DataFrame(log).to_parquet(tmp_path / "log.parquet")
+    for source in (log, str(tmp_path / "log.parquet")):
+        assert aw.fit(source, DESK).rows == 1
+
+
+def test_a_reward_that_is_off_by_more_is_refused_as_before():
+    case = aw.Learner(DESK, rng=0).open()
+    while case.wanted:
+        case.observe({"mri": "neg"})
+    for wrong in (30.001, -500.001):
+        with pytest.raises(CaseError, match="from -500 to 30"):
+            case.reward(wrong)
+        with pytest.raises(ModelError, match="between -500 and 30"):
+            aw.Model(DESK, [0.5, 0.5], [[wrong, 0.0], [0.0, 0.0]])
+        with pytest.raises(TableError, match="from -500 to 30"):
+            aw.fit({"mri": ["neg"], "wait": [wrong], "treat": [0.0]}, DESK)
+
+
+def test_a_decimal_is_refused_with_what_to_write():
+    case = aw.Learner(DESK, rng=0).open()
+    while case.wanted:
+        case.observe({"mri": "neg"})
+    with pytest.raises(CaseError, match=r"write it as a float, float\('2.50'\)"):
+        case.reward(Decimal("2.50"))
+    with pytest.raises(ProblemError, match=r"float\('9'\)"):
+        aw.Observation("mri", values=["neg", "pos"], cost=Decimal(9))
+
+
+def test_a_case_with_a_default_reward_says_how_it_is_closed():
+    case = aw.Learner(DESK, rng=0).open()
+    while case.wanted:
+        case.observe({"mri": "neg"})
+    case.reward_by_default(0.0)
+    with pytest.raises(CaseError, match=r"has a reward by default already: report the real one"):
+        case.cancel()

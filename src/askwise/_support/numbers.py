@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 
 SIGNIFICANT = 3
 MOST_PLACES = 12
@@ -90,7 +91,9 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def remedy_for(number: object) -> str:
-    """The end of a message about a number that was given as a text; "" for other values."""
+    """The end of a message about a number that was given as a text or a Decimal; else ""."""
+    if isinstance(number, Decimal):
+        return f": write it as a float, float({str(number)!r})"
     if not isinstance(number, str):
         return ""
     return ": write a number without quotes, with a point for decimals, such as 2.5"

@@ -12,7 +12,7 @@ from askwise._support.typing import Floats, Integers
 from askwise.errors import ModelError
 from askwise.estimation.evidence import Beliefs
 from askwise.problem import Problem
-from askwise.problem.rewards import all_money_of, remedy, shares_of
+from askwise.problem.rewards import ROUNDING, all_money_of, remedy, shares_of
 from askwise.states import Lattice
 
 
@@ -131,13 +131,14 @@ def _array(name: str, given: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
 def _shares(problem: Problem, reward: Floats) -> Floats:
     """Mean rewards from 0 to 1. A value out of range raises an error that names it."""
     low, high = problem.rewards or (0.0, 1.0)
-    if reward.min() < low or reward.max() > high:
+    slack = ROUNDING * (high - low)
+    if reward.min() < low - slack or reward.max() > high + slack:
         extreme = reward.min() if reward.min() < low else reward.max()
         raise ModelError(
             f"reward must lie between {as_price(low)} and {as_price(high)}, got {extreme}; "
             f"{remedy(problem.rewards)}"
         )
-    return _frozen(shares_of(reward, problem.rewards))
+    return _frozen(shares_of(np.clip(reward, low, high), problem.rewards))
 
 
 def _frozen(array: Floats) -> Floats:

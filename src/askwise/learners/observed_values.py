@@ -126,6 +126,11 @@ def share_of_reward(case: Case, reward: object) -> float:
 def check_awaits_reward(case: Case) -> None:
     """Raises if the case is cancelled or has its reward, real or default."""
     if case.is_cancelled or case.share is not None:
+        if not case.is_cancelled and not case.is_rewarded:
+            raise CaseError(
+                f"case {case.id} has a reward by default already: report the real one with "
+                "reward(…)"
+            )
         what = "is cancelled" if case.is_cancelled else "has its reward"
         raise CaseError(f"case {case.id} {what} already")
 

@@ -17,7 +17,7 @@ from askwise.problem import Observation, Problem
 from askwise.problem.amounts import check_stake
 from askwise.problem.bins import is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, boolean_places
-from askwise.problem.rewards import Range, range_words, remedy_of_cell, shares_of
+from askwise.problem.rewards import Range, range_words, remedy_of_cell, shares_of, unrounded
 from askwise.states import Lattice
 
 ABSENT = -1
@@ -97,7 +97,8 @@ def rewards_of(name: str, column: Sequence[Any], within: Range | None) -> Floats
         truth = text.strip().lower() if isinstance(text, str) else ""
         try:
             is_boolean = truth in BOOLEANS and within is None
-            found = float(BOOLEANS.index(truth)) if is_boolean else float(text)
+            number = float(BOOLEANS.index(truth)) if is_boolean else float(text)
+            found = unrounded(number, within)
         except (TypeError, ValueError):
             found = float("nan")
         if not low <= found <= high:

@@ -29,7 +29,7 @@ def notes_of(
     if decisions is None or statistics is None:
         return (*_of_records(lattice), *_of_label(roles, lattice))
     acquisition: AcquisitionName = roles.acquisition or "simultaneous"
-    notes = [_LOOKS[acquisition], _REWARDS, *_untried(statistics)]
+    notes = [_LOOKS[acquisition], _REWARDS, *_untried(statistics), *_broken(lattice, decisions)]
     if (decisions.digits >= 0).all():
         notes.append(
             "Every row has every observation, but only the reward of the action taken. That action "
@@ -59,6 +59,23 @@ def of_stakes(roles: Roles, mean: float) -> tuple[str, ...]:
         f"{shown(mean)} times on average. They are counted per unit of stake. What is recommended "
         "is for a case of the mean stake; another stake has its own recommendation.",
     )
+
+
+def _broken(lattice: Lattice, decisions: Decisions) -> list[str]:
+    """A note for each action that rows took without what it requires."""
+    place = {o.name: i for i, o in enumerate(lattice.observations)}
+    notes = []
+    for a, action in enumerate(lattice.problem.actions):
+        required = [place[name] for name in action.requires]
+        is_broken = (decisions.digits[:, required] < 0).any(axis=1) & (decisions.actions == a)
+        if is_broken.any():
+            rows = int(decisions.counts[is_broken].sum())
+            notes.append(
+                f"{rows:,} rows have the action {action.name!r} without what it requires "
+                f"({', '.join(action.requires)}). Their rewards are counted, but no policy of this "
+                "problem does so."
+            )
+    return notes
 
 
 _LOOKS = {

@@ -16,7 +16,7 @@ from askwise.problem import Observation
 from askwise.problem.amounts import LARGEST_AMOUNT, LEAST_REWARD_VALUE
 from askwise.problem.bins import Edge
 from askwise.problem.booleans import BOOLEANS, boolean_places
-from askwise.problem.rewards import Range
+from askwise.problem.rewards import ROUNDING, Range
 
 WRONG = -2
 
@@ -150,12 +150,21 @@ def share(column: str, within: Range | None) -> str:
     number = f"TRY_CAST({cell} AS DOUBLE)"
     if within is not None:
         low, high = map(_edge, within)
+        number = _unrounded(number, within)
         is_money = f"typeof({cell}) <> 'BOOLEAN' AND {number} BETWEEN {low} AND {high}"
         return f"CASE WHEN {is_money} THEN ({number} - {low}) / {_edge(within[1] - within[0])} END"
     lower = f"lower(trim({cell}::VARCHAR, {_BLANKS}))"
     booleans = " ".join(f"WHEN {text(truth)} THEN {k}" for k, truth in enumerate(BOOLEANS))
-    number = f"CASE {lower} {booleans} ELSE {number} END"
+    number = f"CASE {lower} {booleans} ELSE {_unrounded(number, (0.0, 1.0))} END"
     return f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {number} END::DOUBLE"
+
+
+def _unrounded(number: str, within: Range) -> str:
+    """The nearest end of the range for a reward that is beyond it by rounding; else itself."""
+    low, high = map(_edge, within)
+    nearest, slack = f"least({high}, greatest({low}, {number}))", ROUNDING * (within[1] - within[0])
+    is_rounded = f"abs({number} - {nearest}) <= {_edge(slack)}"
+    return f"CASE WHEN {is_rounded} THEN {nearest} ELSE {number} END"
 
 
 def stake(column: str, reward_value: float) -> str:

@@ -30,6 +30,12 @@ rounding errors.
 """
 
 
+ROUNDING = 1e-9
+"""A reward beyond its range by less than this part of it was rounded, as total / stake may be. It
+counts as the end of the range; counters are about as fine.
+"""
+
+
 def check_range(rewards: object) -> Range:
     """Returns the lowest and the highest reward as floats, or raises an error."""
     ends = list(rewards) if isinstance(rewards, Iterable) and not isinstance(rewards, str) else []
@@ -54,7 +60,7 @@ def share_of(reward: object, within: Range | None) -> float:
     if type(reward) is float and low <= reward <= high:  # the usual case, fast
         return reward if within is None else (reward - low) / (high - low)
     if is_number(reward):
-        number = float(reward)  # type: ignore[arg-type]
+        number = unrounded(float(reward), within)  # type: ignore[arg-type]
         if low <= number <= high:
             return number if within is None else (number - low) / (high - low)
     if isinstance(reward, bool | np.bool_):
@@ -64,6 +70,17 @@ def share_of(reward: object, within: Range | None) -> float:
     else:  # wider rewards would not help
         hint = remedy_for(reward)
     raise CaseError(f"reward must be a number {range_words(within)}, got {reward!r}{hint}")
+
+
+def unrounded(reward: float, within: Range | None) -> float:
+    """Returns the nearest end of the range for a reward that is beyond it by rounding; else itself.
+
+    >>> unrounded(6.000000000000001, (-50.0, 6.0)), unrounded(6.01, (-50.0, 6.0))
+    (6.0, 6.01)
+    """
+    low, high = (0.0, 1.0) if within is None else within
+    nearest = min(high, max(low, reward))
+    return nearest if abs(reward - nearest) <= ROUNDING * (high - low) else reward
 
 
 def shares_of(rewards: Floats, within: Range | None) -> Floats:

@@ -14,7 +14,7 @@ from askwise.estimation.models import Model
 from askwise.problem import Problem
 from askwise.problem.amounts import check_stake
 from askwise.problem.booleans import as_text, boolean_places
-from askwise.problem.rewards import Range, range_words, remedy_of_cell
+from askwise.problem.rewards import Range, range_words, remedy_of_cell, unrounded
 from askwise.simulation.environments.base import Draws, StakedDraws
 from askwise.states import Lattice
 
@@ -135,7 +135,7 @@ def _rewards(column: list[Any], name: str, within: Range | None) -> Floats:
     low, high = within or (0.0, 1.0)
     for row, cell in enumerate(column):
         try:
-            rewards[row] = float(cell)
+            rewards[row] = unrounded(float(cell), within)
         except (TypeError, ValueError, OverflowError):
             rewards[row] = np.nan
         if not low <= rewards[row] <= high:
