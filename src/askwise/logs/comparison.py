@@ -101,10 +101,10 @@ class Comparison:
             return f"they would have done the same in all {self.rows:,} rows that tell"
         if math.isnan(low):
             more = f"{shown(abs(value))} {'more' if value >= 0 else 'less'}"
-            few = f"only {self.differing:,} of {self.rows:,} rows tell them apart"
+            why = f"only {self.differing:,} of {self.rows:,} rows tell them apart: too few"
             if self.differing >= LEAST_EFFECTIVE:
-                few = "a few rows of large weight or stake decide, and they are"
-            return f"{first} gains {more} than {second}, but {few}: too few for an interval"
+                why = "only a few rows, of large weight or stake, decide: too few"
+            return f"{first} gains {more} than {second}, but {why} for an interval"
         better, other = (first, second) if value >= 0 else (second, first)
         bounds = (low, high) if value >= 0 else (-high, -low)
         said = f"{better} gains {interval(abs(value), *bounds)} more than {other}: "

@@ -109,10 +109,10 @@ class Within(NamedTuple):
                 dear.mixed(cheap, 1.0 - self.share) if is_dear else cheap.mixed(dear, self.share)
             )
         found.shadow_price = self.shadow_price
-        found.note = (
-            f"Within {shown(self.budget)} a case it spends {shown(self.spend)}, and one more to "
-            f"spend would add {shown(self.shadow_price, decimals=2)}"
-        )
+        more = f"one more to spend would add {shown(self.shadow_price, decimals=2)}"
+        if self.shadow_price == 0.0:  # plans count on no more than is fairly sure
+            more = "nothing more is fairly sure to pay"
+        found.note = f"Within {shown(self.budget)} a case it spends {shown(self.spend)}, and {more}"
         return found
 
 
