@@ -82,7 +82,7 @@ def number_of_worlds(lattice: Lattice) -> int:
 
 def _work(lattice: Lattice) -> float:
     """Returns the approximate work of one world, in states times observations."""
-    looks = lattice.size * lattice.buyable
+    looks = lattice.size * max(1, lattice.buyable)
     return looks * (1 + PLANS * lattice.buyable)
 
 
