@@ -1,0 +1,71 @@
+"""The worth of observations is no number that is impossible in every population."""
+
+import math
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.simulation.environments import Population
+
+CONTRACTS = [None, "charged", "refunded"]
+
+
+def six_of_which_one_matters(fails=None, action_cost=0.0, price=1.0):
+    """Six observations of three values, which are too many for a model of all combinations."""
+    problem = aw.Problem(
+        observations=[
+            aw.Observation(f"o{k}", values=list("abc"), cost=price, fails=fails) for k in range(6)
+        ],
+        actions=["p", aw.Action("q", cost=action_cost)],
+        max_observations=3,
+        reward_value=50,
+    )
+    shape = (3 if fails is None else 4,) * 6
+    first = np.indices(shape)[0]
+    right = np.stack([0.2 + 0.5 * (first == 1), 0.7 - 0.5 * (first == 1)], axis=-1)
+    return aw.Model(problem, np.full(shape, 1.0 / np.prod(shape)), right)
+
+
+@pytest.mark.parametrize("kind", [aw.SeqOOS, aw.SimOOS])
+@pytest.mark.parametrize("fails", CONTRACTS)
+@pytest.mark.parametrize("stake", [1.0, 4.0])
+def test_counters_give_no_price_above_all_that_can_be_gained(kind, fails, stake):
+    """A case that acts instead of looking loses at most β, and the dearest action costs 3."""
+    model = six_of_which_one_matters(fails, action_cost=3.0)
+    learner = kind(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=300, rng=7)
+    worth = aw.worth(learner, stake=stake)
+    most = 50 * stake + 3
+    highs = [row.break_even_high for row in worth]
+    assert any(row.bought == 0 for row in worth)
+    if fails == "refunded":
+        assert math.inf in highs
+        assert "or more" in str(worth)
+    else:
+        assert max(highs) <= most
+        assert all(row.adds_high <= most - row.price for row in worth)
+    assert all(row.adds_high <= most for row in worth)
+    for row in worth:
+        assert 0 <= row.break_even_low <= row.break_even <= row.break_even_high
+        assert row.adds_low <= row.adds <= row.adds_high
+    assert aw.explain(learner, stake=stake).html()
+
+
+def test_an_unknown_price_does_not_settle_because_it_is_cut():
+    """The interval ends at β, which says nothing of how soon it would narrow."""
+    model = six_of_which_one_matters(price=20.0)
+    learner = aw.SeqOOS(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=300, rng=7)
+    unseen = [row for row in aw.worth(learner) if row.break_even == 0 and row.break_even_high >= 50]
+    assert unseen
+    assert {row.cases_to_settle for row in unseen} == {math.inf}
+
+
+def test_a_price_above_all_that_can_be_gained_does_not_pay():
+    model = six_of_which_one_matters(price=60.0)
+    learner = aw.SeqOOS(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=300, rng=7)
+    rows = aw.worth(learner).rows
+    assert {row.verdict for row in rows} == {"does not pay"}
+    assert {row.cases_to_settle for row in rows} == {0}
