@@ -14,15 +14,15 @@ FORESEEN = 100.0
 @dataclass(frozen=True)
 class ObservationWorth:
     """The worth of one observation, with all other prices fixed. The numbers are NaN before the
-    first case.
+    first case. All but `bought` leave a budget aside.
     """
 
     name: str
     price: float
     bought: float
-    """The share of the cases in which the best policy buys it."""
+    """The share of the cases in which the recommended policy buys it, within the budget."""
     gain: float
-    """The gain of a case by the best policy at today's prices."""
+    """The gain of a case by the recommended policy at today's prices, without a budget."""
     without: float
     """The same gain if the observation were not available."""
     free: float

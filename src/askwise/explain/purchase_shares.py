@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from askwise.estimation.evidence import Evidence
 from askwise.policy import Policy
+from askwise.policy.trees import Act, Node
 from askwise.states import Lattice
 
 
@@ -44,3 +47,15 @@ def _after(
         return []
     children = zip(lattice.children(state, i), outcomes.probability.tolist(), strict=True)
     return [(child, share * p) for child, p in children if p > 0]
+
+
+def shares_in_tree(node: Node) -> Counter[str]:
+    """Returns the share of all cases that buy each observation at a node or below it."""
+    found: Counter[str] = Counter()
+    if isinstance(node, Act):
+        return found
+    for name in node.bought:
+        found[name] += 0.0 if node.reason is None else node.reason.share
+    for _, child in node.branches:
+        found.update(shares_in_tree(child))
+    return found
