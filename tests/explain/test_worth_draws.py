@@ -126,6 +126,17 @@ def test_the_band_of_demand_falls_and_holds_the_share():
         assert all(piece.low <= piece.high for piece in band)
 
 
+def test_demand_is_one_curve_that_ends_on_its_last_line():
+    """Its gains are those of one estimate, so they fall along lines that become flatter."""
+    worth = aw.worth(learned(5_000))
+    for row in worth:
+        steps = worth.demand(row.name)
+        assert len(steps) > 1
+        for one, following in itertools.pairwise(steps):
+            line = one.gain - one.bought * (following.price - one.price)
+            assert following.gain == pytest.approx(line, abs=1e-6)
+
+
 def row(price, value, low, high, fees=0.0):
     gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
     ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": low, "break_even_high": high}

@@ -330,19 +330,23 @@ class PriceSensitivity:
         return math.inf, line  # bought but never paid for
 
     def demand(self, row: ObservationWorth) -> list[DemandStep]:
-        """Returns the steps of V from 0 to the break-even price; none before the first case."""
+        """Returns the steps of V from 0 to the break-even price; none before the first case.
+
+        All are by the means, and so is the gain without it, so that they are one curve.
+        """
         if not self.has_cases:
             return []
+        lowest = self.problem.lowest_reward
+        without = lowest + self.without(row.name)
         first = self.line(row.name, 0.0)
         end, last = self._last_line(row.name)
         if end == 0:
-            return [DemandStep(0.0, row.without, 0.0)]
-        lowest = self.problem.lowest_reward
+            return [DemandStep(0.0, without, 0.0)]
         steps = [DemandStep(0.0, lowest + first.intercept, first.bought)]
         for price, line in self._between(row.name, first, last):
             steps.append(DemandStep(price, lowest + line.at(price), line.bought))
         if end < math.inf:
-            steps.append(DemandStep(end, row.without, 0.0))
+            steps.append(DemandStep(end, without, 0.0))
         return steps
 
     def _between(
