@@ -217,9 +217,11 @@ class WorthDraws:
         for name, draws in self.of.items():
             at, chosen = self._at[name], policies.of[name]
             without = world.gain(chosen.without, self._spent)
-            draws.adds.append(max(0.0, gain - without))
+            added = max(0.0, gain - without)
+            draws.adds.append(added)
             gain_if_free = world.gain(chosen.given, at.spent_if_given)
-            draws.adds_if_free.append(max(0.0, gain_if_free - without))
+            # what is free may also be used as if it had its price
+            draws.adds_if_free.append(max(added, gain_if_free - without))
             draws.break_even.append(world.break_even_of(chosen.lines, at, without))
 
     def _judge_apart(self, world: WorldPlans, opposite: WorldPlans) -> None:
@@ -230,5 +232,5 @@ class WorthDraws:
             without = opposite.gain(world.best(at.without)[0], self._spent)
             free = opposite.gain(world.best(at.given)[0], at.spent_if_given)
             draws.adds.append(gain - without)
-            draws.adds_if_free.append(free - without)
+            draws.adds_if_free.append(max(gain, free) - without)
             draws.break_even.append(opposite.pays_until(world.plans(at), at, without))
