@@ -243,6 +243,19 @@ def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained():
     assert f"The tree does not buy {row.name} below" in worth._repr_html_()
 
 
+def test_rounding_is_nothing_to_learn():
+    """Complete records that leave no doubt give differences of 1e-15, which were printed."""
+    problem = aw.Problem(
+        observations=[aw.Observation("x", values=["a", "b"], cost=1)],
+        actions=["p", "q"],
+        reward_value=100,
+    )
+    table = {"x": ["a", "b"] * 200, "p": [1.0, 0.0] * 200, "q": [0.0, 1.0] * 200}
+    learn = aw.still_to_learn(aw.fit(table, problem, rng=0))
+    assert learn == (0, 0, 0)
+    assert str(learn) == "0 (0 to 0)"
+
+
 @pytest.mark.parametrize("kind", [aw.Learner, aw.SeqOOS, aw.SimOOS])
 def test_without_a_single_case_no_numbers_are_made_up(kind):
     learner = kind(breast_cancer(cost=5.0).problem, rng=0)

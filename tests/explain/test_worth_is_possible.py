@@ -7,6 +7,7 @@ import pytest
 
 import askwise as aw
 from askwise.simulation.environments import Population
+from random_problems import random_model, random_problem
 
 CONTRACTS = [None, "charged", "refunded"]
 
@@ -69,3 +70,53 @@ def test_a_price_above_all_that_can_be_gained_does_not_pay():
     rows = aw.worth(learner).rows
     assert {row.verdict for row in rows} == {"does not pay"}
     assert {row.cases_to_settle for row in rows} == {0}
+
+
+def two_observations(seed=1):
+    """Two observations with rewards of 0 or 1 in each combination."""
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("x", values=["a", "b"], cost=1),
+            aw.Observation("y", values=["a", "b", "c"], cost=2),
+        ],
+        actions=["p", "q"],
+        reward_value=100,
+    )
+    rng = np.random.default_rng(seed)
+    weights = rng.random((2, 3))
+    return aw.Model(problem, weights / weights.sum(), np.round(rng.random((2, 3, 2))))
+
+
+def test_what_pays_adds_something_over_its_whole_interval():
+    """The break-even price is above the price in nearly all worlds, so it adds something there."""
+    model = two_observations()
+    learner = aw.Learner(model.problem, rng=0)
+    aw.simulate(learner, Population(model), steps=5_000, rng=1)
+    worth = aw.worth(learner)
+    row = worth["x"]
+    assert row.verdict == "pays"
+    assert 0 < row.adds_low <= row.adds
+    assert row.adds_low == pytest.approx(min(worth._sensitivity.draws.of["x"].adds))
+
+
+def few_records(seed):
+    """Thirty complete records of a random population."""
+    rng = np.random.default_rng([10, seed])
+    model = random_model(rng, random_problem(rng, most=48, buys=True))
+    problem, seen = model.problem, model.sample(rng, 30)
+    table = {
+        o.name: [o.outcomes[x] for x in seen[:, i]] for i, o in enumerate(problem.observations)
+    }
+    for a, action in enumerate(problem.actions):
+        is_good = rng.random(30) < model.reward[(*seen.T, a)]
+        table[action.name] = [problem.as_money(float(good)) for good in is_good]
+    return aw.fit(table, problem, rng=0)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 9, 17, 19])
+def test_nothing_adds_less_if_it_is_free(seed):
+    worth = aw.worth(few_records(seed))
+    for draws in worth._sensitivity.draws.of.values():
+        assert np.all(np.array(draws.adds_if_free) >= np.array(draws.adds) - 1e-9)
+    for row in worth:
+        assert row.free >= row.gain - 1e-9

@@ -54,6 +54,7 @@ from askwise.explain.world_plans import PricedStates, WorldPlans
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.expected_gain import ActedStates
 from askwise.policy.scores import Estimate
+from askwise.policy.trees.figures import NOISE
 from askwise.policy.trees.nodes import NORMAL
 from askwise.states import Lattice
 
@@ -156,6 +157,9 @@ class WorthDraws:
         self._apart = {name: Draws() for name in policies.of}
         self._lattice = lattice = evidence.lattice
         self._spent = lattice.state_costs
+        self._noise = NOISE * lattice.problem.reward_value
+        names = lattice.names_of(tuple(range(lattice.buyable)))
+        self._prices = dict(zip(names, lattice.costs.tolist(), strict=True))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
         pairs = 0 if worlds.learned else max(LEAST_PAIRS, PAIRED_WORK // _work(lattice))
@@ -178,11 +182,13 @@ class WorthDraws:
         pays = np.array([until > 0 for until in apart.break_even] or [True])
         found = [np.where(np.resize(pays, len(part)), part, 0.0) for part in (adds, if_free, price)]
         value = float(np.mean(found[0])), float(np.mean(found[1])), float(np.median(found[2]))
-        return (
-            widened(estimate(adds + apart.adds, value[0])),
-            widened(estimate(if_free + apart.adds_if_free, value[1])),
-            widened(estimate(price + apart.break_even, value[2])),
-        )
+        until = widened(estimate(price + apart.break_even, value[2]))
+        added = widened(estimate(adds + apart.adds, value[0]))
+        if until.low > self._prices[name]:  # it pays, so it is not cut at 0
+            above = [draw for draw in (*adds, *apart.adds) if draw > self._noise]
+            least = min([value[0], *above])
+            added = added._replace(low=max(added.low, least))
+        return added, widened(estimate(if_free + apart.adds_if_free, value[1])), until
 
     def knowing_more(self) -> Estimate:
         """Returns what perfect knowledge of the population would add to the gain of a case."""
@@ -199,7 +205,7 @@ class WorthDraws:
         """Adds the draws by the best policies of a world."""
         best, gain = world.best(self._lattice)
         lost = gain - world.gain(policies.recommended, self._spent)
-        self.still_to_learn.append(max(0.0, lost))
+        self.still_to_learn.append(lost if lost > self._noise else 0.0)
         for name, draws in self.of.items():
             at = self._at[name]
             _, without = world.best(at.without)
