@@ -138,7 +138,14 @@ def test_demand_is_one_curve_that_ends_on_its_last_line():
 
 
 def row(price, value, low, high, fees=0.0):
-    gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
+    gains = {
+        "gain": 10.0,
+        "without": 8.0,
+        "free": 12.0,
+        "bought": 0.5,
+        "adds": 2.0,
+        "adds_if_free": 4.0,
+    }
     ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": low, "break_even_high": high}
     return ObservationWorth(name="mri", price=price, break_even=value, fees=fees, **gains, **ends)
 

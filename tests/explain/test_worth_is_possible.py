@@ -120,3 +120,43 @@ def test_nothing_adds_less_if_it_is_free(seed):
         assert np.all(np.array(draws.adds_if_free) >= np.array(draws.adds) - 1e-9)
     for row in worth:
         assert row.free >= row.gain - 1e-9
+
+
+def after_equal_rewards(reward, **options):
+    """Sixty cases that all earned the same."""
+    problem = aw.Problem(
+        observations=[aw.Observation(n, values=["a", "b"], cost=1) for n in "xy"],
+        reward_value=100,
+        **{"actions": ["p", "q"]} | options,
+    )
+    learner, rng = aw.Learner(problem, rng=0), np.random.default_rng(0)
+    for _ in range(60):
+        case = learner.open()
+        while case.wanted:
+            case.observe({name: "ab"[rng.integers(2)] for name in case.wanted})
+        case.reward(problem.as_money(reward))
+    return learner
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("options", "lowest"),
+    [({}, 0.0), ({"actions": [aw.Action("p", cost=2), aw.Action("q", cost=3)]}, -2.0)],
+)
+@pytest.mark.parametrize("stake", [1.0, 5.0])
+def test_gains_of_other_policies_are_possible(reward, options, lowest, stake):
+    """No policy gains less than buying nothing, and none more than β less the cheapest action."""
+    worth = aw.worth(after_equal_rewards(reward, **options), stake=stake)
+    for row in worth:
+        assert max(worth.blind_gain, lowest) <= row.without <= row.gain <= row.free
+        assert row.free <= 100 * stake + lowest
+        assert row.adds_low <= row.adds <= row.adds_if_free
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 5, 7, 8])
+def test_gains_after_few_records_are_possible(seed):
+    worth = aw.worth(few_records(seed))
+    lowest, beta = worth.problem.lowest_reward, worth.problem.reward_value
+    for row in worth:
+        assert worth.blind_gain - 1e-9 <= row.without <= row.gain <= row.free <= lowest + beta
+        assert row.adds >= row.gain - row.without - 1e-9

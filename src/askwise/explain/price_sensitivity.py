@@ -170,15 +170,16 @@ class PriceSensitivity:
         """Returns the worth of one observation."""
         now = self.today
         adds, if_free, price = self._estimates(name) if self.has_cases else [NOTHING_KNOWN] * 3
-        lowest = self.problem.lowest_reward
-        without = now.gain - adds.value
+        gain = self.problem.lowest_reward + now.gain
         row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
-            gain=lowest + now.gain,
-            without=lowest + without,
-            free=lowest + (without + if_free.value),
+            gain=gain,
+            without=gain - adds.value,
+            free=gain + (if_free.value - adds.value),
+            adds=adds.value,
+            adds_if_free=if_free.value,
             break_even=price.value,
             adds_low=adds.low,
             adds_high=adds.high,
@@ -198,14 +199,28 @@ class PriceSensitivity:
         the most expensive action more. So a look that is paid for in every case pays up to this
         price. If failures are refunded, it pays up to a higher price that is not known.
         """
-        most = self.problem.reward_value + float(self.lattice.action_costs.max())
-        adds = most
+        least, most = self._bounds
+        row = replace(
+            row,
+            without=float(np.clip(row.without, min(least, row.gain), row.gain)),
+            free=float(np.clip(row.free, row.gain, max(most, row.gain))),
+        )
+        dearest = adds = self.problem.reward_value + float(self.lattice.action_costs.max())
         if self.lattice.tariff.refunded[self.names.index(row.name)] < 0:
             prices = row.break_even, row.break_even_low, row.break_even_high
-            value, low, high = (min(price, most) for price in prices)
+            value, low, high = (min(price, dearest) for price in prices)
             row = replace(row, break_even=value, break_even_low=low, break_even_high=high)
-            adds = max(0.0, most - row.price)
+            adds = max(0.0, dearest - row.price)
         return replace(row, adds_high=max(row.adds, min(row.adds_high, adds)))
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        """The least and the most that a best policy can gain. It gains what buying nothing does."""
+        lowest, beta = self.problem.lowest_reward, self.problem.reward_value
+        costs = self.lattice.action_costs
+        at_once = [a.cost for a in self.problem.actions if not a.requires]
+        least, blind = lowest - min(at_once, default=float(costs.max())), self.blind_gain()
+        return least if blind is None else max(least, blind), lowest + beta - float(costs.min())
 
     def _estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
         """Returns what it adds, what it would add if free, and its break-even price."""

@@ -40,6 +40,7 @@ COLUMNS = (
     "adds",
     "adds_low",
     "adds_high",
+    "adds_if_free",
     "break_even",
     "break_even_low",
     "break_even_high",
@@ -277,7 +278,7 @@ def shown_row(row: ObservationWorth, figures: Figures) -> dict[str, str]:
         verdict += f": {in_cases(row.cases_to_settle)}"
     numbers = {
         "adds": figures.estimate(row.adds, row.adds_low, row.adds_high),
-        "if free": figures.plain_gain(row.free - row.without),
+        "if free": figures.plain_gain(row.adds_if_free),
         "break-even": figures.estimate(*map(row.with_fees, prices)),
     }
     if row.verdict == "no cases yet":
