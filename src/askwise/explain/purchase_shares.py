@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 from askwise.estimation.evidence import Evidence
 from askwise.policy import Policy
@@ -49,13 +49,14 @@ def _after(
     return [(child, share * p) for child, p in children if p > 0]
 
 
-def shares_in_tree(node: Node) -> Counter[str]:
+def shares_in_tree(node: Node) -> dict[str, float]:
     """Returns the share of all cases that buy each observation at a node or below it."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     if isinstance(node, Act):
         return found
     for name in node.bought:
         found[name] += 0.0 if node.reason is None else node.reason.share
     for _, child in node.branches:
-        found.update(shares_in_tree(child))
+        for name, share in shares_in_tree(child).items():
+            found[name] += share
     return found

@@ -77,10 +77,10 @@ class Worth:
         """"sequential" or "simultaneous"."""
         self.policy = sensitivity.today.policy if policy is None else policy
         """The recommended policy at today's prices, within the budget."""
-        rows = map(sensitivity.worth_of, sensitivity.names)
+        rows = [sensitivity.worth_of(name) for name in sensitivity.names]
         if self.policy.shadow_price:
             bought = shares_in_tree(self.policy.tree().root)
-            rows = (replace(row, bought=float(bought[row.name])) for row in rows)
+            rows = [replace(row, bought=bought.get(row.name, 0.0)) for row in rows]
         self.rows = tuple(rows)
         """The worth of each observation, in the order of declaration."""
 

@@ -184,10 +184,9 @@ class WorthDraws:
         value = float(np.mean(found[0])), float(np.mean(found[1])), float(np.median(found[2]))
         until = widened(estimate(price + apart.break_even, value[2]))
         added = widened(estimate(adds + apart.adds, value[0]))
-        if until.low > self._prices[name]:  # it pays, so it is not cut at 0
+        if until.low > self._prices[name] and added.low <= 0:  # widened too far, since it pays
             above = [draw for draw in (*adds, *apart.adds) if draw > self._noise]
-            least = min([value[0], *above])
-            added = added._replace(low=max(added.low, least))
+            added = added._replace(low=max(0.0, min([value[0], *above])))
         return added, widened(estimate(if_free + apart.adds_if_free, value[1])), until
 
     def knowing_more(self) -> Estimate:
