@@ -126,8 +126,26 @@ def test_the_band_of_demand_falls_and_holds_the_share():
         assert all(piece.low <= piece.high for piece in band)
 
 
+def test_demand_is_one_curve_that_ends_on_its_last_line():
+    """Its gains are those of one estimate, so they fall along lines that become flatter."""
+    worth = aw.worth(learned(5_000))
+    for row in worth:
+        steps = worth.demand(row.name)
+        assert len(steps) > 1
+        for one, following in itertools.pairwise(steps):
+            line = one.gain - one.bought * (following.price - one.price)
+            assert following.gain == pytest.approx(line, abs=1e-6)
+
+
 def row(price, value, low, high, fees=0.0):
-    gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
+    gains = {
+        "gain": 10.0,
+        "without": 8.0,
+        "free": 12.0,
+        "bought": 0.5,
+        "adds": 2.0,
+        "adds_if_free": 4.0,
+    }
     ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": low, "break_even_high": high}
     return ObservationWorth(name="mri", price=price, break_even=value, fees=fees, **gains, **ends)
 
@@ -230,6 +248,19 @@ def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained():
     worth.rows = (row,)
     assert f"The tree does not buy {row.name} below the break-even price: it counts" in str(worth)
     assert f"The tree does not buy {row.name} below" in worth._repr_html_()
+
+
+def test_rounding_is_nothing_to_learn():
+    """Complete records that leave no doubt give differences of 1e-15, which were printed."""
+    problem = aw.Problem(
+        observations=[aw.Observation("x", values=["a", "b"], cost=1)],
+        actions=["p", "q"],
+        reward_value=100,
+    )
+    table = {"x": ["a", "b"] * 200, "p": [1.0, 0.0] * 200, "q": [0.0, 1.0] * 200}
+    learn = aw.still_to_learn(aw.fit(table, problem, rng=0))
+    assert learn == (0, 0, 0)
+    assert str(learn) == "0 (0 to 0)"
 
 
 @pytest.mark.parametrize("kind", [aw.Learner, aw.SeqOOS, aw.SimOOS])

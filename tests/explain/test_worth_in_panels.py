@@ -45,7 +45,14 @@ def test_what_adds_nothing_at_any_price_breaks_even_at_0():
 
 
 def test_ends_of_intervals_have_no_fees_where_nothing_is_bought():
-    gains = {"gain": 10.0, "without": 8.0, "free": 12.0, "bought": 0.5}
+    gains = {
+        "gain": 10.0,
+        "without": 8.0,
+        "free": 12.0,
+        "bought": 0.5,
+        "adds": 2.0,
+        "adds_if_free": 4.0,
+    }
     ends = {"adds_low": 0.0, "adds_high": 3.0, "break_even_low": 0.0, "break_even_high": 4.0}
     row = ObservationWorth(name="mri", price=3.0, break_even=2.0, fees=5.0, **gains, **ends)
     assert shown_row(row, Figures.of(100.0, [3.0]))["break-even"] == "7.0 (0.0 to 9.0)"

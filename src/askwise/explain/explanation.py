@@ -121,7 +121,8 @@ class Explanation:
             tiles.append((shown(price, decimals=2), "what one more to spend on a case would add"))
         learn = self.worth.still_to_learn
         if learn is not None and not self.worth.is_known:
-            words = "still to learn: what perfect knowledge would add a case"
+            budget = self.worth.beside_budget
+            words = f"still to learn{budget}: what perfect knowledge would add a case"
             tiles.append((figures.estimate(*learn), words))
         return tiles
 

@@ -14,19 +14,25 @@ FORESEEN = 100.0
 @dataclass(frozen=True)
 class ObservationWorth:
     """The worth of one observation, with all other prices fixed. The numbers are NaN before the
-    first case.
+    first case. All but `bought` leave a budget aside.
     """
 
     name: str
     price: float
     bought: float
-    """The share of the cases in which the best policy buys it."""
+    """The share of the cases in which the recommended policy buys it, within the budget."""
     gain: float
-    """The gain of a case by the best policy at today's prices."""
+    """The gain of a case by the recommended policy at today's prices, without a budget."""
     without: float
-    """The same gain if the observation were not available."""
+    """The same gain if the observation were not available, within what is possible."""
     free: float
-    """The same gain if the observation cost nothing."""
+    """The same gain if the observation cost nothing, within what is possible."""
+    adds: float
+    """The amount that it adds to the gain of a case, at today's price. It is a mean over possible
+    worlds. So it may be positive where the policy does not buy, and differ from gain − without.
+    """
+    adds_if_free: float
+    """The amount that it would add if it cost nothing, in the same worlds."""
     break_even: float
     """The highest price at which the best policy still buys it; 0 if it is not bought even for
     nothing.
@@ -55,11 +61,6 @@ class ObservationWorth:
         observation is not bought at any price.
         """
         return break_even + self.fees if break_even > 0 else 0.0
-
-    @property
-    def adds(self) -> float:
-        """The amount that it adds to the gain of a case, at today's price."""
-        return self.gain - self.without
 
     @property
     def verdict(self) -> Verdict:

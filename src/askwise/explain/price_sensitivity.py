@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.typing import AcquisitionName
-from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence, Evidence
+from askwise.estimation.evidence import TIE_TOLERANCE, Beliefs, CountedEvidence
 from askwise.estimation.worlds import Worlds, mean_world
 from askwise.explain.observation_worth import (
     DemandBand,
@@ -33,6 +33,7 @@ from askwise.explain.observation_worth import (
     ObservationWorth,
     cases_to_settle,
 )
+from askwise.explain.purchase_shares import purchase_shares
 from askwise.explain.worth_draws import (
     NOTHING_KNOWN,
     ChosenPolicies,
@@ -48,7 +49,6 @@ from askwise.policy.expected_gain import acted_states
 from askwise.policy.oracle import best_set
 from askwise.policy.recommending import best_by, recommended
 from askwise.policy.scores import Estimate
-from askwise.states import Lattice
 
 BAND_PRICES = 12
 """The number of prices at which the band of a demand curve is computed."""
@@ -170,15 +170,16 @@ class PriceSensitivity:
         """Returns the worth of one observation."""
         now = self.today
         adds, if_free, price = self._estimates(name) if self.has_cases else [NOTHING_KNOWN] * 3
-        lowest = self.problem.lowest_reward
-        without = now.gain - adds.value
+        gain = self.problem.lowest_reward + now.gain
         row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
-            gain=lowest + now.gain,
-            without=lowest + without,
-            free=lowest + (without + if_free.value),
+            gain=gain,
+            without=gain - adds.value,
+            free=gain + (if_free.value - adds.value),
+            adds=adds.value,
+            adds_if_free=if_free.value,
             break_even=price.value,
             adds_low=adds.low,
             adds_high=adds.high,
@@ -186,8 +187,40 @@ class PriceSensitivity:
             break_even_high=price.high,
             fees=now.fees[name],
         )
-        cases = self.believed.contexts().cases
-        return replace(row, cases_to_settle=cases_to_settle(row, cases))
+        # an interval that ends at what is possible hides its width, so cases are counted before
+        cases = cases_to_settle(row, self.believed.contexts().cases)
+        row = self._as_possible(row) if self.is_estimated else row
+        return replace(row, cases_to_settle=cases if row.verdict == "not known yet" else 0.0)
+
+    def _as_possible(self, row: ObservationWorth) -> ObservationWorth:
+        """Returns the row without what is impossible in any population.
+
+        Without a look a case takes an action at once, which earns at most β less, and costs at most
+        the most expensive action more. So a look that is paid for in every case pays up to this
+        price. If failures are refunded, it pays up to a higher price that is not known.
+        """
+        least, most = self._bounds
+        row = replace(
+            row,
+            without=float(np.clip(row.without, min(least, row.gain), row.gain)),
+            free=float(np.clip(row.free, row.gain, max(most, row.gain))),
+        )
+        dearest = adds = self.problem.reward_value + float(self.lattice.action_costs.max())
+        if self.lattice.tariff.refunded[self.names.index(row.name)] < 0:
+            prices = row.break_even, row.break_even_low, row.break_even_high
+            value, low, high = (min(price, dearest) for price in prices)
+            row = replace(row, break_even=value, break_even_low=low, break_even_high=high)
+            adds = max(0.0, dearest - row.price)
+        return replace(row, adds_high=max(row.adds, min(row.adds_high, adds)))
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        """The least and the most that a best policy can gain. It gains what buying nothing does."""
+        lowest, beta = self.problem.lowest_reward, self.problem.reward_value
+        costs = self.lattice.action_costs
+        at_once = [a.cost for a in self.problem.actions if not a.requires]
+        least, blind = lowest - min(at_once, default=float(costs.max())), self.blind_gain()
+        return least if blind is None else max(least, blind), lowest + beta - float(costs.min())
 
     def _estimates(self, name: str) -> tuple[Estimate, Estimate, Estimate]:
         """Returns what it adds, what it would add if free, and its break-even price."""
@@ -197,16 +230,14 @@ class PriceSensitivity:
             drawn = self.draws.estimates(name)
             if not self.worlds.of_shortlist or price > self.prices[name]:
                 return drawn
-            adds = max(0.0, self.best({}).gain - without)
-            return around(adds, drawn[0]), around(if_free, drawn[1]), around(price, drawn[2])
-        adds = self.today.gain - without
+            added = max(0.0, self.best({}).gain - without)
+            return around(added, drawn[0]), around(if_free, drawn[1]), around(price, drawn[2])
         error = self._rough_error(name)
-        slope = max(last.slope, TIE_TOLERANCE)
-        return (
-            estimate_with_error(adds, error),
-            estimate_with_error(if_free, error),
-            estimate_with_error(price, error / slope),
-        )
+        adds = estimate_with_error(self.today.gain - without, error)
+        free = estimate_with_error(if_free, error)
+        if error and last.slope <= TIE_TOLERANCE:  # no payment was seen, so nothing gives a price
+            return adds, free, Estimate(price, price if free.low > 0 else 0.0, math.inf)
+        return adds, free, estimate_with_error(price, error / max(last.slope, TIE_TOLERANCE))
 
     def _rough_error(self, name: str) -> float:
         """Returns the standard error of what it adds, from counters; 0 for a known population."""
@@ -314,19 +345,23 @@ class PriceSensitivity:
         return math.inf, line  # bought but never paid for
 
     def demand(self, row: ObservationWorth) -> list[DemandStep]:
-        """Returns the steps of V from 0 to the break-even price; none before the first case."""
+        """Returns the steps of V from 0 to the break-even price; none before the first case.
+
+        All are by the means, and so is the gain without it, so that they are one curve.
+        """
         if not self.has_cases:
             return []
+        lowest = self.problem.lowest_reward
+        without = lowest + self.without(row.name)
         first = self.line(row.name, 0.0)
         end, last = self._last_line(row.name)
         if end == 0:
-            return [DemandStep(0.0, row.without, 0.0)]
-        lowest = self.problem.lowest_reward
+            return [DemandStep(0.0, without, 0.0)]
         steps = [DemandStep(0.0, lowest + first.intercept, first.bought)]
         for price, line in self._between(row.name, first, last):
             steps.append(DemandStep(price, lowest + line.at(price), line.bought))
         if end < math.inf:
-            steps.append(DemandStep(end, row.without, 0.0))
+            steps.append(DemandStep(end, without, 0.0))
         return steps
 
     def _between(
@@ -342,42 +377,3 @@ class PriceSensitivity:
         else:
             yield from self._between(name, low, middle)
             yield from self._between(name, middle, high)
-
-
-def purchase_shares(
-    policy: Policy, evidence: Evidence
-) -> tuple[list[float], list[float], list[float]]:
-    """Returns the share of the cases that buy and that pay for each observation, and its fees.
-
-    If several observations are bought together, the first declared one pays their shared fee.
-    """
-    lattice = policy.lattice
-    bought, paid, fees = ([0.0] * lattice.buyable for _ in range(3))
-    refunded, costs = lattice.tariff.refunded.tolist(), lattice.costs.tolist()
-    waiting = list(enumerate(evidence.contexts().probability.tolist()))
-    while waiting:
-        state, share = waiting.pop()
-        reached = [(state, share)]
-        for i in policy.looks(state):
-            outcomes = evidence.outcome_distribution(state, i)
-            bought[i] += share
-            back = 0.0 if outcomes is None or refunded[i] < 0 else outcomes.probability[refunded[i]]
-            paid[i] += share * (1 - float(back))
-            fees[i] += sum(part * (lattice.price(s, (i,)) - costs[i]) for s, part in reached)
-            reached = [pair for one in reached for pair in _after(lattice, evidence, one, i)]
-        if reached != [(state, share)]:
-            waiting.extend(reached)
-    alone = [lattice.tariff.cost_of([i]) - cost for i, cost in enumerate(costs)]
-    means = [f / b if b > 0 else a for f, b, a in zip(fees, bought, alone, strict=True)]
-    return bought, paid, means
-
-
-def _after(
-    lattice: Lattice, evidence: Evidence, one: tuple[int, float], i: int
-) -> list[tuple[int, float]]:
-    state, share = one
-    outcomes = evidence.outcome_distribution(state, i)
-    if outcomes is None:
-        return []
-    children = zip(lattice.children(state, i), outcomes.probability.tolist(), strict=True)
-    return [(child, share * p) for child, p in children if p > 0]

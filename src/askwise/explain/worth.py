@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
 from askwise.explain.price_sensitivity import PriceSensitivity
+from askwise.explain.purchase_shares import shares_in_tree
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
 from askwise.policy.scores import Estimate
@@ -38,6 +40,7 @@ COLUMNS = (
     "adds",
     "adds_low",
     "adds_high",
+    "adds_if_free",
     "break_even",
     "break_even_low",
     "break_even_high",
@@ -73,8 +76,12 @@ class Worth:
         self.acquisition = sensitivity.acquisition.name
         """"sequential" or "simultaneous"."""
         self.policy = sensitivity.today.policy if policy is None else policy
-        """The recommended policy at today's prices."""
-        self.rows = tuple(map(sensitivity.worth_of, sensitivity.names))
+        """The recommended policy at today's prices, within the budget."""
+        rows = [sensitivity.worth_of(name) for name in sensitivity.names]
+        if self.policy.shadow_price:
+            bought = shares_in_tree(self.policy.tree().root)
+            rows = [replace(row, bought=bought.get(row.name, 0.0)) for row in rows]
+        self.rows = tuple(rows)
         """The worth of each observation, in the order of declaration."""
 
     def __getitem__(self, name: str) -> ObservationWorth:
@@ -100,7 +107,9 @@ class Worth:
 
     @property
     def gain(self) -> float:
-        """The gain of a case by the recommended policy at today's prices."""
+        """The gain of a case by the recommended policy at today's prices, within the budget."""
+        if self.policy.shadow_price:
+            return self.policy.value
         return self.problem.lowest_reward + self._sensitivity.today.gain
 
     @property
@@ -122,6 +131,7 @@ class Worth:
 
         This is the expected value of perfect information: the gain of the best policy less that of
         the recommended one, on average over the possible worlds. It is 0 for a known population.
+        A budget is left aside: both policies may spend what pays.
         """
         return self._sensitivity.still_to_learn()
 
@@ -136,7 +146,11 @@ class Worth:
         return self._sensitivity.demand(self[name])
 
     def frame(self, kind: str = "dict") -> Any:
-        """Returns the rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame."""
+        """Returns the rows as columns in a "dict", or a "pandas", "polars" or "pyarrow" frame.
+
+        Within a budget, the share of the cases that buy is that of the recommended policy. All
+        other columns are without the budget.
+        """
         return framed({n: [getattr(row, n) for row in self.rows] for n in COLUMNS}, kind)
 
     def by_break_even(self) -> list[ObservationWorth]:
@@ -155,25 +169,26 @@ class Worth:
         """Returns sentences on the stake, the budget, differences from the tree, and what is still
         to learn.
         """
-        said, learn, price = self.remarks(), self.still_to_learn, self.policy.shadow_price
+        said, learn = self.remarks(), self.still_to_learn
         if at := for_stake(self._sensitivity.lattice.stake):
             said.insert(0, f"{at.capitalize()}.")
-        if price:
-            less = f"budget, within which one more to spend adds {shown(price, decimals=2)}"
-            said.append(f"What observations are worth is said without the {less}.")
         if not self.is_known and learn is not None:
             amount = self._figures.estimate(*learn)
             words = f"knowing this population perfectly would add {amount} a case."
-            within = ", without the budget" if price else ""
-            said.append(f"Still to learn{within}: {words}")
+            said.append(f"Still to learn{self.beside_budget}: {words}")
         return said
 
+    @property
+    def beside_budget(self) -> str:
+        """The words for what is computed without the budget; none if nothing is lost by it."""
+        return ", without the budget" if self.policy.shadow_price else ""
+
     def remarks(self) -> list[str]:
-        """Returns the remark that there are no cases yet, or what has no row, and the differences
-        between tree and table.
+        """Returns the remark that there are no cases yet, or what has no row, the differences
+        between tree and table, and the budget.
         """
         if self._sensitivity.has_cases:
-            return [*self._without_row(), *self.disagreements()]
+            return [*self._without_row(), *self.disagreements(), *self._budget_words()]
         return ["There are no cases yet: what observations are worth is not known."]
 
     def _without_row(self) -> list[str]:
@@ -188,6 +203,17 @@ class Worth:
             "row is not among them, and is not bought."
         ]
 
+    def _budget_words(self) -> list[str]:
+        """Returns which numbers are within the budget, and which are not."""
+        price = self.policy.shadow_price
+        if not price:
+            return []
+        more = f"one more to spend adds {shown(price, decimals=2)}"
+        return [
+            f"How often observations are bought is said within the budget, where {more}. What they "
+            "are worth, and how often they are bought at other prices, is said without the budget."
+        ]
+
     def disagreements(self) -> list[str]:
         """Returns why the tree buys above a break-even price, or does not buy below one, if it does
         so.
@@ -196,6 +222,8 @@ class Worth:
             return []
         bought = [row.name for row in self.rows if row.bought > 0 and row.break_even < row.price]
         left = [row.name for row in self.rows if row.bought == 0 and row.break_even > row.price]
+        if self.policy.shadow_price:  # what the budget alone keeps from being bought is no surprise
+            left = [name for name in left if not self._sensitivity.today.bought[name]]
         middle = "while a break-even price is the middle of what is possible."
         said = []
         if bought:
@@ -250,7 +278,7 @@ def shown_row(row: ObservationWorth, figures: Figures) -> dict[str, str]:
         verdict += f": {in_cases(row.cases_to_settle)}"
     numbers = {
         "adds": figures.estimate(row.adds, row.adds_low, row.adds_high),
-        "if free": figures.plain_gain(row.free - row.without),
+        "if free": figures.plain_gain(row.adds_if_free),
         "break-even": figures.estimate(*map(row.with_fees, prices)),
     }
     if row.verdict == "no cases yet":

@@ -54,6 +54,7 @@ from askwise.explain.world_plans import PricedStates, WorldPlans
 from askwise.policy.acquisition import Acquisition
 from askwise.policy.expected_gain import ActedStates
 from askwise.policy.scores import Estimate
+from askwise.policy.trees.figures import NOISE
 from askwise.policy.trees.nodes import NORMAL
 from askwise.states import Lattice
 
@@ -82,7 +83,7 @@ def number_of_worlds(lattice: Lattice) -> int:
 
 def _work(lattice: Lattice) -> float:
     """Returns the approximate work of one world, in states times observations."""
-    looks = lattice.size * lattice.buyable
+    looks = lattice.size * max(1, lattice.buyable)
     return looks * (1 + PLANS * lattice.buyable)
 
 
@@ -156,6 +157,9 @@ class WorthDraws:
         self._apart = {name: Draws() for name in policies.of}
         self._lattice = lattice = evidence.lattice
         self._spent = lattice.state_costs
+        self._noise = NOISE * lattice.problem.reward_value
+        names = lattice.names_of(tuple(range(lattice.buyable)))
+        self._prices = dict(zip(names, lattice.costs.tolist(), strict=True))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
         pairs = 0 if worlds.learned else max(LEAST_PAIRS, PAIRED_WORK // _work(lattice))
@@ -178,11 +182,12 @@ class WorthDraws:
         pays = np.array([until > 0 for until in apart.break_even] or [True])
         found = [np.where(np.resize(pays, len(part)), part, 0.0) for part in (adds, if_free, price)]
         value = float(np.mean(found[0])), float(np.mean(found[1])), float(np.median(found[2]))
-        return (
-            widened(estimate(adds + apart.adds, value[0])),
-            widened(estimate(if_free + apart.adds_if_free, value[1])),
-            widened(estimate(price + apart.break_even, value[2])),
-        )
+        until = widened(estimate(price + apart.break_even, value[2]))
+        added = widened(estimate(adds + apart.adds, value[0]))
+        if until.low > self._prices[name] and added.low <= 0:  # widened too far, since it pays
+            above = [draw for draw in (*adds, *apart.adds) if draw > self._noise]
+            added = added._replace(low=max(0.0, min([value[0], *above])))
+        return added, widened(estimate(if_free + apart.adds_if_free, value[1])), until
 
     def knowing_more(self) -> Estimate:
         """Returns what perfect knowledge of the population would add to the gain of a case."""
@@ -199,7 +204,7 @@ class WorthDraws:
         """Adds the draws by the best policies of a world."""
         best, gain = world.best(self._lattice)
         lost = gain - world.gain(policies.recommended, self._spent)
-        self.still_to_learn.append(max(0.0, lost))
+        self.still_to_learn.append(lost if lost > self._noise else 0.0)
         for name, draws in self.of.items():
             at = self._at[name]
             _, without = world.best(at.without)
@@ -217,9 +222,11 @@ class WorthDraws:
         for name, draws in self.of.items():
             at, chosen = self._at[name], policies.of[name]
             without = world.gain(chosen.without, self._spent)
-            draws.adds.append(max(0.0, gain - without))
+            added = max(0.0, gain - without)
+            draws.adds.append(added)
             gain_if_free = world.gain(chosen.given, at.spent_if_given)
-            draws.adds_if_free.append(max(0.0, gain_if_free - without))
+            # what is free may also be used as if it had its price
+            draws.adds_if_free.append(max(added, gain_if_free - without))
             draws.break_even.append(world.break_even_of(chosen.lines, at, without))
 
     def _judge_apart(self, world: WorldPlans, opposite: WorldPlans) -> None:
@@ -230,5 +237,5 @@ class WorthDraws:
             without = opposite.gain(world.best(at.without)[0], self._spent)
             free = opposite.gain(world.best(at.given)[0], at.spent_if_given)
             draws.adds.append(gain - without)
-            draws.adds_if_free.append(free - without)
+            draws.adds_if_free.append(max(gain, free) - without)
             draws.break_even.append(opposite.pays_until(world.plans(at), at, without))

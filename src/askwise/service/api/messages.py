@@ -293,7 +293,7 @@ class ObservationAnswer(msgspec.Struct):
     bought: int = 0
     """How often it was bought so far."""
     share: float | None = None
-    """The share of the cases in which the best policy buys it."""
+    """The share of the cases in which the recommended policy buys it, within the budget."""
     adds: float | None = None
     adds_low: float | None = None
     adds_high: float | None = None
@@ -322,13 +322,15 @@ class WorthAnswer(msgspec.Struct):
     policy_version: int
     observations: list[ObservationAnswer]
     gain: float | None = None
-    """The gain of the best policy."""
+    """The gain of the recommended policy, within the budget."""
     gain_of_nothing: float | None = None
     """The gain if nothing were bought."""
     gain_of_everything: float | None = None
     """The gain if everything were bought, or as much as allowed."""
     still_to_learn: EstimateAnswer | None = None
-    """What perfect knowledge of the population would add a case; null if it cannot be said."""
+    """What perfect knowledge of the population would add a case, without the budget; null if it
+    cannot be said.
+    """
     stake: float = 1.0
     cost_of_everything: float | None = None
     """What all observations cost together, with fees; null if a case may not buy all of them."""

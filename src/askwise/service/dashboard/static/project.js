@@ -141,7 +141,7 @@ class Page {
     const [policy, worth] = await Promise.all([read("policy"), read("worth")]);
     this.tree.show(policy);
     this.known = worth;
-    this.worth.show(worth, summary.cases);
+    this.worth.show(worth, summary.cases, summary.budget);
     this.earnings.show(summary, worth);
   }
 

@@ -26,13 +26,14 @@ export class Worth {
     );
   }
 
-  show(worth, cases) {
+  show(worth, cases, budget) {
     const order = (o) => (o.break_even === null ? (isUnknown(o) ? -1 : Infinity) : withFees(o, o.break_even));
     const sorted = [...worth.observations].sort((a, b) => order(b) - order(a));
     fill(this.rows, sorted.map((o) => this.row(o, cases)));
     const learn = worth.still_to_learn;
     this.learn.hidden = learn === null;
-    if (learn) this.learn.textContent = `Still to learn: knowing this population perfectly would add ${this.figures.gain(learn.value)} (${this.figures.gain(learn.low)} to ${this.figures.gain(learn.high)}) a case.`;
+    const beside = budget && budget.shadow_price > 0 ? ", without the budget" : "";
+    if (learn) this.learn.textContent = `Still to learn${beside}: knowing this population perfectly would add ${this.figures.gain(learn.value)} (${this.figures.gain(learn.low)} to ${this.figures.gain(learn.high)}) a case.`;
   }
 
   row(o, cases) {
