@@ -160,3 +160,36 @@ def test_gains_after_few_records_are_possible(seed):
     for row in worth:
         assert worth.blind_gain - 1e-9 <= row.without <= row.gain <= row.free <= lowest + beta
         assert row.adds >= row.gain - row.without - 1e-9
+
+
+@pytest.mark.parametrize("seed", [2, 6, 7])
+def test_both_intervals_agree_on_whether_it_pays(seed):
+    """An observation adds something just where its break-even price is above its price."""
+    rng, rows = np.random.default_rng(seed), 2_000
+    bad = rng.random(rows) < 0.03
+
+    def seen(if_bad, else_, one, other):
+        return np.where(rng.random(rows) < np.where(bad, if_bad, else_), one, other).tolist()
+
+    log = {
+        "channel": seen(0.8, 0.3, "agent", "app"),
+        "flight": seen(0.7, 0.15, "ok", "late"),
+        "file": seen(0.7, 0.1, "odd", "fits"),
+        "pay": np.where(bad, -300.0, 8.0).tolist(),
+        "settle": np.where(bad, -120.0, 3.0).tolist(),
+        "deny": np.where(bad, 0.0, -60.0).tolist(),
+    }
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("channel", values=["app", "agent"], given=True),
+            aw.Observation("flight", values=["late", "ok"], cost=0.4),
+            aw.Observation("file", values=["fits", "odd"], cost=6.0),
+        ],
+        rewards=(-300.0, 8.0),
+        actions=["pay", aw.Action("settle", cost=5.0), aw.Action("deny", requires=["file"])],
+    )
+    fit = aw.fit(log, problem, rng=0)
+    for stake in (1.0, 2.0):
+        for row in aw.worth(fit, stake=stake):
+            assert (row.adds_low > 0) == (row.break_even_low > row.price) == (row.verdict == "pays")
+            assert row.adds_low <= row.adds <= row.adds_high

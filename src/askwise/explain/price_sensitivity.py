@@ -170,6 +170,8 @@ class PriceSensitivity:
         """Returns the worth of one observation."""
         now = self.today
         adds, if_free, price = self._estimates(name) if self.has_cases else [NOTHING_KNOWN] * 3
+        if self.is_estimated and price.low <= self.prices[name]:  # then it may add nothing
+            adds = adds._replace(low=min(0.0, adds.low))
         gain = self.problem.lowest_reward + now.gain
         row = ObservationWorth(
             name=name,
