@@ -143,5 +143,5 @@ def test_few_large_stakes_are_too_few_rows_for_an_interval():
     log["stake"] = [1.0] * 398 + [5_000.0] * 2
     found = aw.compare(PAY, CHECK, log=log)
     assert np.isnan(found.difference.low)
-    assert "a few rows of large weight or stake decide" in str(found)
+    assert "a few rows, of large weight or stake, decide" in str(found)
     assert np.isnan(aw.off_policy(PAY, log).ips.low)

@@ -172,14 +172,15 @@ class PriceSensitivity:
         adds, if_free, price = self._estimates(name) if self.has_cases else [NOTHING_KNOWN] * 3
         if self.is_estimated and price.low <= self.prices[name]:  # then it may add nothing
             adds = adds._replace(low=min(0.0, adds.low))
-        gain = self.problem.lowest_reward + now.gain
+        lowest = self.problem.lowest_reward
+        without = now.gain - adds.value
         row = ObservationWorth(
             name=name,
             price=self.prices[name],
             bought=now.bought[name],
-            gain=gain,
-            without=gain - adds.value,
-            free=gain + (if_free.value - adds.value),
+            gain=lowest + now.gain,
+            without=lowest + without,
+            free=lowest + (without + if_free.value),
             adds=adds.value,
             adds_if_free=if_free.value,
             break_even=price.value,
