@@ -85,6 +85,11 @@ def compare(record: Record, events: Events) -> list[str]:
             wrong.append(f"{key} was acknowledged and is lost: {reply}")
         elif (event.status, bytes(event.answer)) != reply:
             wrong.append(f"{key} was answered {reply}, but {bytes(event.answer)!r} is written")
+    wrong += [
+        f"case {case} was cancelled, but by no request"
+        for case in sorted(record.taken_for_abandoned)
+        if f"{ABANDONED}{case}" not in events
+    ]
     refused = record.refused - record.unclear
     for key, event in events.items():
         order = record.sent.get(key)

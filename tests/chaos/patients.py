@@ -128,6 +128,9 @@ class Patient:
                 case.is_rewarded = True
                 if is_over:
                     self._held[place] = Held()
+        elif reply.status == 409 and b"cancelled" in reply.body:  # the audit looks whether it was
+            self._record.taken_for_abandoned.add(case.number)
+            self._held[place] = Held()
         elif order.kind != "reward":  # a reward that came too early is refused, as it should be
             self._record.contradict(f"{order} was refused: {reply}")
             self._held[place] = Held()

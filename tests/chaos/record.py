@@ -52,6 +52,8 @@ class Record:
         """Keys of requests that once got no answer."""
         self.abandoned: set[str] = set()
         """Keys of requests that were given up without an answer."""
+        self.taken_for_abandoned: set[int] = set()
+        """Cases that were cancelled though a patient went on, such as after a long pause."""
         self.counts: Counter[str] = Counter()
         self.contradictions: list[str] = []
 
