@@ -35,7 +35,7 @@ class SparseLog:
         self._since = -math.inf
         self._lines = self._left_out = 0
 
-    def log(self, level: str, what: str) -> None:
+    def log(self, level: str, what: str, **more: Any) -> None:
         """Write a line, or count it for the first line of the next minute."""
         now = time.monotonic()
         if now - self._since >= self._within:
@@ -44,9 +44,9 @@ class SparseLog:
         if self._lines > self._most:
             self._left_out += 1
             return
-        more = {"left_out": self._left_out} if self._left_out else {}
+        left_out = {"left_out": self._left_out} if self._left_out else {}
         self._left_out = 0
-        log(level, what, **more)
+        log(level, what, **more, **left_out)
 
 
 class JsonHandler(logging.Handler):

@@ -196,3 +196,14 @@ def test_a_project_that_is_removed_meanwhile_is_no_failure(
     replanner._planning_thread.shutdown()  # it may still look for the first version
     assert "failed" not in capfd.readouterr().err
     assert ledger.projects() == []
+
+
+def test_a_young_project_does_not_flood_the_log(ledger, writer, capfd):
+    """It is planned for several times a second; the link to sign in was out of sight in seconds."""
+    replanner = Replanner(ledger)
+    for _ in range(8):
+        assert replanner.step() == 1
+        ask(writer, Opening())
+    lines = [msgspec.json.decode(line) for line in capfd.readouterr().err.splitlines()]
+    planned = [line for line in lines if line["what"] == "planned"]
+    assert [line["version"] for line in planned] == [2, 3, 4]

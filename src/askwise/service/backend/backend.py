@@ -28,7 +28,7 @@ from askwise.service.decisions.writer import Writer
 from askwise.service.ledger import open_ledger
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, StoredCase
-from askwise.service.logging import log, log_failure
+from askwise.service.logging import log_failure
 from askwise.service.replanning.policy_versions import PolicyCache
 from askwise.service.settings import Settings
 from askwise.service.tokens import TokenCache
@@ -193,7 +193,6 @@ class Backend:
         if planned.version != version:
             planned.policy.looks_in_case(0, 1)  # so that kernels are loaded, if it needs any
             self._adopted[project.id] = (planned.version, now)
-            log("info", "policy", project=project.name, version=planned.version)
         if planned.version != project.version:
             which = f"version {project.version} cannot be read"
             self.readiness.cannot_follow(project, f"{which}, it follows {planned.version}")

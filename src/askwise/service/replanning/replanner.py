@@ -26,7 +26,7 @@ from askwise.problem import Problem
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.counters import DAY, MEMORY
 from askwise.service.ledger.rows import LEASE, Lease, Project, Snapshot, StoredPolicy
-from askwise.service.logging import log, log_failure
+from askwise.service.logging import SparseLog, log, log_failure
 from askwise.service.priority import lower_priority
 from askwise.service.replanning.memory import (
     Blocks,
@@ -72,6 +72,7 @@ class Replanner:
         self._is_planning = threading.Event()
         self._planning_thread = ThreadPoolExecutor(1, "planning", initializer=lower_priority)
         self._lookout = Lookout(ledger)
+        self._plans = SparseLog()  # a young project is planned for several times a second
 
     def run(self) -> None:
         """Plan for the projects that are due, until stopped."""
@@ -139,7 +140,7 @@ class Replanner:
         if is_ours and policy.version % THINNED_EVERY == 0:
             self._thin(project._replace(version=policy.version, opened=now.opened))
         what = "planned" if is_ours else "a plan came too late"
-        log("info", what, project=project.name, version=policy.version, seconds=seconds)
+        self._plans.log("info", what, project=project.name, version=policy.version, seconds=seconds)
         return is_ours
 
     def _thin(self, project: Project) -> None:
