@@ -177,17 +177,17 @@ def test_one_observation_alone_is_an_option_too(folder):
 
 
 def test_reproduce_writes_its_files_and_goes_on_where_it_was(folder):
-    arguments = ("reproduce", "--quick", "--steps", "200", "--output", "results/paper")
+    arguments = ("reproduce", "--quick", "--steps", "50", "--output", "results/paper")
     text = askwise(*arguments)
     results = folder / "results" / "paper"
     names = {"index.html", "figure1.csv", "figure1.svg", "regret.csv", "run.json", "cells.jsonl"}
     assert names <= {path.name for path in results.iterdir()}
     run = json.loads((results / "run.json").read_text(encoding="utf-8"))
-    assert (run["steps"], run["seeds"]) == (200, [0, 1, 2])
+    assert (run["steps"], run["seeds"]) == (50, [0, 1, 2])
     cells = (results / "cells.jsonl").read_bytes()
     runs = (8 + 2) * 3 * 3  # eight learners, and the paper's two with the theorems' radii
     assert len(cells.splitlines()) == runs
-    assert f"{runs * 200:,} decisions" in text
+    assert f"{runs * 50:,} decisions" in text
     assert "results/paper/index.html" in text
     figure = (results / "figure1.csv").read_bytes()
     (results / "cells.jsonl").write_bytes(cells[:-30])  # as if it had been cut off
