@@ -34,8 +34,7 @@ from askwise.simulation.experiments import Job, run_sweep
 
 if __name__ == "__main__":
     backend, jobs = sys.argv[1], msgspec.json.decode(sys.argv[2], type=list[Job])
-    workers = 1 if backend == "dask" else 2
-    cells = [run_sweep(jobs, backend=backend, workers=workers)]
+    cells = [run_sweep(jobs, backend=backend, workers=2)]  # joblib alone would run one by one
     if backend == "dask":
         from distributed import LocalCluster
 
@@ -43,7 +42,8 @@ if __name__ == "__main__":
             n_workers=1, threads_per_worker=2, processes=False, protocol="tcp://",
             dashboard_address="127.0.0.1:0",
         )
-        cells.append(run_sweep(jobs, backend=backend, address=cluster.scheduler_address))
+        address = cluster.scheduler_address
+        cells.append(run_sweep(jobs, backend=backend, workers=2, address=address))
         cluster.close()
     print("CELLS", msgspec.json.encode(cells).decode())
 """
