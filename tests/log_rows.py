@@ -80,7 +80,7 @@ KINDS = ["mapping", "pandas", "polars", "lazy", "csv", "zipped", "parquet", "two
 @st.composite
 def complete_rows(draw, problem):
     """A table in which all is known."""
-    n = draw(st.integers(2, 12))
+    n = draw(st.integers(4, 20))
     rows = {}
     for o in problem.observations:
         cells = [*CELLS[o.name], *([None] if o.fails else [])]
@@ -93,7 +93,7 @@ def complete_rows(draw, problem):
 @st.composite
 def decided_rows(draw, problem):
     """A table of decisions: what was looked at, in which order, what was done and earned."""
-    n = draw(st.integers(2, 12))
+    n = draw(st.integers(4, 20))
     buyable = [o.name for o in problem.observations if not o.given]
     columns = [*(o.name for o in problem.observations), "order", "action", "reward"]
     rows = {name: [] for name in columns}

@@ -96,7 +96,16 @@ def name_of(path):
 
 @pytest.fixture
 def sandbox(tmp_path, monkeypatch):
-    """Files are written elsewhere, and a learner added to the registry is taken out again."""
+    """Files are written elsewhere, and a learner added to the registry is taken out again.
+
+    Servers that a page starts need no warm-up: what it would compile is in the cache already.
+    """
+    started = subprocess.Popen
+
+    def popen(command, **how):
+        return started([*command, *(["--no-warm-up"] if "serve" in command else [])], **how)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.chdir(tmp_path)
     before = dict(LEARNERS)
     yield

@@ -1,7 +1,9 @@
 """The worth of observations in every world, against the exact worth of that world."""
 
+import functools
 import itertools
 import math
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -71,8 +73,9 @@ def test_where_a_policy_acts_gives_its_gain(plan):
         assert gain == pytest.approx(policy.evaluate(model))
 
 
-def learned(steps, cost=5.0):
-    model = breast_cancer(cost=cost)
+@functools.cache
+def learned(steps):
+    model = breast_cancer(cost=5.0)
     learner = aw.Learner(model.problem, rng=0)
     aw.simulate(learner, Population(model), steps=steps, rng=1)
     return learner
@@ -231,8 +234,13 @@ def test_the_additive_model_says_what_is_still_to_learn():
     assert all(worth.demand_band(row.name) for row in worth)
 
 
-def test_a_purchase_above_the_break_even_price_is_explained():
-    worth = aw.worth(few_cases())
+@pytest.fixture(scope="module")
+def worth_of_few():
+    return aw.worth(few_cases())
+
+
+def test_a_purchase_above_the_break_even_price_is_explained(worth_of_few):
+    worth = copy(worth_of_few)
     row = worth.rows[0]
     assert row.bought > 0
     worth.rows = (row,)
@@ -242,8 +250,8 @@ def test_a_purchase_above_the_break_even_price_is_explained():
     assert f"The tree buys {row.name} above" in worth._repr_html_()
 
 
-def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained():
-    worth = aw.worth(few_cases())
+def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained(worth_of_few):
+    worth = copy(worth_of_few)
     row = replace(worth.rows[0], bought=0.0, break_even=2 * worth.rows[0].price)
     worth.rows = (row,)
     assert f"The tree does not buy {row.name} below the break-even price: it counts" in str(worth)

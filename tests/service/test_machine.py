@@ -121,11 +121,14 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
                 if number and data.draw(st.booleans(), "but of another case?"):
                     number = number % len(model.cases) + 1
                 return key, kind, number, json.loads(body)
-        kind = data.draw(st.sampled_from(["open", *["observe", "reward"] * 3, "act", "cancel"]))
+        kinds = ["open", *["observe"] * 4, *["reward"] * 2, "act", "cancel"]
+        few = len(model.cases) < 3 and data.draw(st.integers(0, 3), "are there few cases?") > 0
+        kind = "open" if few else data.draw(st.sampled_from(kinds))
         if kind == "open":
             known = data.draw(st.one_of(st.none(), values_of, all_values, wrong))
             return key, kind, 0, ({} if known is None else {"known": known}) | data.draw(terms)
-        number = data.draw(st.integers(1, len(model.cases) + 1), "case")
+        most = max(1, len(model.cases) + (data.draw(st.integers(0, 7), "is there one?") == 0))
+        number = data.draw(st.integers(1, most), "case")
         if kind == "observe":
             return key, kind, number, self.some_look(data, number)
         body = {"reward": rewards, "act": acts}.get(kind)
@@ -146,13 +149,14 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
             body["unasked"] = True
         return body | ({"knew_more": False} if data.draw(st.booleans(), "knew no more?") else {})
 
-    @rule(data=st.data())
-    def ask(self, data):
-        key, kind, number, body = self.some_request(data)
-        path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
-        answer = self.post(path, body, key)
-        self.agree(key, kind, number, body, answer.status_code, answer.json())
-        self.check_stories({number or len(self.model.cases)})
+    @rule(data=st.data(), times=st.integers(1, 8))
+    def ask(self, data, times):
+        for _ in range(times):
+            key, kind, number, body = self.some_request(data)
+            path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
+            answer = self.post(path, body, key)
+            self.agree(key, kind, number, body, answer.status_code, answer.json())
+            self.check_stories({number or len(self.model.cases)})
 
     @rule(data=st.data(), size=st.integers(1, 6))
     def ask_many(self, data, size):
@@ -296,7 +300,7 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
 
 
 SHORT = settings(
-    max_examples=30,
+    max_examples=12,
     stateful_step_count=36,
     phases=[Phase.generate],  # to make a failure shorter would take minutes of starting servers
 )

@@ -174,10 +174,11 @@ def _policy_rows(
     gain = acted.copy()
     gain[1] -= 0.0 if acquisition is None else agreement.spent
     expected_rewards, spends = np.empty((2, *agreement.states.shape))
+    by_model = None if model is None else values_of_model(policy, model)
     for half in (0, 1):
         mine, others = np.flatnonzero(halves == half), np.flatnonzero(halves != half)
-        if model is not None:
-            expected = values_of_model(policy, model)
+        if by_model is not None:
+            expected = by_model
         elif len(others) == 0:  # of a log of one row
             expected = nothing_of(policy)
         elif acquisition is None:

@@ -43,19 +43,31 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def usual_context(browser):
+    """Where pages open that ask for nothing special: a page keeps nothing but its own session."""
+    context = browser.new_context()
+    context.new_page()  # with a page open, the next ones start no process of their own
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def open_page(browser, server):
+def open_page(browser, usual_context, server):
     """Pages that are watched: an error in the console, or a breach of the CSP, fails the test."""
-    contexts, wrong = [], []
+    pages, contexts, wrong = [], [], []
 
     def open_one(path="", token=None, **how):
-        context = browser.new_context(**how)
-        contexts.append(context)
-        context.set_default_timeout(1000 * PATIENCE)
-        context.add_init_script(WATCH)
-        if token is not None:
-            context.add_init_script(f'sessionStorage.setItem("askwise.token", "{token}")')
+        context = usual_context
+        if how:
+            context = browser.new_context(**how)
+            contexts.append(context)
         page = context.new_page()
+        pages.append(page)
+        page.set_default_timeout(1000 * PATIENCE)
+        page.add_init_script(WATCH)
+        if token is not None:
+            page.add_init_script(f'sessionStorage.setItem("askwise.token", "{token}")')
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda r: r.url.startswith(server.url) or wrong.append(r.url))
@@ -64,9 +76,9 @@ def open_page(browser, server):
 
     open_one.wrong = wrong
     yield open_one
-    breaches = [b for c in contexts for page in c.pages for b in page.evaluate("violations")]
-    for context in contexts:
-        context.close()
+    breaches = [b for page in pages for b in page.evaluate("violations")]
+    for opened in (*pages, *contexts):
+        opened.close()
     assert (wrong, breaches) == ([], [])
 
 

@@ -1,5 +1,6 @@
 """Finding, comparing and looking back in a real Chromium."""
 
+import itertools
 import time
 from pathlib import Path
 
@@ -159,27 +160,24 @@ CLOSE = """async ([wide, levels, ys]) => {
 }"""
 
 
-@pytest.mark.parametrize("wide", [340, 600])
-@pytest.mark.parametrize(
-    ("levels", "ys"),
-    [
-        ((80.0, 80.0), [70, 85, 90]),
-        ((80.0, 80.3), [80, 80.1, 80.2]),
-        ((80.0, 79.0), [60, 79.5, 80]),
-        ((80.0, 60.0), [61, 79, 70]),
-    ],
-)
-def test_names_of_levels_never_overlap(open_page, server, wide, levels, ys):
+def test_names_of_levels_never_overlap(open_page, server):
+    charts = [
+        ([80.0, 80.0], [70, 85, 90]),
+        ([80.0, 80.3], [80, 80.1, 80.2]),
+        ([80.0, 79.0], [60, 79.5, 80]),
+        ([80.0, 60.0], [61, 79, 70]),
+    ]
     page = open_page("", server.token)
     page.locator(".projects").wait_for()
-    one, other = page.evaluate(CLOSE, [wide, list(levels), ys])
-    apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-    assert apart, (one, other)
-    for left, top, right, bottom in (one, other):
-        assert left >= 0
-        assert top >= -2
-        assert right <= wide
-        assert bottom <= 232
+    for wide, (levels, ys) in itertools.product([340, 600], charts):
+        one, other = page.evaluate(CLOSE, [wide, levels, ys])
+        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        assert apart, (wide, levels, one, other)
+        for left, top, right, bottom in (one, other):
+            assert left >= 0
+            assert top >= -2
+            assert right <= wide
+            assert bottom <= 232
 
 
 def test_no_line_crosses_a_name_however_steep_it_is(open_page, server):

@@ -122,7 +122,14 @@ def look(rng, case, names, unasked):
     return Observing(values, None, unasked, bool(rng.integers(2)))
 
 
-@pytest.mark.parametrize("learner", ["learner", "seq-oos", "sim-oos", "psrl"])
+@pytest.mark.parametrize(
+    ("database", "learner"),
+    [
+        *(("sqlite", name) for name in ("learner", "seq-oos", "sim-oos", "psrl")),
+        ("postgresql", "learner"),
+    ],
+    indirect=["database"],
+)
 def test_what_happened_is_what_is_told_and_follows_from_the_events(ledger, learner):
     create(writer_of(ledger), learner=learner)
     book, cases, stakes = a_day(ledger, 5)

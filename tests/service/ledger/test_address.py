@@ -45,9 +45,13 @@ def test_a_mistyped_address_is_refused_without_its_password(address):
 
 
 @pytest.mark.parametrize(
-    "command", [["serve"], ["token", "list"], ["ledger", "verify"]], ids=" ".join
+    ("command", "address"),
+    [
+        (["serve"], MISTYPED[1]),
+        (["token", "list"], MISTYPED[7]),
+        (["ledger", "verify"], MISTYPED[13]),
+    ],
 )
-@pytest.mark.parametrize("address", [MISTYPED[1], MISTYPED[7], MISTYPED[13]])
 def test_commands_do_not_print_it_either(command, address, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "askwise", *command, "--db", address],

@@ -19,7 +19,7 @@ from serving import postgres_fixture  # noqa: F401
 from waiting import PATIENCE
 
 SHORT = Goal(
-    kills=4, events=500, seconds=PATIENCE, migrations=1, plan_within=2.0, calm=0.3, sample=200
+    kills=3, events=300, seconds=PATIENCE, migrations=1, plan_within=2.0, calm=0.3, sample=200
 )
 
 

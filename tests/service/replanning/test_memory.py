@@ -126,14 +126,16 @@ class Clinic:
 
 
 @pytest.mark.parametrize(
-    ("name", "more"),
+    ("database", "name", "more"),
     [
-        ("seq-oos", {}),
-        ("sim-oos", {}),
-        ("learner", {}),
-        ("learner", {"model": "additive"}),
-        ("ncc-ucrl2", {}),  # it forgets rewards only
+        ("sqlite", "seq-oos", {}),
+        ("sqlite", "sim-oos", {}),
+        ("sqlite", "learner", {}),
+        ("sqlite", "learner", {"model": "additive"}),
+        ("sqlite", "ncc-ucrl2", {}),  # it forgets rewards only
+        ("postgresql", "learner", {}),
     ],
+    indirect=["database"],
 )
 def test_a_window_forgets_what_the_library_forgets(ledger, name, more):
     clinic = Clinic(ledger, name, **WINDOW, **more)
@@ -153,7 +155,11 @@ def test_a_window_forgets_what_the_library_forgets(ledger, name, more):
     assert blocks <= set(range(memory.first, memory.examined + 1))
 
 
-@pytest.mark.parametrize("options", [DETECT, {"detect": True}])
+@pytest.mark.parametrize(
+    ("database", "options"),
+    [("sqlite", DETECT), ("sqlite", {"detect": True}), ("postgresql", {"detect": True})],
+    indirect=["database"],
+)
 def test_a_change_that_the_library_finds_is_found(ledger, options, monkeypatch, capfd):
     monkeypatch.setattr("askwise.counting.forgetting.BLOCKS", (20, 20))
     clinic = Clinic(ledger, **options)

@@ -157,7 +157,11 @@ def test_a_worker_that_is_far_behind_opens_no_case_under_what_may_be_thinned(led
         assert ask(other, Observing(values), opened["case"]).status == 200
 
 
-@pytest.mark.parametrize("options", [{}, {"window": 8}])
+@pytest.mark.parametrize(
+    ("database", "options"),
+    [("sqlite", {}), ("sqlite", {"window": 8}), ("postgresql", {"window": 8})],
+    indirect=["database"],
+)
 def test_an_erased_case_leaves_the_counters_as_they_are(ledger, options, tmp_path):
     clinic = Clinic(ledger, **options).run(16)
     body = Repricing({"mri": 3.0})
