@@ -56,7 +56,7 @@ def nothing_tried(exploration):
 def test_a_share_explores_and_says_how_likely_its_steps_were():
     patients = Population(breast_cancer(cost=5.0))
     learner = aw.Learner(patients.problem, explore=0.1, rng=1)
-    aw.simulate(learner, patients, steps=1_000, rng=2)
+    aw.simulate(learner, patients, steps=2_000, rng=2)
     policy = learner.replan()
     (most, own), (share, _) = policy.parts
     assert (most, share) == pytest.approx((0.9, 0.1))
