@@ -9,7 +9,7 @@ import askwise as aw
 from askwise.estimation.optimistic import optimistic_estimates
 from askwise.estimation.tight import count_looks, tight_radii
 
-DELTA, STREAMS, LENGTH = 0.8, 1_500, 3_000
+DELTA, STREAMS, LENGTH = 0.8, 400, 3_000
 """A δ so large that a failure shows in this many streams."""
 
 

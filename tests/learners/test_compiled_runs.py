@@ -41,6 +41,14 @@ LEARNERS = [
 ]
 
 
+PARTS = {
+    "SimOOS": ((30, 1), (1, 2), (40, 3)),
+    "SeqOOS": ((30, 1), (1, 2), (40, 3)),
+    "Learner": ((15, 1), (1, 2), (20, 3)),  # its plans take most of the time
+}
+"""How many cases each part of a run has, and its seed."""
+
+
 def by_the_face(learner, environment, steps, seed):
     """The same cases as `simulate` decides, one by one."""
     problem, cases, rounds = learner.problem, [], []
@@ -61,7 +69,7 @@ def test_compiled_runs_equal_the_face(kind, options):
         problem, environment = model.problem, Population(model)
         had.update(features_of(problem))
         compiled, face = (learner_of(kind, problem, 6, **options) for _ in range(2))
-        for steps, seed in ((30, 1), (1, 2), (40, 3)):  # begins and ends within a round
+        for steps, seed in PARTS[kind]:  # begins and ends within a round
             run = aw.simulate(compiled, environment, steps=steps, rng=seed)
             cases, rounds = by_the_face(face, environment, steps, seed)
             assert run.state.tolist() == [case.state_index for case in cases]

@@ -60,7 +60,7 @@ def population_of_a_few_states():
     return aw.Model(problem, population.probability, np.round(population.reward))
 
 
-CASES = 20_000
+CASES = 5_000
 """Enough for 1 % to tell a learner that keeps to its budget from one that does not."""
 
 
@@ -90,9 +90,16 @@ TERMS = {
 }
 
 
-@pytest.mark.parametrize("terms", TERMS)
 @pytest.mark.parametrize(
-    ("model", "acquisition"), [("joint", "sequential"), ("additive", "simultaneous")]
+    ("model", "acquisition", "terms"),
+    [
+        ("joint", "sequential", "1 or 100"),
+        ("joint", "sequential", "lognormal"),
+        ("joint", "sequential", "both"),  # half of these have a stake of 1, and only own prices
+        ("additive", "simultaneous", "1 or 100"),
+        ("additive", "simultaneous", "prices"),
+        ("additive", "simultaneous", "both"),
+    ],
 )
 def test_held_if_cases_have_stakes_and_prices_of_their_own(model, acquisition, terms):
     """The shadow price was once that of cases with a stake of 1: 7 % more was spent."""

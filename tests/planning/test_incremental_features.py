@@ -121,7 +121,7 @@ def rounds_compared(kind, clock, storage, *, on_file, models=None):
         learner = kind(model.problem, clock=clock, storage=storage)
         lattice, first = learner.statistics.lattice, learner.statistics.capacity
         desk = Desk(learner, model, rng, on_file=on_file(lattice))
-        for full in model.sample(rng, 350).tolist():
+        for full in model.sample(rng, 200).tolist():
             if rounds_of(learner).is_over and now_of(learner).round:
                 expected, starts = full_plan(learner), [*range(lattice.contexts)]
                 if clock == "doubling":  # the exact one holds where cases come that begin blank

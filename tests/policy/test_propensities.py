@@ -159,7 +159,7 @@ def test_steps_are_as_likely_as_they_are_frequent(kind, values, m, given, on_fil
     policy = policy_of(kind, lattice, rng)
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
     known = {f"o{i}": full[f"o{i}"] for i in given} | on_file
-    tags = rng.integers(1 << TAG_BITS, size=3_000)
+    tags = rng.integers(1 << TAG_BITS, size=1_500)
     often, said = frequencies(policy, lattice.index(known), full, tags)
     assert_agree(often, said, len(tags))
 
@@ -183,11 +183,11 @@ def test_a_random_choice_is_as_likely_as_it_is_frequent(values, m, given, on_fil
     full = {f"o{i}": int(rng.integers(n)) for i, n in enumerate(values)} | on_file
     known = {f"o{i}": full[f"o{i}"] for i in given} | on_file
     often, said = {}, {}
-    for _ in range(4_000):
+    for _ in range(2_000):
         case = played(random_policy(lattice, rng), 0, lattice.index(known), full)
         often[course(case)] = often.get(course(case), 0) + 1
         assert said.setdefault(course(case), case.propensity) == case.propensity
-    assert_agree(often, said, 4_000)
+    assert_agree(often, said, 2_000)
 
 
 def courses(policy, start, full):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import askwise as aw
+from askwise.explain import worth_draws
 from askwise.learners import LEARNERS
 from askwise.policy.acquisition import Sequential, Simultaneous
 from askwise.policy.recommending import best_by, recommended
@@ -23,6 +24,12 @@ LEARNED = [
     (LEARNERS["psrl"], {}),
     (LEARNERS["lin-ucb"], {}),
 ]
+
+
+@pytest.fixture(autouse=True)
+def few_worlds(monkeypatch):
+    """Intervals come from many drawn worlds; what is recommended and its gain do not."""
+    monkeypatch.setattr(worth_draws, "WORLDS", 5)
 
 
 def is_one(learner):

@@ -81,10 +81,17 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
     )
 
 
-def joint_beliefs(statistics: Statistics, log: Log = NO_LOG) -> Beliefs:
-    """The means of the joint model with the first variances of effects, and their uncertainty."""
+def joint_beliefs(
+    statistics: Statistics, log: Log = NO_LOG, like: JointModel | None = None
+) -> Beliefs:
+    """The means of the joint model with the first variances of effects, and their uncertainty.
+
+    `like` is a model of the same observations, if there is one: it saves much of the work of a new
+    one.
+    """
     counted = statistics.dense().copy()  # worlds may be drawn when more was counted
-    model = JointModel(statistics.lattice)
+    lattice = statistics.lattice
+    model = JointModel(lattice) if like is None else like.apart(lattice)
     if log.records is not None:
         model.take(log.records)
     model.update(counted, STEPS)

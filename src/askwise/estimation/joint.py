@@ -36,6 +36,7 @@ So in the limit the counts alone decide.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import NamedTuple
 
@@ -105,20 +106,24 @@ class JointModel:
         observations = [*lattice.observations[buyable:], *lattice.observations[:buyable]]
         radices: Integers = np.array([len(o.outcomes) for o in observations], np.int64)
         self.lattice = lattice
-        self.population: Floats = np.full(cells, 1 / cells)
-        """p(φ)."""
-        self._probability: Floats | None = None
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
         self._radices = radices
         self._ordered: Integers = np.array([ordered_values(o) for o in observations], np.int64)
         self._order = _cells_by_state(lattice, self._digits)
         self._sets, self._first_variances = sets_of(radices), first_variances(radices)
         self._most_variances: Floats = MOST_SQUARE / np.maximum(1, self._sets[1])
+        self._patterns = patterns(self._digits, radices, self._ordered)
+        self._begin(cells, actions)
+
+    def _begin(self, cells: int, actions: int) -> None:
+        """Sets all estimates to those of a model without data."""
+        self.population: Floats = np.full(cells, 1 / cells)
+        """p(φ)."""
+        self._probability: Floats | None = None
         self.effect_variances: Floats = self._first_variances.copy()
         """s²_J of every set J of observations."""
         self.centre = 0.5
         """The mean reward of all actions."""
-        self._patterns = patterns(self._digits, radices, self._ordered)
         self._factor = np.empty((actions, cells, cells))
         self._mean = np.empty((actions, cells))
         self._whole = np.zeros(cells)
@@ -128,6 +133,13 @@ class JointModel:
         self._earned, self._graded, self._coins = np.zeros((3, actions))
         self._takes_graded = False
         self._records = _Records(np.ones((actions, cells)), *np.full((2, actions, 1), 0.5))
+
+    def apart(self, lattice: Lattice) -> JointModel:
+        """Returns a model without data, for the same observations at the prices of a lattice."""
+        model = copy.copy(self)
+        model.lattice = lattice
+        model._begin(len(self._digits), len(self._mean))
+        return model
 
     def take(self, records: CompleteRecords) -> None:
         """Replaces the complete records that the model uses."""

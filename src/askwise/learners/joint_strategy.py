@@ -285,7 +285,7 @@ class JointStrategy(ModelStrategy):
         return self.recommended(self.evidence(now), stake)
 
     def _beliefs(self, statistics: Statistics) -> Beliefs:
-        return joint_beliefs(statistics, self.log)
+        return joint_beliefs(statistics, self.log, like=self.model)
 
     def _exploration(
         self, policy: Policy, statistics: Statistics, second: Floats
@@ -354,7 +354,7 @@ class JointStrategy(ModelStrategy):
     def settle_anew(self, statistics: Statistics) -> None:
         """Computes the population from the counters alone."""
         variances = self.model.effect_variances
-        self.model = JointModel(self.lattice)
+        self.model = self.model.apart(self.lattice)
         self.model.effect_variances[:] = variances
         self.begin_with(self.log)
         self.model.update(statistics, STEPS)

@@ -27,7 +27,7 @@ def check_takes_stakes(make: MakesLearner) -> None:
     """A stake changes what a case does, not what it costs nor what its reward says of others."""
     for model in models(make):
         learner, rng = make(model.problem, rng=16), np.random.default_rng(12)
-        play(learner, model, 40, rng)
+        play(learner, model, 20, rng)
         cases = [_with_stake(learner, model, rng, stake) for stake in STAKES * 4]
         loaded = from_bytes(learner.to_bytes(), {learner.name: type(learner)})
         rounds_of(learner).forgetting = None  # what is forgotten would be missing
@@ -81,7 +81,7 @@ def check_learns_nothing_from_who_knew_more(make: MakesLearner) -> None:
         overruled, abandoned = make(model.problem, rng=17), make(model.problem, rng=17)
         number = 0
         for x in (overruled, abandoned):
-            play(x, model, 30, np.random.default_rng(13))
+            play(x, model, 15, np.random.default_rng(13))
         for k, full in enumerate(model.sample(np.random.default_rng(14), 20).tolist()):
             one, other = begin(overruled, full), begin(abandoned, full)
             if k % 2:
@@ -100,7 +100,7 @@ def check_learns_nothing_from_who_knew_more(make: MakesLearner) -> None:
         assert sum(x.rewarded for x in overruled.statistics.overrides.by_action()) == number
         assert not overruled.cases
         assert not rounds_of(overruled).looking
-        runs = [play(x, model, 30, np.random.default_rng(15)) for x in (overruled, abandoned)]
+        runs = [play(x, model, 15, np.random.default_rng(15)) for x in (overruled, abandoned)]
         assert decisions(runs[0]) == decisions(runs[1])
         counted = zip(overruled.statistics.arrays(), abandoned.statistics.arrays(), strict=True)
         for (name, mine), (_, theirs) in counted:

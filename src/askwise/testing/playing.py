@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from askwise.learners.learner import rounds_of
 from askwise.learners.saving import read
 from askwise.problem import Action, Observation, Panel, Problem, Value
 from askwise.simulation.environments import random_model
+
+Cases = TypeVar("Cases")
+"""How many cases a run has, or several runs."""
 
 
 class MakesLearner(Protocol):
@@ -77,6 +81,13 @@ def models(make: MakesLearner | None = None) -> Iterator[Model]:
     ruled = with_rules(rng)
     if make is not None and takes_rules(make, ruled.problem):
         yield ruled
+
+
+def long_then_short(
+    populations: Iterator[Model], long: Cases, short: Cases
+) -> Iterator[tuple[Model, Cases]]:
+    """The populations, with a long run in the first: some rounds last long only after 200 cases."""
+    return zip(populations, chain((long,), repeat(short)), strict=False)
 
 
 def takes_rules(make: MakesLearner, problem: Problem) -> bool:

@@ -23,12 +23,12 @@ def check_what_happens_late(make: MakesLearner) -> None:
     for model in models(make):
         tidy, untidy = make(model.problem, rng=14), make(model.problem, rng=14)
         rng = np.random.default_rng(10)
-        full = model.sample(rng, 60).tolist()
-        rewards = rng.random(60).tolist()
+        full = model.sample(rng, 30).tolist()
+        rewards = rng.random(30).tolist()
         cases = [[see(begin(x, one), model.problem, one) for one in full] for x in (tidy, untidy)]
         for case, reward in zip(cases[0], rewards, strict=True):
             case.reward(reward)
-        for k in rng.permutation(60).tolist():
+        for k in rng.permutation(30).tolist():
             case, reward = cases[1][k], rewards[k]
             if k % 3 == 0:
                 case.reward_by_default(0.25)
@@ -61,7 +61,7 @@ def check_takes_what_is_on_file(make: MakesLearner) -> None:
     """Checks that values on file are known, cost nothing and are not bought again."""
     for model in models(make):
         learner, problem = make(model.problem, rng=15), model.problem
-        play(learner, model, 40, np.random.default_rng(11))
+        play(learner, model, 20, np.random.default_rng(11))
         to_buy = [o for o in problem.observations if not o.given]
         given = {o.name: o.outcomes[0] for o in problem.observations if o.given}
         if learner.statistics.lattice.m == 0:

@@ -43,7 +43,7 @@ def test_adaptive_greedy_takes_the_largest_marginal_benefit(chooses_by):
         case = begin(learner, full)
         if now_of(learner).round != number:
             number = now_of(learner).round
-            if number % 12 == 0:
+            if number % 24 == 0:
                 kinds |= check_greedy(problem, history, learner.policy, chooses_by)
         order = []
         while case.wanted:
