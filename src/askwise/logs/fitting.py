@@ -10,7 +10,7 @@ import numpy as np
 
 from askwise._support.html import line, lines, title
 from askwise._support.random import as_generator
-from askwise._support.typing import AcquisitionName, RandomSource
+from askwise._support.typing import AcquisitionName, Integers, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords, Log
@@ -95,10 +95,10 @@ def fit(
     with opened_log(log) as opened:
         roles = roles_of(problem, opened.columns, acquisition=acquisition, **columns)
         counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
-        stakes = opened.mean_stake(problem, roles)
+        stake, stakes = opened.stakes(problem, roles)
     many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
-    notes = counted.notes + of_stakes(roles, stakes) + many
-    return replace(counted, rng=rng, stake=stakes, notes=notes)
+    notes = counted.notes + of_stakes(roles, stake) + many
+    return replace(counted, rng=rng, stake=stake, stakes=stakes, notes=notes)
 
 
 def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
@@ -143,6 +143,9 @@ class Fit:
     """The logged decisions; None for complete records."""
     stake: float = 1.0
     """How many times the reward of a case counts, on average."""
+    stakes: Integers | None = field(default=None, compare=False)
+    """The stakes of the cases, counted by kind (`learners/case_kinds.py`); None without a column.
+    """
     weight: float = 1.0
     """The share of the log's cases that count, which were drawn evenly (`thinned`)."""
     drawn_from: int = 0
@@ -174,7 +177,8 @@ class Fit:
 
         A learner plans each case for its own stake, and its `recommend()` is for a stake of 1. If
         the log has stakes, `fit.recommend()` is for their mean: ask the learner for the same with
-        `recommend(stake=fit.stake)`.
+        `recommend(stake=fit.stake)`. A budget is for the cases of the log together, with the
+        stakes that they have.
 
         weight: The share of the log's cases that count, drawn evenly, for an old log.
         """
@@ -208,6 +212,8 @@ class Fit:
             "weight": self.weight * part,
             "drawn_from": self.drawn_from or self.rows,
         }
+        if self.stakes is not None:  # a budget needs only the shares of the kinds
+            drawn["stakes"] = np.rint(self.stakes * part).astype(np.int64)
         if self.decisions is not None:
             assert self.acquisition is not None
             decisions = self.decisions.thinned(part, rng)
@@ -233,7 +239,8 @@ class Fit:
                 "not have: leave them out"
             )
         log = Log(self.rows, self.records, self.weight, self.drawn_from)
-        begin_with_log(learner, log, None if self.records is not None else self.statistics)
+        counted = None if self.records is not None else self.statistics
+        begin_with_log(learner, log, counted, self.stakes)
         return learner
 
     def recommend(self, *, stake: float | None = None) -> Policy:
