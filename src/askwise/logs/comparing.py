@@ -74,7 +74,8 @@ def compare(
     `trial.open()` opens cases of which a `share`, by default a half, follows b, and
     `trial.result()` compares their gains so far. `names` are the names of a and b in print.
 
-    A log that does not support a policy settles nothing. The result then has `warnings`.
+    Give a log that neither policy was fitted to: on its own rows a policy gains too much. A log
+    that does not support a policy settles nothing. The result then has `warnings`.
 
     Policies come from `learner.recommend()`, from `oracle`, or from `Policy.from_rule` for a rule
     in use today.
