@@ -27,6 +27,7 @@ from askwise.logs.counting import (
     records_of,
 )
 from askwise.logs.draft_remarks import of_combinations
+from askwise.logs.near_names import did_you_mean
 from askwise.logs.notes import REFUSED, notes_of, of_stakes
 from askwise.logs.reading import LogSource, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
@@ -62,7 +63,8 @@ def fit(
 
     Complete records have every observation and the reward of every action: in the columns `rewards`
     = {action: column}, in columns with the names of the actions, or by `label`, the column with the
-    action that earns 1 while the others earn 0. A missing cell is an observation that failed.
+    action that earns 1 while the others earn 0. A missing cell, or the text "unavailable", is an
+    observation that failed.
 
     Logged decisions have the action taken, in the column `action`, and what it earned, in the
     column `reward`. An observation was not made if its cell is empty, and failed if it is
@@ -116,7 +118,7 @@ def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     chosen = roles.acquisition
     if chosen is None:
         if sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
-            raise TableError(REFUSED)
+            raise TableError(f"{REFUSED}{did_you_mean('order', opened.columns)}")
         chosen = "simultaneous"
     counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)

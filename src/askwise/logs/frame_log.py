@@ -99,6 +99,7 @@ class FrameLog:
                 steps_of(roles, decisions),
                 lambda row: f"column {name!r}, row {row}",
                 may_be_unknown=True,
+                without_order=self.columns if roles.acquisition is None else None,
             )
         return decisions
 

@@ -152,7 +152,13 @@ class QueryLog:
                 f"{read['k']} = {lengths[row]} AND {read['o']} = {order}", name
             )[0]
 
-        check_propensities(lengths, steps_of(roles, decisions), where, may_be_unknown=True)
+        check_propensities(
+            lengths,
+            steps_of(roles, decisions),
+            where,
+            may_be_unknown=True,
+            without_order=self.columns if roles.acquisition is None else None,
+        )
 
     def decisions_with_propensities(
         self, lattice: Lattice, roles: Roles

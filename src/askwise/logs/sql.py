@@ -51,7 +51,7 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
             if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
                 cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
         cases += _booleans(cell, observation.values)
-        if may_be_absent:
+        if may_be_absent or observation.fails:
             cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
         cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
     else:
