@@ -78,3 +78,22 @@ def test_a_log_without_stakes_counts_none():
         budget=aw.Budget(spend_per_case=SPEND), rng=1
     )
     assert not strategy_of(learner).spending.kinds.tally.any()
+
+
+def test_what_is_for_one_stake_is_told_from_what_is_for_all():
+    """0.4 is spent by all cases, and less by those with a stake of 1."""
+    log = records()
+    learner = fitted(log)
+    own = learner.recommend().evaluate(log[log.amount == 1], stake=1.0).spend.value
+    said = learner.recommend().note
+    assert said.startswith("Within 0.4 a case it spends 0.4, and one more to spend would add")
+    about, spends = said.rsplit(" ", 1)
+    assert about.endswith(
+        ", over all stakes and prices; cases with a stake of 1 at the usual prices spend"
+    )
+    assert float(spends) == pytest.approx(own, abs=0.02)
+    assert own < 0.3
+    for stake in (1.0, 3.0):
+        told = f"All cases with a stake of {stake:g}: gain"
+        assert told in str(aw.explain(learner, stake=stake))
+    assert "All cases: gain" in str(aw.explain(aw.fit(log, PROBLEM)))

@@ -38,10 +38,10 @@ def begin_with_log(
         rounds.forget_plan()
 
 
-def continue_from_log(learner: BaseLearner, cases: int, statistics: Statistics) -> None:
-    """Lets another learner count a log of so many cases, and follow what it recommends.
+def continue_from_log(learner: BaseLearner, log: Log, statistics: Statistics) -> None:
+    """Lets another learner count a log, whose records are in the statistics, and follow it.
 
     Its first cases follow the log's recommendation, as many as the log has (`after_log.py`).
     """
     learner.merge(statistics)
-    rounds_of(learner).strategy.begin_with(Log(cases))
+    rounds_of(learner).strategy.begin_with(log)

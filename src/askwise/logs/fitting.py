@@ -198,7 +198,7 @@ class Fit:
                 f"{self.acquisition}, and its counters would be biased: use the default learner, "
                 f"or one that buys in the way of the log"
             )
-        continue_from_log(learner, self.rows, self.statistics)
+        continue_from_log(learner, Log(self.rows, stake=self.stake), self.statistics)
         return learner
 
     def thinned(self, part: float) -> Fit:
@@ -240,7 +240,7 @@ class Fit:
                 "explore_budget, window and detect need the times of cases, which a log does "
                 "not have: leave them out"
             )
-        log = Log(self.rows, self.records, self.weight, self.drawn_from)
+        log = Log(self.rows, self.records, self.weight, self.drawn_from, self.stake)
         counted = None if self.records is not None else self.statistics
         begin_with_log(learner, log, counted, self.stakes)
         return learner
