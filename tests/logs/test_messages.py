@@ -233,7 +233,9 @@ def test_rewards_of_an_action_that_are_missing_are_named():
     less = {name: cells for name, cells in records.items() if name != "treat"}
     assert said(less).endswith("are: mri, grade, wait. No column has the rewards of 'treat'")
     renamed = {**less, "Treat": [0, 1]}
-    assert said(renamed).endswith("of 'treat'. Rename the columns that are meant: 'Treat' to 'treat'")
+    assert said(renamed).endswith(
+        "of 'treat'. Rename the columns that are meant: 'Treat' to 'treat'"
+    )
     capital = {name.upper(): cells for name, cells in records.items()}
     assert said(capital).endswith(
         "MRI, GRADE, WAIT, TREAT. Rename the columns that are meant: 'MRI' to 'mri', 'GRADE' to "

@@ -55,7 +55,9 @@ def test_the_command_line_knows_stakes(tmp_path):
     assert str(learner.recommend(stake=4.0).tree()) in text
     assert str(aw.worth(learner, stake=4.0)) in run("worth", saved, "--stake", 4)
     assert "For a stake of 4" in run("worth", saved, "--stake", 4)
-    assert "For a stake of 1. The log that it began with has stakes, 4 on average" in run("worth", saved)
+    assert "For a stake of 1. The log that it began with has stakes, 4 on average" in run(
+        "worth", saved
+    )
     assert str(aw.worth(learner, stake=4.0)) in run("explain", saved, "--stake", 4)
     value = aw.off_policy(learner.recommend(), str(log_file), stake="amount")
     assert str(value) in run("evaluate", log_file, "--policy", saved, "--stake", "amount")

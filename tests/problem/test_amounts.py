@@ -262,5 +262,7 @@ def test_verify_sees_a_counter_that_is_a_float(tmp_path):
 
 def test_a_price_paid_for_an_unknown_observation_is_told_once():
     case = aw.baselines.FixedSet(problem(), observations=["mri"]).open()
-    with pytest.raises(AskwiseError, match="^paid: unknown observation 'mrt', expected one of: mri"):
+    with pytest.raises(
+        AskwiseError, match=r"^paid: unknown observation 'mrt', expected one of: mri"
+    ):
         case.observe({"mri": "neg"}, paid={"mrt": 1.0})

@@ -97,10 +97,10 @@ def fit(
     with opened_log(log) as opened:
         roles = roles_of(problem, opened.columns, acquisition=acquisition, **columns)
         counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
-        stake, stakes = opened.stakes(problem, roles)
+        mean, stakes = opened.stakes(problem, roles)
     many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
-    notes = counted.notes + of_stakes(roles, stake) + many
-    return replace(counted, rng=rng, stake=stake, stakes=stakes, notes=notes)
+    notes = counted.notes + of_stakes(roles, mean) + many
+    return replace(counted, rng=rng, stake=mean, stakes=stakes, notes=notes)
 
 
 def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:

@@ -31,6 +31,12 @@ def did_you_mean(name: str, columns: Sequence[str]) -> str:
     return "" if near is None else f"; did you mean {near!r}?"
 
 
+def no_column(name: str, found: Sequence[str], free: Sequence[str]) -> str:
+    """The message for a column that is named, and that the log does not have."""
+    known = ", ".join(map(str, found))
+    return f"the log has no column {name!r}, it has: {known}{did_you_mean(name, free)}"
+
+
 def order_is_missing(columns: Sequence[str]) -> str:
     """Says how to name the order of observations, in a log without a column of that name."""
     return (

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError, TableError
-from askwise.logs.near_names import did_you_mean, missing_names
+from askwise.logs.near_names import missing_names, no_column
 from askwise.problem import Problem
 
 Kind = Literal["complete records", "logged decisions"]
@@ -112,10 +112,7 @@ def roles_of(
     roles = roles._replace(observations=tuple(o.name for o in ordered), stake=stake)
     for column in roles.columns:
         if column not in found:
-            known = ", ".join(map(str, found))
-            raise TableError(
-                f"the log has no column {column!r}, it has: {known}{did_you_mean(column, free)}"
-            )
+            raise TableError(no_column(column, found, free))
     return roles
 
 
