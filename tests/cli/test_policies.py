@@ -40,9 +40,9 @@ def refused(*arguments):
     return str(caught.value)
 
 
-def write_log(path, rows=4_000):
+def write_log(path, rows=4_000, seed=0):
     """Looks half of the time, then acts by chance; stakes are 1 or 9."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     with open(path, "w", newline="", encoding="utf-8") as file:
         names = ["bureau", "action", "reward", "stake", "order", "propensity"]
         writer = csv.writer(file)
@@ -145,20 +145,23 @@ def test_evaluate_says_the_stake_of_what_it_shows(problem):
 
 def test_compare_is_the_librarys(problem):
     start()
+    write_log("later.csv", seed=1)
     today = aw.Policy.from_rule(problem, lambda known: "approve")
     today.save("today.askwise")
     best = aw.load("start.askwise").recommend(stake=5.0)
-    how = ("compare", "log.csv", "--policy", "start.askwise", "--acquisition", "sequential")
+    how = ("compare", "later.csv", "--policy", "start.askwise", "--acquisition", "sequential")
     review = aw.Policy.from_rule(problem, lambda known: "review")
     names = ("start", "review")
-    expected = aw.compare(best, review, log="log.csv", acquisition="sequential", names=names)
+    expected = aw.compare(best, review, log="later.csv", acquisition="sequential", names=names)
     assert expected.is_settled
     text = askwise(*how, "--against", "review", "--at-stake", "5")
     assert text == f"recommended for a stake of 5\n\n{expected}\n"
     assert "today gains" in askwise(*how, "--against", "today.askwise")
-    rows = [line.split(",") for line in Path("log.csv").read_text("utf-8").splitlines()]
+    same = (how[0], "log.csv", *how[2:])
+    assert "start was chosen on these very rows" in askwise(*same, "--against", "review")
+    rows = [line.split(",") for line in Path("later.csv").read_text("utf-8").splitlines()]
     without = "\n".join(",".join(row[:3] + row[4:]) for row in rows)  # no column of stakes
-    Path("log.csv").write_text(without, encoding="utf-8")
+    Path("later.csv").write_text(without, encoding="utf-8")
     assert "review gains" in askwise(*how, "--against", "review", "--at-stake", "5")
     assert "nor action: approve, review" in refused(*how, "--against", "nothing")
     aw.compare(best, today).save("trial.askwise")

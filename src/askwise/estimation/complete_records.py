@@ -71,6 +71,8 @@ class Log(NamedTuple):
     """The number of cases of that longer log; 0 if all cases of the log count."""
     stake: float = 1.0
     """The mean stake of its cases; 1 if it does not say stakes."""
+    digest: str = ""
+    """What its rows are recognised by (`logs/same_rows.py`)."""
 
     @property
     def words(self) -> str:

@@ -136,7 +136,10 @@ class BaseLearner:
         """
         stake = check_stake(stake, self.problem.reward_value)
         with self._rounds.lock:
-            return self._rounds.strategy.recommend(self._rounds.now, stake)
+            strategy = self._rounds.strategy
+            policy = strategy.recommend(self._rounds.now, stake)
+            policy.chosen_on = strategy.log.digest
+            return policy
 
     def evidence(self) -> Beliefs | CountedEvidence:
         """Returns the estimates of the population after all cases so far. Nothing changes."""

@@ -145,13 +145,14 @@ def restore_log(
     rounds: Rounds,
     cases: int,
     records: int,
-    drawn: tuple[float, int, float],
+    drawn: tuple[float, int, float, str],
     *,
     version: int,
 ) -> None:
     """Restores the log, and checks it.
 
-    `drawn` has its weight, the number of cases that it was drawn from, and their mean stake.
+    `drawn` has its weight, the number of cases that it was drawn from, their mean stake, and its
+    digest.
     """
     if not (0 < drawn[0] <= 1 and (drawn[1] == 0 or cases <= drawn[1] < 2**63)):
         raise FileError(f"a log of {cases} cases that were drawn from {drawn[1]}")

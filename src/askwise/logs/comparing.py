@@ -108,8 +108,8 @@ def compare(
     if share is not None:
         raise OptionError("share= is of a live split: leave it out, or leave log= out")
     seed = 0 if rng is None else rng
-    of_a, of_b = rows_of_policies([a, b], log, columns, acquisition, model, seed)
-    return with_warnings(compared(of_a, of_b, normal_reach(confidence), names))
+    (of_a, of_b), here = rows_of_policies([a, b], log, columns, acquisition, model, seed)
+    return with_warnings(compared(of_a, of_b, normal_reach(confidence), names), here)
 
 
 def _check_policies(a: Policy, b: Policy) -> None:

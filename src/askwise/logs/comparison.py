@@ -16,7 +16,7 @@ Time-uniform central limit theory and asymptotic confidence sequences, 2024).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -24,6 +24,7 @@ from askwise._support.numbers import interval, shown
 from askwise._support.typing import Floats
 from askwise.logs.off_policy import why_weights_are_off
 from askwise.logs.policy_rows import PolicyRows
+from askwise.logs.same_rows import CHOSEN_HERE
 from askwise.policy.row_variances import (
     LEAST_EFFECTIVE,
     effective_rows,
@@ -187,8 +188,10 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
     )
 
 
-def with_warnings(found: Comparison) -> Comparison:
+def with_warnings(found: Comparison, chosen_here: Sequence[bool]) -> Comparison:
     """Returns the comparison with warnings on what its log does not support.
+
+    It supports no policy that was chosen on it.
 
     A split needs none, because its propensities are known.
     """
@@ -198,6 +201,8 @@ def with_warnings(found: Comparison) -> Comparison:
         for name, weight, worth in sides
         if (why := why_weights_are_off(weight))
     )
+    some = zip(found.names, chosen_here, strict=True)
+    warnings += tuple(f"{name} {CHOSEN_HERE}" for name, is_here in some if is_here)
     more = math.inf if warnings else found.more_rows
     return replace(found, warnings=warnings, more_rows=more)
 

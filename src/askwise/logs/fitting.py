@@ -31,6 +31,7 @@ from askwise.logs.near_names import did_you_mean
 from askwise.logs.notes import REFUSED, notes_of, of_stakes
 from askwise.logs.reading import LogSource, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
+from askwise.logs.same_rows import digest_of_decisions, digest_of_records
 from askwise.policy import Policy
 from askwise.problem import Problem
 from askwise.problem.bins import is_number
@@ -108,7 +109,9 @@ def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     records, groups, rows = opened.records(lattice, roles)
     counted = count_records(lattice, groups, rows) if lattice.subsets <= MOST_SUBSETS else None
     notes = notes_of(roles, lattice, counted, None)
-    return Fit(problem, roles.kind, None, rows, notes, records, counted)
+    # of very many different records there is only a sample
+    digest = digest_of_records(records) if records.cases == rows else ""
+    return Fit(problem, roles.kind, None, rows, notes, records, counted, digest=digest)
 
 
 def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
@@ -122,8 +125,8 @@ def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
         chosen = "simultaneous"
     counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)
-    rows = decisions.rows
-    return Fit(problem, roles.kind, chosen, rows, notes, None, counted, decisions=decisions)
+    found: dict[str, Any] = {"decisions": decisions, "digest": digest_of_decisions(decisions)}
+    return Fit(problem, roles.kind, chosen, decisions.rows, notes, None, counted, **found)
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,6 +155,8 @@ class Fit:
     """The share of the log's cases that count, which were drawn evenly (`thinned`)."""
     drawn_from: int = 0
     """The number of cases that they were drawn from; 0 if all count."""
+    digest: str = field(default="", compare=False)
+    """What the rows of the log are recognised by (`same_rows.py`)."""
 
     @property
     def statistics(self) -> Statistics:
@@ -198,7 +203,9 @@ class Fit:
                 f"{self.acquisition}, and its counters would be biased: use the default learner, "
                 f"or one that buys in the way of the log"
             )
-        continue_from_log(learner, Log(self.rows, stake=self.stake), self.statistics)
+        continue_from_log(
+            learner, Log(self.rows, stake=self.stake, digest=self.digest), self.statistics
+        )
         return learner
 
     def thinned(self, part: float) -> Fit:
@@ -240,7 +247,8 @@ class Fit:
                 "explore_budget, window and detect need the times of cases, which a log does "
                 "not have: leave them out"
             )
-        log = Log(self.rows, self.records, self.weight, self.drawn_from, self.stake)
+        drawn = self.weight, self.drawn_from, self.stake, self.digest
+        log = Log(self.rows, self.records, *drawn)
         counted = None if self.records is not None else self.statistics
         begin_with_log(learner, log, counted, self.stakes)
         return learner

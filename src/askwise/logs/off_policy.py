@@ -23,7 +23,7 @@ reward would seem to give the gain exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -35,6 +35,7 @@ from askwise._support.typing import Floats, RandomSource
 from askwise.errors import OptionError
 from askwise.estimation.models import Model
 from askwise.logs.policy_rows import PolicyRows, rows_of_policies
+from askwise.logs.same_rows import CHOSEN_HERE
 from askwise.policy import Policy
 from askwise.policy.row_variances import (
     LEAST_EFFECTIVE,
@@ -74,6 +75,8 @@ class OffPolicyValue:
     """Whether the stakes of the rows differ."""
     rows_by_weight: float = math.nan
     """(Σ w)² / Σ w²: the effective rows if all stakes were equal."""
+    chosen_here: bool = False
+    """Whether the policy was chosen on these rows, so that its estimates are too high."""
 
     @property
     def has_intervals(self) -> bool:
@@ -103,6 +106,8 @@ class OffPolicyValue:
                 f"no interval can be given; {self._remedy()}"
             )
         lines += self._of_stakes()
+        if self.chosen_here:
+            lines.append(f"the policy {CHOSEN_HERE}")
         if why := why_weights_are_off(self.mean_weight):
             lines.append(f"{why}; ips is off by this factor, snips and dr may be far off too")
         return "\n".join(lines)
@@ -167,8 +172,8 @@ def off_policy(
     columns = {"action": action, "reward": reward, "propensity": propensity, "order": order}
     columns["stake"] = stake
     check_confidence(confidence)
-    (rows,) = rows_of_policies([policy], log, columns, acquisition, model, rng)
-    return _estimated(rows, confidence)
+    (rows,), (here,) = rows_of_policies([policy], log, columns, acquisition, model, rng)
+    return replace(_estimated(rows, confidence), chosen_here=here)
 
 
 def why_weights_are_off(mean_weight: Estimate) -> str:

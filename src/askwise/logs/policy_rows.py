@@ -26,6 +26,7 @@ from askwise.logs.counting import Decisions, DecisionsWithPropensities, by_looks
 from askwise.logs.notes import REFUSED
 from askwise.logs.reading import opened_log
 from askwise.logs.roles import Roles, roles_of
+from askwise.logs.same_rows import digest_of_decisions, is_chosen_on
 from askwise.logs.values import Values, nothing_of, values_of_log, values_of_model, values_of_rows
 from askwise.policy import Policy
 
@@ -68,8 +69,10 @@ def rows_of_policies(
     acquisition: str | None,
     model: Model | None,
     rng: RandomSource,
-) -> list[PolicyRows]:
-    """Returns the estimates from each row of a log for each of these policies of one problem."""
+) -> tuple[list[PolicyRows], list[bool]]:
+    """Returns the estimates from each row of a log for each of these policies of one problem, and
+    whether each was chosen on these rows.
+    """
     for policy in policies:
         if not isinstance(policy, Policy):
             raise OptionError(f"expected a policy, such as learner.recommend(), got {policy!r}")
@@ -101,7 +104,9 @@ def rows_of_policies(
         parts = [of_part(one).scaled(share) for share, one in policy.parts]
         return PolicyRows(*(np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)))
 
-    return [of_policy(policy) for policy in policies]
+    digest = digest_of_decisions(decisions)
+    chosen_here = [is_chosen_on(policy, digest) for policy in policies]
+    return [of_policy(policy) for policy in policies], chosen_here
 
 
 def _read_decisions(

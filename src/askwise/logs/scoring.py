@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Number
 from typing import Any
 
@@ -12,6 +13,7 @@ from askwise.errors import ModelError, TableError
 from askwise.logs.off_policy import check_confidence
 from askwise.logs.reading import opened_log
 from askwise.logs.roles import roles_of
+from askwise.logs.same_rows import CHOSEN_HERE, digest_of_records, is_chosen_on
 from askwise.policy import Policy
 from askwise.policy.evaluating import outcomes_on
 from askwise.policy.scores import Score, score_of
@@ -63,7 +65,10 @@ def score(
             records, _, _ = opened.records(lattice, roles)
             stakes = np.full(len(records.counts), same)
         outcomes = outcomes_on(policy, records, stakes)
-        return score_of(lattice.problem, outcomes, confidence, has_own_stakes=has_own)
+        found = score_of(lattice.problem, outcomes, confidence, has_own_stakes=has_own)
+        if is_chosen_on(policy, digest_of_records(records)):
+            found = replace(found, warnings=(f"the policy {CHOSEN_HERE}",))
+        return found
 
 
 Policy._scores = staticmethod(score)

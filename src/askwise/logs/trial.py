@@ -142,7 +142,8 @@ class Trial(Follower):
             del rows["order"]
         said = ("action", "reward", "propensity", "order", "stake")
         columns = {name: name if name in rows else None for name in said}
-        of_a, of_b = rows_of_policies([self.a, self.b], rows, columns, acquisition, None, 0)
+        both = [self.a, self.b]
+        (of_a, of_b), _ = rows_of_policies(both, rows, columns, acquisition, None, 0)
         reach = reach_at_all_times(self.confidence)
         if not changed.any():
             return compared(of_a, of_b, reach, self.names)

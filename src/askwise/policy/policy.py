@@ -74,6 +74,8 @@ class Policy:
         """What one more unit of spend a case would add to the gain; None without a budget."""
         self.note = ""
         """A remark on its estimates, if they are not what a reader expects."""
+        self.chosen_on = ""
+        """The digest of the log that it was chosen on, if a fit recommended it."""
         self._source: Callable[[], Evidence] | None = None
         self._is_recommended = False
 

@@ -48,6 +48,7 @@ class PolicyHeader(msgspec.Struct, forbid_unknown_fields=True):
     """The expected gain above the lowest reward by its evidence; None if it had none."""
     shadow_price: float | None = None
     note: str = ""
+    chosen_on: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,6 +82,7 @@ def described(policy: Policy) -> tuple[PolicyHeader, dict[str, Array]]:
         value if math.isfinite(value) else None,
         policy.shadow_price,
         policy.note[:MOST_NOTE],
+        policy.chosen_on,
     )
     return header, arrays_of(alone, saved)
 
@@ -98,6 +100,7 @@ def rebuilt(header: PolicyHeader, archive: zipfile.ZipFile, prefix: str = "") ->
 
     policy = restored(header.policy, read, Lattice(header.problem), None)
     policy.shadow_price, policy.note = header.shadow_price, header.note
+    policy.chosen_on = header.chosen_on
     if header.value is not None:
         policy.keep_value(header.value)
     return policy

@@ -94,6 +94,8 @@ class Score:
     """Whether a column of the table has the stake of each row. If not, all rows have the same."""
     effective_rows: float = math.nan
     """(Σ u)² / Σ u²: the number of rows with equal stakes u that have as much information."""
+    warnings: tuple[str, ...] = ()
+    """Why the figures may be off, if they may."""
 
     def frame(self, kind: str = "dict") -> Any:
         """A row for each figure: its name, the mean, and the interval, empty if there is none.
@@ -118,7 +120,7 @@ class Score:
                 f"a few rows with large stakes decide, worth {self.effective_rows:,.0f} rows; an "
                 f"interval of the gain needs {LEAST_EFFECTIVE}: add rows with large stakes"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.warnings])
 
     def _is_same_spend(self) -> bool:
         """Whether every row spends the same, but for rounding."""
