@@ -320,8 +320,8 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
         depths = {depth_with_room(*told, self.max_observations, room), self.max_observations}
-        made = [learned(depth) for depth in sorted(depths)]
-        best = made[0] if len(made) == 1 else max(made, key=lambda one: one.expected_gain(beta))
+        both = [learned(depth) for depth in sorted(depths)]
+        best = both[0] if len(both) == 1 else max(both, key=lambda one: one.expected_gain(beta))
         self.observations_ = tuple(look.observation for _, look in best.looks_planned)
         self._problem = best.problem
         return best
