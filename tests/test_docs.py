@@ -197,6 +197,17 @@ def test_what_a_page_names_exists(page):
         assert f"\n{target}:" in makefile, f"the Makefile has no {target}"
 
 
+FITTED = re.compile(r"^\W*askwise fit (\S+)", re.MULTILINE)
+SCORED = re.compile(r"^\W*askwise (?:evaluate|compare) (\S+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_scores_a_policy_on_the_log_that_it_was_fitted_to(page):
+    """What was chosen on some rows gains too much on them."""
+    text = page.read_text()
+    assert not set(FITTED.findall(text)) & set(SCORED.findall(text))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_has_no_marks_of_a_merge(page):
     assert not re.search(r"^(<{7}|>{7})( |$)", page.read_text(encoding="utf-8"), re.MULTILINE)

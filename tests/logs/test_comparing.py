@@ -217,3 +217,24 @@ def test_what_cannot_be_compared():
         aw.compare(best, best, log=log)
     with pytest.raises(CaseError, match="nothing may be on file"):
         aw.compare(best, best).open({"age": "old", "mri": "neg"})
+
+
+@pytest.mark.parametrize("rows", [400, 20])
+def test_the_same_rule_at_two_prices_differs_by_what_it_spends(rows):
+    """They would do the same in every row, and nothing was said of the difference."""
+    model, dear = clinic(0.1), clinic(0.25)
+    cheap, costly = (aw.Policy.from_rule(one.problem, today) for one in (model, dear))
+    draws = np.random.default_rng(5)
+    trial = aw.compare(cheap, cheap, rng=1)
+    played(trial, model, rows, draws)
+    log = trial.log()
+    old = np.mean([age == "old" for age in log["age"]])
+    failed = np.mean([seen == "unavailable" for seen in log["mri"]])  # it is refunded
+    found = aw.compare(cheap, costly, log=log, acquisition="sequential")
+    expected = 0.15 * (old - failed)
+    assert found.differing == 0
+    assert found.difference.value == pytest.approx(expected, abs=1e-9)
+    assert f"the same in all {rows} rows that tell, but not at the same prices: a" in str(found)
+    assert found.is_settled == (rows == 400)
+    assert "more than b" in str(found)
+    assert "the same prices" not in str(aw.compare(cheap, cheap, log=log, acquisition="sequential"))

@@ -169,3 +169,77 @@ def test_a_table_of_the_command_line_is_read_as_strictly(tmp_path):
         csv_of(path, text)
         with pytest.raises(AskwiseError, match=words):
             read_table(PROBLEM, path, {})
+
+
+FAILING = aw.Problem(
+    observations=[
+        aw.Observation("mri", values=["neg", "pos"], cost=2, fails="charged"),
+        aw.Observation.binned("grade", edges=[2], cost=1, fails="charged"),
+    ],
+    actions=["wait", "treat"],
+)
+
+
+def test_a_failure_has_the_same_text_in_both_kinds_of_logs(tmp_path):
+    empty = {"mri": ["neg", None, "pos"], "grade": [1, 3, None], "best": ["wait", "treat", "wait"]}
+    said = {name: [cell or "unavailable" for cell in cells] for name, cells in empty.items()}
+    pd.DataFrame(said).to_csv(tmp_path / "log.csv", index=False)
+    expected = aw.fit(empty, FAILING, label="best").statistics
+    for log in (said, tmp_path / "log.csv"):
+        assert aw.fit(log, FAILING, label="best").statistics == expected
+        with pytest.raises(TableError, match="declare fails= if it may fail"):
+            aw.fit(log, PROBLEM, label="best")
+
+
+STEPS = {
+    "mri": ["neg", "pos"],
+    "grade": [None, 2],
+    "action": ["wait", "treat"],
+    "reward": [1, 1],
+    "order": ["mri", "mri,grade"],
+    "propensity": ["0.5,0.5", "0.5,0.5,0.5"],
+}
+
+
+@pytest.mark.parametrize("called", ["Order", "my order", None])
+def test_a_log_without_its_order_is_told_that_it_lacks_the_order(called, tmp_path):
+    """The propensities were blamed, which are right."""
+    log = {("order" if called is None else called) if n == "order" else n: STEPS[n] for n in STEPS}
+    if called is None:
+        del log["order"]
+    pd.DataFrame(log).to_csv(tmp_path / "log.csv", index=False)
+    wanted = "3 propensities, one for each step of an order, but the log has no column 'order': say"
+    for source in (log, tmp_path / "log.csv"):
+        with pytest.raises(TableError, match=wanted) as found:
+            aw.fit(source, PROBLEM)
+        assert str(found.value).endswith("did you mean 'Order'?") == (called == "Order")
+        assert "order=, the column" in str(found.value)
+    del log["propensity"]
+    with pytest.raises(TableError, match="does not say how these were chosen") as found:
+        aw.fit(log, PROBLEM)
+    assert str(found.value).endswith("did you mean 'Order'?") == (called == "Order")
+
+
+def test_rewards_of_an_action_that_are_missing_are_named():
+    records = {"mri": ["neg", "pos"], "grade": [1, 2], "wait": [1, 0], "treat": [0, 1]}
+    policy = aw.fit(records, PROBLEM).recommend()
+
+    def said(log):
+        for use in (lambda: aw.fit(log, PROBLEM), lambda: policy.evaluate(log)):
+            with pytest.raises(TableError) as found:
+                use()
+        return str(found.value)
+
+    less = {name: cells for name, cells in records.items() if name != "treat"}
+    assert said(less).endswith("are: mri, grade, wait. No column has the rewards of 'treat'")
+    renamed = {**less, "Treat": [0, 1]}
+    assert said(renamed).endswith(
+        "of 'treat'. Rename the columns that are meant: 'Treat' to 'treat'"
+    )
+    capital = {name.upper(): cells for name, cells in records.items()}
+    assert said(capital).endswith(
+        "MRI, GRADE, WAIT, TREAT. Rename the columns that are meant: 'MRI' to 'mri', 'GRADE' to "
+        "'grade', 'WAIT' to 'wait', 'TREAT' to 'treat'"
+    )
+    misspelt = {("grde" if name == "grade" else name): cells for name, cells in records.items()}
+    assert said(misspelt).endswith("it has: mri, grde, wait, treat; did you mean 'grde'?")

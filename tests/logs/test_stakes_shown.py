@@ -1,6 +1,7 @@
 """Everything that is shown for a stake names it: trees, fits, estimates, the command line."""
 
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 import askwise as aw
@@ -54,7 +55,9 @@ def test_the_command_line_knows_stakes(tmp_path):
     assert str(learner.recommend(stake=4.0).tree()) in text
     assert str(aw.worth(learner, stake=4.0)) in run("worth", saved, "--stake", 4)
     assert "For a stake of 4" in run("worth", saved, "--stake", 4)
-    assert "stake" not in run("worth", saved)
+    assert "For a stake of 1. The log that it began with has stakes, 4 on average" in run(
+        "worth", saved
+    )
     assert str(aw.worth(learner, stake=4.0)) in run("explain", saved, "--stake", 4)
     value = aw.off_policy(learner.recommend(), str(log_file), stake="amount")
     assert str(value) in run("evaluate", log_file, "--policy", saved, "--stake", "amount")
@@ -115,3 +118,29 @@ def test_worth_names_the_stake_that_it_is_for():
     assert "\n\nFor a stake of 4." in str(aw.worth(model, stake=4))
     assert "For a stake of 4." in aw.worth(model, stake=4)._repr_html_()
     assert "stake" not in str(aw.worth(model))
+
+
+@pytest.mark.parametrize("name", ["learner", "seq-oos"])
+def test_a_learner_of_a_log_with_stakes_says_that_numbers_are_for_a_stake_of_1(name, tmp_path):
+    """The fit answers for the mean of the log, and its learner for a stake of 1."""
+    problem, _ = by_rule()
+    log = {
+        "mri": ["neg", "pos"] * 40,
+        "wait": [20, -10] * 40,
+        "treat": [-10, 5] * 40,
+        "stake": [1, 1, 3, 11] * 20,
+    }
+    fit = aw.fit(log, problem)
+    assert "For a stake of 4." in str(aw.worth(fit))
+    said = "For a stake of 1. The log that it began with has stakes, 4 on average: say stake=4, or"
+    learner = fit.learner(name, rng=0)
+    learner.save(tmp_path / "desk.askwise")
+    for one in (learner, aw.load(tmp_path / "desk.askwise")):
+        assert said in str(aw.worth(one))
+        assert said in str(aw.explain(one))
+        assert "began with" not in str(aw.worth(one, stake=4.0))
+    for command in ("worth", "explain"):
+        found = CliRunner().invoke(app, [command, str(tmp_path / "desk.askwise")]).output
+        assert said.replace("stake=4", "--stake 4") in found
+    del log["stake"]
+    assert "stake" not in str(aw.worth(aw.fit(log, problem).learner(rng=0)))

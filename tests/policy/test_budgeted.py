@@ -8,6 +8,8 @@ import askwise as aw
 import brute_force
 import reference
 from askwise.errors import ModelError, OptionError
+from askwise.policy.frontier import Frontier
+from askwise.simulation.environments import breast_cancer
 from random_problems import random_model, random_problem, with_priced_panels
 
 
@@ -263,3 +265,15 @@ def test_budgets_that_cannot_be():
     with pytest.raises(ModelError, match="known="):
         aw.oracle.simultaneous(model, known={}, budget=aw.Budget(spend_per_case=1.0))
     assert aw.Budget(spend_per_day=400.0, cases_per_day=200).per_case == 2.0
+
+
+def test_neighbours_on_a_frontier_do_not_look_the_same():
+    """Eight rows had a gain of 12.0."""
+    gains = (11.9, 12.0012, 12.0034, 12.0041)
+    points = [
+        aw.oracle.frontier(breast_cancer(cost=5.0))[0]._replace(spend=k, gain=g)
+        for k, g in enumerate(gains)
+    ]
+    rows = str(Frontier(tuple(points))).splitlines()[1:]
+    assert [row.split()[1] for row in rows] == ["11.900", "12.001", "12.003", "12.004"]
+    assert [row.split()[0] for row in rows] == ["0.00", "1.00", "2.00", "3.00"]

@@ -258,3 +258,11 @@ def test_verify_sees_a_counter_that_is_a_float(tmp_path):
     found = verify(ledger, "clinic").differences
     assert found == ["counter status[0, 0]: 1.0 in the ledger, 1 from the events"]
     ledger.close()
+
+
+def test_a_price_paid_for_an_unknown_observation_is_told_once():
+    case = aw.baselines.FixedSet(problem(), observations=["mri"]).open()
+    with pytest.raises(
+        AskwiseError, match=r"^paid: unknown observation 'mrt', expected one of: mri"
+    ):
+        case.observe({"mri": "neg"}, paid={"mrt": 1.0})

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from askwise.cli.app import check_folder, command, say
+from askwise.cli.words import in_words_of_the_command_line
 from askwise.explain import explain, worth
 from askwise.explain.explanation import check_is_page
 from askwise.learners import load
@@ -31,7 +32,7 @@ Share = Annotated[
 @command("worth", "askwise worth clinic.askwise", "askwise worth clinic.askwise --stake 20")
 def worth_command(saved: Saved, stake: Staked = 1.0) -> None:
     """How often each observation is bought, what it adds, and what one may pay for it."""
-    say(str(worth(load(saved), stake=stake)))
+    say(in_words_of_the_command_line(str(worth(load(saved), stake=stake))))
 
 
 @command(
@@ -60,7 +61,7 @@ def explain_command(
     explanation = explain(
         learner, stake=stake, title=title, notes=notes, max_depth=max_depth, min_share=min_share
     )
-    say(str(explanation))
+    say(in_words_of_the_command_line(str(explanation)))
     if html is not None:
         explanation.save(html)
         say(f"\nwritten to {html}")

@@ -76,7 +76,7 @@ def _other_policy(given: str, lattice: Lattice, stake: float | None) -> Policy:
     "askwise evaluate later.csv --policy start.askwise --reward wait=well --reward treat=cured",
     "askwise evaluate log.csv --policy start.askwise --action done --reward earned "
     "--propensity chance",
-    "askwise evaluate 'logs/*.parquet' --policy start.askwise --acquisition sequential "
+    "askwise evaluate 'later/*.parquet' --policy start.askwise --acquisition sequential "
     "--order looks --confidence 0.9",
     "askwise evaluate log.csv --policy start.askwise --stake amount --at-stake 20",
 )
@@ -149,7 +149,7 @@ def _say(
     "compare",
     "askwise compare log.csv --policy new.askwise --against today.askwise",
     "askwise compare log.csv --policy new.askwise --against review --stake amount --at-stake 20",
-    "askwise compare 'logs/*.parquet' --policy new.askwise --against today.askwise "
+    "askwise compare 'later/*.parquet' --policy new.askwise --against today.askwise "
     "--acquisition sequential --order looks --propensity chance",
 )
 def compare_command(

@@ -69,6 +69,8 @@ class Log(NamedTuple):
     """The share of a longer log's cases that these were drawn from, for an old log."""
     drawn_from: int = 0
     """The number of cases of that longer log; 0 if all cases of the log count."""
+    stake: float = 1.0
+    """The mean stake of its cases; 1 if it does not say stakes."""
 
     @property
     def words(self) -> str:

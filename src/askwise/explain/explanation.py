@@ -75,10 +75,11 @@ class Explanation:
         root = self.tree.root
         if isinstance(root, Act) or root.bought:
             return str(self.tree)
-        spent = self.figures.amount(self.spend)
-        return (
-            f"{self.tree}\n\nAll cases: gain {self._gain_words()}, spent {spent} on observations."
-        )
+        spent, policy, of = self.figures.amount(self.spend), self.worth.policy, ""
+        if policy.shadow_price is not None:  # a budget is for all stakes, this only for one
+            of = f" with a stake of {shown(policy.lattice.stake)}"
+        gain = self._gain_words()
+        return f"{self.tree}\n\nAll cases{of}: gain {gain}, spent {spent} on observations."
 
     def __repr__(self) -> str:
         return f"<Explanation of {len(self.worth)} observations, gain {shown(self.gain)}>"

@@ -22,6 +22,7 @@ from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
 from askwise.explain.price_sensitivity import PriceSensitivity
 from askwise.explain.purchase_shares import shares_in_tree
+from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
 from askwise.policy.scores import Estimate
@@ -70,13 +71,20 @@ class EvidenceSource(Protocol):
 class Worth:
     """The worth of every observation that can be bought. `print` it, or `worth["mri"]`."""
 
-    def __init__(self, sensitivity: PriceSensitivity, policy: Policy | None = None) -> None:
+    def __init__(
+        self,
+        sensitivity: PriceSensitivity,
+        policy: Policy | None = None,
+        stake_of_log: float = 1.0,
+    ) -> None:
         self._sensitivity = sensitivity
         self.problem = sensitivity.problem
         self.acquisition = sensitivity.acquisition.name
         """"sequential" or "simultaneous"."""
         self.policy = sensitivity.today.policy if policy is None else policy
         """The recommended policy at today's prices, within the budget."""
+        self.stake_of_log = stake_of_log
+        """The mean stake of the log that a learner began with."""
         rows = [sensitivity.worth_of(name) for name in sensitivity.names]
         if self.policy.shadow_price:
             bought = shares_in_tree(self.policy.tree().root)
@@ -172,6 +180,13 @@ class Worth:
         said, learn = self.remarks(), self.still_to_learn
         if at := for_stake(self._sensitivity.lattice.stake):
             said.insert(0, f"{at.capitalize()}.")
+        elif self.stake_of_log != 1.0:
+            mean = f"{self.stake_of_log:.3g}"
+            said.insert(
+                0,
+                f"For a stake of 1. The log that it began with has stakes, {mean} on average: say "
+                f"stake={mean}, or another, for what is worth buying then.",
+            )
         if not self.is_known and learn is not None:
             amount = self._figures.estimate(*learn)
             words = f"knowing this population perfectly would add {amount} a case."
@@ -367,7 +382,13 @@ def worth(
     if acquisition not in (None, policy.acquisition):
         evidence = _known(source.evidence()).at_stake(policy.lattice.stake)
         return Worth(PriceSensitivity(evidence, chosen))
-    return Worth(PriceSensitivity(_known(policy.evidence), policy.acquisition), policy)
+    evidence = _known(policy.evidence)
+    return Worth(PriceSensitivity(evidence, policy.acquisition), policy, _stake_of_log(source))
+
+
+def _stake_of_log(source: object) -> float:
+    """The mean stake of the log that a learner began with; a fit has its own."""
+    return rounds_of(source).strategy.log.stake if isinstance(source, BaseLearner) else 1.0
 
 
 def _known(evidence: Evidence | None) -> Beliefs | CountedEvidence:

@@ -177,6 +177,11 @@ class ModelStrategy(Strategy):
             planned = case.policy.lattice.per_unit  # what was paid may be known only later
             self.spending.kinds.count(self.lattice, planned, case.stake)
 
+    def count_stakes(self, stakes: Integers) -> None:
+        """Counts the stakes of a log, over which a budget is spent like over those of cases."""
+        if self.spending is not None:
+            self.spending.kinds.count_log(self.lattice, stakes)
+
     def count_spent_later(self, amount: float) -> None:
         """Counts what people spent on observations after the advice."""
         if self.spending is not None:

@@ -84,7 +84,7 @@ def prices_told(
     try:
         priced = lattice.priced(paid)
     except ProblemError as error:
-        raise CaseError(f"paid: {error}") from None
+        raise CaseError(f"paid: {str(error).removeprefix('prices: ')}") from None
     for name in paid:
         if name not in values:
             raise CaseError(f"paid: observation {name!r} is not among what was observed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 
 import msgspec
@@ -144,13 +145,18 @@ def restore_log(
     rounds: Rounds,
     cases: int,
     records: int,
-    drawn: tuple[float, int],
+    drawn: tuple[float, int, float],
     *,
     version: int,
 ) -> None:
-    """Restores the log, and checks it."""
+    """Restores the log, and checks it.
+
+    `drawn` has its weight, the number of cases that it was drawn from, and their mean stake.
+    """
     if not (0 < drawn[0] <= 1 and (drawn[1] == 0 or cases <= drawn[1] < 2**63)):
         raise FileError(f"a log of {cases} cases that were drawn from {drawn[1]}")
+    if not 0 < drawn[2] < math.inf:
+        raise FileError(f"a log of cases with a mean stake of {drawn[2]}")
     if not 0 <= records <= MOST_RECORDS or cases < 0:
         raise FileError(f"a log of {cases} cases and {records} different complete records")
     if not cases:

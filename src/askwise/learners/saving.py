@@ -96,6 +96,8 @@ class _Header(msgspec.Struct, forbid_unknown_fields=True):
     """The number of different complete records that it keeps."""
     log_drawn: tuple[float, int] = (1.0, 0)
     """The weight of the log, and the number of cases that it was drawn from."""
+    log_stake: float = 1.0
+    """The mean stake of the log's cases."""
 
 
 prepare(_Header)
@@ -140,6 +142,7 @@ def _header(learner: BaseLearner, rounds: Rounds) -> tuple[_Header, dict[str, Ar
         logged=strategy.log.cases,
         records=strategy.log.different,
         log_drawn=(strategy.log.weight, strategy.log.drawn_from),
+        log_stake=strategy.log.stake,
     )
     arrays = arrays_of(now.statistics) | strategy.arrays() | arrays_of_log(strategy.log)
     for k, part in enumerate(parts_of(rounds.forgetting)):
@@ -252,7 +255,7 @@ def _restore(
     restore_counters(archive, "", now.statistics, header.cases_counted, rows, version=version)
     restore_records(now.statistics, header.records_counted, forgets=header.forgetting is not None)
     restore_strategy(archive, strategy, version=version)
-    log = header.logged, header.records, header.log_drawn
+    log = header.logged, header.records, (*header.log_drawn, header.log_stake)
     restore_log(archive, rounds, *log, version=version)
     strategy.restored()
     restore_forgetting(archive, rounds, header.forgetting, version=version)

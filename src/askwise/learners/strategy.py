@@ -195,6 +195,9 @@ class Strategy(ABC):
             raise StatisticsError("this learner keeps no complete records beside its statistics")
         self._log = log
 
+    def count_stakes(self, stakes: Integers) -> None:
+        """Counts the stakes of a log's cases by kind, if it plans for all stakes together."""
+
     def settle(self, now: Progress) -> None:
         """Fits the estimates to a log, which is counted already."""
 

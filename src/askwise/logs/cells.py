@@ -55,7 +55,7 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
     """Returns the outcome of every cell as its index.
 
     If observations may be absent, an empty cell means that one was not made, and a failure is
-    marked.
+    marked. Else an empty cell is a failure, which may be marked too.
     """
     printed = printed_values(observation)
     whole = {value: x for x, value in enumerate(observation.values) if isinstance(value, int)}
@@ -75,7 +75,7 @@ def digits_of(observation: Observation, column: Sequence[Any], *, may_be_absent:
                 place = booleans.get(cell.strip().lower())
             if place is not None:
                 return place
-        if is_text and may_be_absent and cell == UNAVAILABLE:
+        if is_text and cell == UNAVAILABLE and (may_be_absent or observation.fails):
             return observation.place(None)
         if is_text and not cell.strip():
             cell = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from askwise._support.typing import Integers
 from askwise.counting import MOST_CASES
 from askwise.errors import TableError
 from askwise.logs.counting import Decisions
+from askwise.logs.near_names import order_is_missing
 from askwise.logs.roles import Roles
 from askwise.states import Lattice
 
@@ -35,12 +36,25 @@ def check_most(lattice: Lattice, decisions: Decisions) -> None:
 
 
 def check_propensities(
-    lengths: Integers, steps: Integers, where: Callable[[int], str], *, may_be_unknown: bool = False
+    lengths: Integers,
+    steps: Integers,
+    where: Callable[[int], str],
+    *,
+    may_be_unknown: bool = False,
+    without_order: Sequence[str] | None = None,
 ) -> None:
-    """Raises an error unless each row has one propensity for the case, or one for each step."""
+    """Raises an error unless each row has one propensity for the case, or one for each step.
+
+    `without_order` has the columns of a log that does not say how observations were chosen.
+    """
     odd = (lengths != 1) & (lengths != steps) & ~((lengths == 0) & may_be_unknown)
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
+        if without_order is not None and lengths[row] > 2:
+            raise TableError(
+                f"{where(row)}: {lengths[row]} propensities, one for each step of an order, but "
+                f"{order_is_missing(without_order)}"
+            )
         wanted = "1" if steps[row] == 1 else f"1, or {steps[row]}"
         raise TableError(
             f"{where(row)}: {lengths[row]} propensities, expected {wanted}: one for each "

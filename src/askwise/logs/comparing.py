@@ -74,10 +74,10 @@ def compare(
     `trial.open()` opens cases of which a `share`, by default a half, follows b, and
     `trial.result()` compares their gains so far. `names` are the names of a and b in print.
 
-    A log that does not support a policy settles nothing. The result then has `warnings`.
+    Neither policy may be fitted to the log: on its own rows it gains too much. A log that does not
+    support a policy settles nothing. The result then has `warnings`.
 
-    Policies come from `learner.recommend()`, from `oracle`, or from `Policy.from_rule` for a rule
-    in use today.
+    Policies come from `learner.recommend()`, `oracle`, or `Policy.from_rule` for today's rule.
 
     >>> from askwise import Model, Observation, Policy, Problem, oracle
     >>> mri = Observation("mri", values=["neg", "pos"], cost=0.1)

@@ -50,7 +50,10 @@ class Comparison:
     b: Estimate
     """The gain of a case under the second policy."""
     difference: Estimate
-    """The gain of the first less that of the second; without an interval if too few rows differ."""
+    """The gain of the first less that of the second; without an interval if too few rows differ.
+
+    Policies that do the same at other prices differ by what they spend.
+    """
     rows: int
     differing: int
     """The number of rows with different weights for the two policies. In these rows the policies
@@ -97,17 +100,23 @@ class Comparison:
     def _said(self) -> str:
         value, low, high = self.difference
         first, second = self.names
+        beside = ""
         if self.differing == 0:
-            return f"they would have done the same in all {self.rows:,} rows that tell"
+            same = f"they would have done the same in all {self.rows:,} rows that tell"
+            if value == 0:
+                return same
+            beside = f"{same}, but not at the same prices: "
         if math.isnan(low):
             more = f"{shown(abs(value))} {'more' if value >= 0 else 'less'}"
+            if beside:
+                return f"{beside}{first} gains {more} than {second}, by too few for an interval"
             why = f"only {self.differing:,} of {self.rows:,} rows tell them apart: too few"
             if self.differing >= LEAST_EFFECTIVE:
                 why = "only a few rows, of large weight or stake, decide: too few"
             return f"{first} gains {more} than {second}, but {why} for an interval"
         better, other = (first, second) if value >= 0 else (second, first)
         bounds = (low, high) if value >= 0 else (-high, -low)
-        said = f"{better} gains {interval(abs(value), *bounds)} more than {other}: "
+        said = f"{beside}{better} gains {interval(abs(value), *bounds)} more than {other}: "
         return said + self._verdict()
 
     def _verdict(self) -> str:
@@ -141,7 +150,11 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
     """Compares two policies by their rows, with intervals of this reach."""
     number = len(a.weights)
     apart, staked = a.weights != b.weights, [rows.weights * rows.stakes for rows in (a, b)]
-    telling = min(effective_rows(each[apart]) for each in staked) if apart.any() else 0.0
+    apart_by = a.robust - b.robust
+    if apart.any():
+        telling = min(effective_rows(each[apart]) for each in staked)
+    else:  # what was done may have had other prices
+        telling = min(map(effective_rows, staked)) if apart_by.any() else 0.0
     effective = effective_rows(staked[0]), effective_rows(staked[1])
 
     def estimate(centre: float, spread: float, *, enough: bool) -> Estimate:
@@ -157,7 +170,6 @@ def compared(a: PolicyRows, b: PolicyRows, reach: Reach, names: tuple[str, str])
         centre, spread = float(parts.sum(axis=0).mean()), spread_of_gains(parts, a.stakes)
         return estimate(centre, spread, enough=is_enough(worth))
 
-    apart_by = a.robust - b.robust
     difference, more = of_gains(apart_by, telling), math.inf
     if is_enough(telling):
         spread = spread_of_gains(apart_by, a.stakes)

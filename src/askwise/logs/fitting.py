@@ -10,7 +10,7 @@ import numpy as np
 
 from askwise._support.html import line, lines, title
 from askwise._support.random import as_generator
-from askwise._support.typing import AcquisitionName, RandomSource
+from askwise._support.typing import AcquisitionName, Integers, RandomSource
 from askwise.counting import Statistics
 from askwise.errors import OptionError, StatisticsError, TableError, TooLargeError
 from askwise.estimation.complete_records import CompleteRecords, Log
@@ -27,6 +27,7 @@ from askwise.logs.counting import (
     records_of,
 )
 from askwise.logs.draft_remarks import of_combinations
+from askwise.logs.near_names import did_you_mean
 from askwise.logs.notes import REFUSED, notes_of, of_stakes
 from askwise.logs.reading import LogSource, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
@@ -62,7 +63,8 @@ def fit(
 
     Complete records have every observation and the reward of every action: in the columns `rewards`
     = {action: column}, in columns with the names of the actions, or by `label`, the column with the
-    action that earns 1 while the others earn 0. A missing cell is an observation that failed.
+    action that earns 1 while the others earn 0. A missing cell, or the text "unavailable", is an
+    observation that failed.
 
     Logged decisions have the action taken, in the column `action`, and what it earned, in the
     column `reward`. An observation was not made if its cell is empty, and failed if it is
@@ -95,10 +97,10 @@ def fit(
     with opened_log(log) as opened:
         roles = roles_of(problem, opened.columns, acquisition=acquisition, **columns)
         counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
-        stakes = opened.mean_stake(problem, roles)
+        mean, stakes = opened.stakes(problem, roles)
     many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
-    notes = counted.notes + of_stakes(roles, stakes) + many
-    return replace(counted, rng=rng, stake=stakes, notes=notes)
+    notes = counted.notes + of_stakes(roles, mean) + many
+    return replace(counted, rng=rng, stake=mean, stakes=stakes, notes=notes)
 
 
 def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
@@ -116,7 +118,7 @@ def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     chosen = roles.acquisition
     if chosen is None:
         if sum(1 for _ in by_looks(lattice, decisions.digits)) > 1:
-            raise TableError(REFUSED)
+            raise TableError(f"{REFUSED}{did_you_mean('order', opened.columns)}")
         chosen = "simultaneous"
     counted = count_decisions(lattice, decisions, chosen)
     notes = notes_of(roles, lattice, counted, decisions)
@@ -143,6 +145,9 @@ class Fit:
     """The logged decisions; None for complete records."""
     stake: float = 1.0
     """How many times the reward of a case counts, on average."""
+    stakes: Integers | None = field(default=None, compare=False)
+    """The stakes of the cases, counted by kind (`learners/case_kinds.py`); None without a column.
+    """
     weight: float = 1.0
     """The share of the log's cases that count, which were drawn evenly (`thinned`)."""
     drawn_from: int = 0
@@ -174,7 +179,8 @@ class Fit:
 
         A learner plans each case for its own stake, and its `recommend()` is for a stake of 1. If
         the log has stakes, `fit.recommend()` is for their mean: ask the learner for the same with
-        `recommend(stake=fit.stake)`.
+        `recommend(stake=fit.stake)`. A budget is for the cases of the log together, with the
+        stakes that they have.
 
         weight: The share of the log's cases that count, drawn evenly, for an old log.
         """
@@ -192,7 +198,7 @@ class Fit:
                 f"{self.acquisition}, and its counters would be biased: use the default learner, "
                 f"or one that buys in the way of the log"
             )
-        continue_from_log(learner, self.rows, self.statistics)
+        continue_from_log(learner, Log(self.rows, stake=self.stake), self.statistics)
         return learner
 
     def thinned(self, part: float) -> Fit:
@@ -208,6 +214,8 @@ class Fit:
             "weight": self.weight * part,
             "drawn_from": self.drawn_from or self.rows,
         }
+        if self.stakes is not None:  # a budget needs only the shares of the kinds
+            drawn["stakes"] = np.rint(self.stakes * part).astype(np.int64)
         if self.decisions is not None:
             assert self.acquisition is not None
             decisions = self.decisions.thinned(part, rng)
@@ -232,8 +240,9 @@ class Fit:
                 "explore_budget, window and detect need the times of cases, which a log does "
                 "not have: leave them out"
             )
-        log = Log(self.rows, self.records, self.weight, self.drawn_from)
-        begin_with_log(learner, log, None if self.records is not None else self.statistics)
+        log = Log(self.rows, self.records, self.weight, self.drawn_from, self.stake)
+        counted = None if self.records is not None else self.statistics
+        begin_with_log(learner, log, counted, self.stakes)
         return learner
 
     def recommend(self, *, stake: float | None = None) -> Policy:

@@ -12,6 +12,7 @@ from askwise._support.typing import Choices, Floats, Integers
 from askwise.counting import UNIT
 from askwise.errors import TableError
 from askwise.estimation.complete_records import CompleteRecords, grouped
+from askwise.learners.case_kinds import kinds_of
 from askwise.logs import cells
 from askwise.logs.checks import check_propensities, check_rows, in_its_order, steps_of
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, records_of
@@ -98,6 +99,7 @@ class FrameLog:
                 steps_of(roles, decisions),
                 lambda row: f"column {name!r}, row {row}",
                 may_be_unknown=True,
+                without_order=self.columns if roles.acquisition is None else None,
             )
         return decisions
 
@@ -114,10 +116,10 @@ class FrameLog:
         stakes = self._stakes(lattice.problem, roles)
         return DecisionsWithPropensities(decisions, list(places), which, stakes)
 
-    def mean_stake(self, problem: Problem, roles: Roles) -> float:
-        """How many times the reward of a case counts on average; 1 if the log does not say."""
+    def stakes(self, problem: Problem, roles: Roles) -> tuple[float, Integers | None]:
+        """The mean of the stakes, and the stakes by kind; 1 and None if the log does not say."""
         stakes = self._stakes(problem, roles)
-        return 1.0 if stakes is None else float(stakes.mean())
+        return (1.0, None) if stakes is None else (float(stakes.mean()), kinds_of(stakes))
 
     def _stakes(self, problem: Problem, roles: Roles) -> Floats | None:
         if roles.stake is None:

@@ -15,6 +15,7 @@ import numpy as np
 from askwise._support.typing import Choices, Floats, Integers
 from askwise.errors import AskwiseError, TableError
 from askwise.estimation.complete_records import MOST_RECORDS, CompleteRecords, grouped
+from askwise.learners.case_kinds import KINDS
 from askwise.logs import cells, sql
 from askwise.logs.checks import check_propensities, check_rows, in_its_order, steps_of
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records, states_of
@@ -151,7 +152,13 @@ class QueryLog:
                 f"{read['k']} = {lengths[row]} AND {read['o']} = {order}", name
             )[0]
 
-        check_propensities(lengths, steps_of(roles, decisions), where, may_be_unknown=True)
+        check_propensities(
+            lengths,
+            steps_of(roles, decisions),
+            where,
+            may_be_unknown=True,
+            without_order=self.columns if roles.acquisition is None else None,
+        )
 
     def decisions_with_propensities(
         self, lattice: Lattice, roles: Roles
@@ -182,17 +189,22 @@ class QueryLog:
             self._refuse_stake(roles.stake, lattice.problem)
         return DecisionsWithPropensities(decisions, likely, which, _column(found, "s"))
 
-    def mean_stake(self, problem: Problem, roles: Roles) -> float:
-        """How many times the reward of a case counts on average; 1 if the log does not say."""
+    def stakes(self, problem: Problem, roles: Roles) -> tuple[float, Integers | None]:
+        """The mean of the stakes, and the stakes by kind; 1 and None if the log does not say."""
         if roles.stake is None:
-            return 1.0
+            return 1.0, None
         stake = sql.stake(roles.stake, problem.reward_value)
         found = self._query.ask(
-            f"SELECT avg({stake}) AS mean, count(*) FILTER ({stake} IS NULL) AS wrong FROM log"
+            f"SELECT {sql.KIND_OF_STAKE} AS kind, count(*) AS n, sum(s) AS total, "
+            f"sum({sql.UNITS_OF_STAKE})::BIGINT AS units, count(*) FILTER (s IS NULL) AS wrong "
+            f"FROM (SELECT {stake} AS s FROM log) GROUP BY kind"
         )
         if _column(found, "wrong").any():
             self._refuse_stake(roles.stake, problem)
-        return float(_column(found, "mean")[0])
+        counts = _column(found, "n")
+        kinds = np.zeros((KINDS, 2), np.int64)
+        kinds[_column(found, "kind")] = np.column_stack([counts, _column(found, "units")])
+        return float(_column(found, "total").sum() / counts.sum()), kinds
 
     def _checked(self, lattice: Lattice, roles: Roles, found: Any, counts: Integers) -> Decisions:
         """The decisions that were found; the first that cannot be is an error."""

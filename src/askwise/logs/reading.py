@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from askwise._support.typing import Floats
+from askwise._support.typing import Floats, Integers
 from askwise.errors import TableError
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records
@@ -43,8 +43,8 @@ class LogSource(Protocol):
     ) -> DecisionsWithPropensities:
         """Logged decisions row by row, with their propensities and stakes."""
 
-    def mean_stake(self, problem: Problem, roles: Roles) -> float:
-        """How many times the reward of a case counts on average; 1 if the log does not say."""
+    def stakes(self, problem: Problem, roles: Roles) -> tuple[float, Integers | None]:
+        """The mean of the stakes, and the stakes by kind; 1 and None if the log does not say."""
 
 
 @contextmanager

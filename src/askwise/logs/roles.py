@@ -12,12 +12,14 @@ from typing import Any, Literal, NamedTuple
 
 from askwise._support.typing import AcquisitionName
 from askwise.errors import OptionError, TableError
+from askwise.logs.near_names import missing_names, no_column
 from askwise.problem import Problem
 
 Kind = Literal["complete records", "logged decisions"]
 
 UNAVAILABLE = "unavailable"
-"""The text of a failed observation in a cell of logged decisions. An empty cell was not observed.
+"""The text of a failed observation. In logged decisions an empty cell was not observed; in complete
+records it failed.
 """
 
 
@@ -110,8 +112,7 @@ def roles_of(
     roles = roles._replace(observations=tuple(o.name for o in ordered), stake=stake)
     for column in roles.columns:
         if column not in found:
-            known = ", ".join(map(str, found))
-            raise TableError(f"the log has no column {column!r}, it has: {known}")
+            raise TableError(no_column(column, found, free))
     return roles
 
 
@@ -179,7 +180,8 @@ def _neither(problem: Problem, found: Sequence[str], wanted: Kind | None) -> str
         "logged decisions": f"does not say {decided}",
         None: f"says neither {complete} nor {decided}",
     }[wanted]
-    return f"the log {said}; its columns are: {', '.join(map(str, found))}"
+    near = "" if wanted == "logged decisions" else missing_names(problem, found)
+    return f"the log {said}; its columns are: {', '.join(map(str, found))}{near}"
 
 
 def _decided(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
+from askwise.learners.case_kinds import POWERS, UNITS
 from askwise.logs.cells import ABSENT, is_whole, printed_values
 from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
@@ -50,7 +51,7 @@ def digit(observation: Observation, kind: str, *, may_be_absent: bool) -> str:
             if isinstance(value, int):  # 1.0, as files have whole numbers with gaps
                 cases.append(f"WHEN TRY_CAST({cell} AS DOUBLE) = {value} THEN {place}")
         cases += _booleans(cell, observation.values)
-        if may_be_absent:
+        if may_be_absent or observation.fails:
             cases.append(f"WHEN {cell} = {text(UNAVAILABLE)} THEN {failed}")
         cases.append(f"WHEN coalesce(trim({cell}, {_BLANKS}), '') = '' THEN {nothing}")
     else:
@@ -174,6 +175,14 @@ def stake(column: str, reward_value: float) -> str:
     value, least, most = map(_edge, (reward_value, LEAST_REWARD_VALUE, LARGEST_AMOUNT))
     is_stake = f"typeof({cell}) <> 'BOOLEAN' AND {value} * {number} BETWEEN {least} AND {most}"
     return f"CASE WHEN {is_stake} THEN {number} END"
+
+
+KIND_OF_STAKE = (
+    f"CASE WHEN s = 1 THEN 0 ELSE 1 + least(greatest(floor(log2(s) / 2)::INTEGER + {POWERS}, 0), "
+    f"{2 * POWERS}) END"
+)
+"""The kind of a case with a stake s, and the units of its log₂, as in `case_kinds.kinds_of`."""
+UNITS_OF_STAKE = f"round(log2(s) * {UNITS})::BIGINT"
 
 
 def label_shares(column: str, actions: Sequence[str]) -> dict[str, str]:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MOST_DECIMALS = 6
+"""Gains and spends of neighbours that differ less than so many decimals show look the same."""
+
+
 class Point(NamedTuple):
     """A policy of the frontier, with the mean spend and gain of a case."""
 
@@ -92,8 +96,8 @@ class Frontier(Sequence[Point]):
 
     def __str__(self) -> str:
         columns = [
-            ["spend", *together([p.spend for p in self.points])],
-            ["gain", *together([p.gain for p in self.points])],
+            ["spend", *_told_apart([p.spend for p in self.points])],
+            ["gain", *_told_apart([p.gain for p in self.points])],
             ["one more adds", *together(self.shadow_prices, decimals=2)],
         ]
         widths = [max(map(len, column)) for column in columns]
@@ -108,3 +112,13 @@ class Frontier(Sequence[Point]):
         spends = f"spend {shown(cheap.spend)} to {shown(best.spend)}"
         gains = f"gain {shown(cheap.gain)} to {shown(best.gain)}"
         return f"<Frontier of {len(self.points)} policies: {spends}, {gains}>"
+
+
+def _told_apart(numbers: Sequence[float]) -> list[str]:
+    """Numbers with as many decimals as tell all of them apart, within reason."""
+    found = together(numbers)
+    for decimals in range(1, MOST_DECIMALS + 1):
+        if len(set(found)) == len(numbers):
+            break
+        found = together(numbers, decimals=decimals)
+    return found

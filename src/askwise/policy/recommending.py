@@ -26,6 +26,7 @@ from askwise.policy.budgeted import (
     line_of,
     mean_line,
 )
+from askwise.policy.expected_gain import expected_spend
 from askwise.policy.exploration import PathExploration
 from askwise.policy.policy import Policy
 from askwise.policy.tables import PathTable, SetTable
@@ -74,8 +75,13 @@ def recommended_within(
 
     within = best_within(plan, budget, lattice.problem.reward_value)
     found = within.mixed(finish)
-    is_usual = len(kinds) == 1
-    found.note += ", if every case has a stake of 1" if is_usual else ", over all stakes and prices"
+    if len(kinds) == 1:
+        found.note += ", if every case has a stake of 1"
+    else:
+        own = shown(expected_spend(found, evidence.probability))
+        found.note += (
+            f", over all stakes and prices; cases with a stake of 1 at the usual prices spend {own}"
+        )
     return within, found
 
 

@@ -215,6 +215,8 @@ class Observation(
         """Says what to declare so that this value is accepted, for the end of an error message."""
         if is_missing(seen):
             return "; declare fails= if it may be missing"
+        if seen == "unavailable":  # what logs say of an observation that failed
+            return "; report None if it failed" if self.fails else "; declare fails= if it may fail"
         if self.edges is not None:
             return ""
         if str(seen).strip().lower() in BOOLEANS:
