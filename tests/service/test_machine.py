@@ -235,7 +235,7 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
         if says_action:
             case.action = case.advised = answer["action"]
             assert case.action in PROBLEM.action_names
-        assert answer == case.view()
+        assert answer == case.view(), (kind, body, answer, case.view())
         assert (likely is not None) == says_action
         if likely is not None:
             answer["propensity"] = likely
