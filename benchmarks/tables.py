@@ -3,7 +3,7 @@
     python benchmarks/tables.py streed --data DIR --results FILE   # of benchmarks/tables_streed.py
     python benchmarks/tables.py spam --data DIR [--figure docs/tables.svg]
     python benchmarks/tables.py cube
-    python benchmarks/tables.py wide [--values 100]
+    python benchmarks/tables.py wide [--columns 200 1000] [--values 100]
 
 What is in DIR, and where it is found, says `benchmarks/tables_data.py`. On STreeD's sets an
 attribute is one observation with as many values as its bits have combinations. Discounts are as
@@ -205,9 +205,9 @@ def cubes(options: argparse.Namespace) -> None:
 
 
 def wides(options: argparse.Namespace) -> None:
-    """1,000 rows of 200 and of 1,000 columns, by the plan alone and with further looks."""
+    """1,000 rows of very many columns, by the plan alone and with further looks."""
     further: tuple[int | str, ...] = (0, "auto")
-    for columns in (200, 1_000):
+    for columns in options.columns:
         x, y = wide(np.random.default_rng(options.seed), 3_000, columns)
         parts = (x[:1_000], y[:1_000], x[1_000:], y[1_000:])
         for most in further:
@@ -227,6 +227,7 @@ def main() -> None:
     parser.add_argument("--shrinkage", default="auto", help="on STreeD's sets")
     parser.add_argument("--luck-charge", type=float, default=1.0, help="on STreeD's sets")
     parser.add_argument("--rows", type=int, default=10_000, help="of cubes to fit on")
+    parser.add_argument("--columns", nargs="+", type=int, default=[200, 1_000], help="of wide")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--values", nargs="+", type=float, help="reward values")
     parser.add_argument("--figure", type=Path)

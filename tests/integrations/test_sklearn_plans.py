@@ -313,27 +313,49 @@ def test_a_copy_of_a_column_adds_nothing():
     assert choose(*rest, most_states=1000) == [0, 1, 2]
 
 
-def test_a_deeper_plan_has_no_fewer_columns():
-    """Eight columns count alike; with up to six looks the lattice has room for five of them."""
+def test_looks_and_columns_are_weighed_by_the_gain_that_the_plans_expect():
+    """Eight columns count alike. A plan of six looks has room for six of them, one of four for all.
+
+    Where little is at stake, more columns are better; otherwise more looks, also on new rows.
+    """
     rng = np.random.default_rng(0)
-    x = rng.integers(3, size=(1500, 8))
-    y = (x.sum(axis=1) + rng.normal(0, 0.5, 1500) > 8).astype(int)
-    names = [f"c{k}" for k in range(8)]
-    columns = [Look(aw.Observation(n, values=[0, 1, 2], cost=1), None) for n in names]
+
+    def drawn(rows):
+        x = rng.integers(3, size=(rows, 8))
+        return x, (x.sum(axis=1) + rng.normal(0, 0.5, rows) > 8).astype(int)
+
+    x, y = drawn(1500)
+    columns = [Look(aw.Observation(f"c{k}", values=[0, 1, 2], cost=1), None) for k in range(8)]
     rest = list(x.T), y, np.ones(1500), columns
-    assert len(choose(*rest, 6, 8_000)) < 8
+    assert len(choose(*rest, 6, 8_000)) == 6
     assert len(choose(*rest, 4, 8_000)) == 8
     assert [depth_with_room(*rest, m, 8_000) for m in (2, 4, 6)] == [2, 4, 4]
     assert depth_with_room(*rest, 6, 100) == 6  # there is no room at any depth
-    made = [
-        CostAwareClassifier(
+
+    def fitted(m, value):
+        return CostAwareClassifier(
             max_observations=m, max_states=8_000, categorical_features=list(range(8)),
-            reward_value=200, further_looks=0,
-        ).fit(x, y)
-        for m in (4, 6)
-    ]  # fmt: skip
-    assert [len(classifier.observations_) for classifier in made] == [8, 8]
-    assert made[1].score(x, y) >= made[0].score(x, y)
+            reward_value=value, further_looks=0,
+        ).fit(x, y)  # fmt: skip
+
+    assert [len(fitted(6, value).observations_) for value in (50, 200)] == [8, 6]
+    new = drawn(20_000)
+    gains = [fitted(m, 200).evaluate(*new).gain.value for m in (4, 6)]
+    assert gains[1] > gains[0] + 5
+
+
+def test_a_plan_keeps_its_looks_where_the_class_needs_them():
+    """Four columns are the bits of the class, ten more are noisy copies of the first. Three looks
+    have room for all, but only four looks tell the class.
+    """
+    rng = np.random.default_rng(0)
+    bits = rng.integers(2, size=(1500, 4))
+    copies = np.where(rng.random((1500, 10)) < 0.7, bits[:, :1], 1 - bits[:, :1])
+    classifier = CostAwareClassifier(
+        max_states=4_000, categorical_features=list(range(14)), reward_value=200, further_looks=0
+    ).fit(np.hstack([bits, copies]), bits @ [1, 2, 4, 8])
+    assert classifier.policy_.problem.max_observations == 4
+    assert classifier.score(np.hstack([bits, copies]), bits @ [1, 2, 4, 8]) > 0.99
 
 
 def test_a_column_that_never_varies_cannot_be_cut():

@@ -151,3 +151,29 @@ def test_counters_buy_nothing_where_their_own_tree_says_that_stopping_is_better(
             assert reason.gain >= reason.stop.gain
 
     check(learner.recommend().tree().root)
+
+
+def test_what_is_due_to_chance_is_not_counted_on():
+    """252 combinations of values, none of which matters: effects of usual size were found there."""
+    numbers = {"a": 3, "b": 2, "c": 3, "d": 2}
+    problem = aw.Problem(
+        observations=[
+            aw.Observation("shop", values=range(7), given=True),
+            *(aw.Observation(name, values=range(k), cost=0.1) for name, k in numbers.items()),
+        ],
+        actions=["send", "hold"],
+        reward_value=100.0,
+    )
+    shape = [7, *numbers.values()]
+    rewards = np.stack([np.full(shape, mean) for mean in (0.95, 0.9)], axis=-1)
+    model = aw.Model(problem, np.full(shape, 1 / 252), rewards)
+    above, lost = [], []
+    for seed in (0, 2, 3):
+        learner = aw.Learner(problem, rng=seed)
+        aw.simulate(learner, Population(model), steps=2_000, rng=seed)
+        policy = learner.recommend()
+        truth = policy.evaluate(model)
+        above.append(policy.value - truth)
+        lost.append(95.0 - truth)
+    assert np.mean(above) < 1.0  # 2.5 with the first variances of effects
+    assert np.mean(lost) < 0.8  # 1.3

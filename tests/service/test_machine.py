@@ -66,6 +66,23 @@ acts = st.fixed_dictionaries(
     {"action": st.sampled_from(["wait", "treat", "treat", "operate"])},
     optional={"knew_more": st.just(False)},
 )
+afterwards = st.lists(
+    st.one_of(
+        st.tuples(st.just("reward"), eighths.map(lambda reward: {"reward": reward})),
+        st.tuples(
+            st.just("reward"),
+            eighths.map(lambda k: {"reward": k, "default" if k < 0.5 else "replaces": True}),
+        ),
+        st.tuples(st.just("reward"), rewards),
+        st.tuples(st.just("act"), acts),
+        st.tuples(st.just("cancel"), st.just({})),
+        st.tuples(
+            st.just("observe"), all_values.map(lambda seen: {"values": seen, "unasked": True})
+        ),
+    ),
+    min_size=1,
+    max_size=5,
+)
 
 
 class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMachine):
@@ -152,11 +169,32 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
     @rule(data=st.data(), times=st.integers(1, 8))
     def ask(self, data, times):
         for _ in range(times):
-            key, kind, number, body = self.some_request(data)
-            path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
-            answer = self.post(path, body, key)
-            self.agree(key, kind, number, body, answer.status_code, answer.json())
-            self.check_stories({number or len(self.model.cases)})
+            self.ask_one(*self.some_request(data))
+
+    def ask_one(self, key, kind, number, body):
+        path = f"{self.path}/cases" + (f"/{number}/{PLACES[kind]}" if kind != "open" else "")
+        answer = self.post(path, body, key)
+        self.agree(key, kind, number, body, answer.status_code, answer.json())
+        self.check_stories({number or len(self.model.cases)})
+
+    @rule(data=st.data(), values=all_values, known=values_of, terms=terms, after=afterwards)
+    def live(self, data, values, known, terms, after):
+        """A case from its opening to its action, and some of what may come then."""
+        before = len(self.model.cases)
+        self.ask_one(self.new_key(), "open", 0, {"known": known} | terms)
+        if len(self.model.cases) == before:
+            return  # it was refused
+        case = self.model.cases[before + 1]
+        while case.wanted and case.status == "observing":
+            wanted = case.wanted if data.draw(st.booleans(), "all at once?") else case.wanted[:1]
+            seen = {name: values[name] for name in wanted}
+            paid = {"paid": {wanted[0]: 0.25}} if data.draw(st.booleans(), "a price?") else {}
+            self.ask_one(self.new_key(), "observe", case.number, {"values": seen} | paid)
+        for kind, body in after:
+            key = self.new_key()
+            self.ask_one(key, kind, case.number, body)
+            if data.draw(st.booleans(), "once more?"):
+                self.ask_one(key, kind, case.number, body)
 
     @rule(data=st.data(), size=st.integers(1, 6))
     def ask_many(self, data, size):
@@ -197,7 +235,7 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
         if says_action:
             case.action = case.advised = answer["action"]
             assert case.action in PROBLEM.action_names
-        assert answer == case.view()
+        assert answer == case.view(), (kind, body, answer, case.view())
         assert (likely is not None) == says_action
         if likely is not None:
             answer["propensity"] = likely

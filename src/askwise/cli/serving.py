@@ -60,7 +60,12 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
     need("uvicorn", "service")
-    from askwise.service.operations.processes import first_token, listen_all, sign_in_link
+    from askwise.service.operations.processes import (
+        end_process,
+        first_token,
+        listen_all,
+        sign_in_link,
+    )
     from askwise.service.operations.processes import serve as run
     from askwise.service.settings import Settings
 
@@ -93,6 +98,7 @@ def serve(
         sys.stdout.flush()
 
     run(settings, sockets, demo=demo, started=started)
+    end_process()
 
 
 @command(

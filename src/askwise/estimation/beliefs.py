@@ -32,6 +32,9 @@ STEPS = 200
 """The steps of EM from the start. After them the population hardly changes."""
 SCORINGS = 2
 """The further updates, each with the variances of rewards at the means of the one before."""
+SIZES = 12
+LEFT_OUT = 4
+"""The draws of the variances of effects whose mean is used, after some that are left out."""
 UNKNOWN = 1.0
 """The least variance of the reward of an action that was never taken, under any prior."""
 MOST_DENSE = 5_000_000
@@ -84,7 +87,12 @@ def complete_beliefs(statistics: Statistics) -> Beliefs:
 def joint_beliefs(
     statistics: Statistics, log: Log = NO_LOG, like: JointModel | None = None
 ) -> Beliefs:
-    """The means of the joint model with the first variances of effects, and their uncertainty.
+    """The means of the joint model, and their uncertainty.
+
+    The variances of effects are estimated from the cases. With the first ones, a plan for many
+    combinations selects effects that are due to chance, and its gain would be overestimated.
+    Complete records tell every reward, and need that less. Worlds begin with the first variances,
+    with which the intervals of worth hold.
 
     `like` is a model of the same observations, if there is one: it saves much of the work of a new
     one.
@@ -98,6 +106,8 @@ def joint_beliefs(
     for _ in range(SCORINGS):
         model.update(counted, 0)
     kept = [array.copy() for array in model.arrays()]
+    if log.records is None:
+        _estimate_variances(model, counted)
 
     def draw(number: int) -> Worlds:
         found = []
@@ -110,6 +120,18 @@ def joint_beliefs(
         return Worlds(learned_worlds, wide)
 
     return beliefs_of(model, statistics, log, draw)
+
+
+def _estimate_variances(model: JointModel, statistics: Statistics) -> None:
+    """Sets the variance of every effect to the geometric mean of draws, given the cases."""
+    rng, drawn = np.random.default_rng(SEED), []
+    for _ in range(SIZES):
+        model.draw_effect_variances(rng)
+        model.update(statistics, 0)
+        drawn.append(np.log(model.effect_variances))
+    model.effect_variances[:] = np.exp(np.mean(drawn[LEFT_OUT:], axis=0))
+    for _ in range(SCORINGS):
+        model.update(statistics, 0)
 
 
 def beliefs_of(

@@ -70,8 +70,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     the order of `classes_`, in the currency of `costs`. A pandas DataFrame names the classes in its
     index and its columns, in any order. `reward_value` is then not used. If acting on a prediction
     costs something, add it to the column of that prediction.
-    max_observations: The most features that the plan buys for one case. It buys at most three or
-    more if only then all informative features have room within `max_states`.
+    max_observations: The most features that the plan buys for one case. If all informative features
+    have room within `max_states` only in a plan of fewer purchases, but at least three, that plan
+    is made, too. The one that expects the higher gain is used.
     further_looks: The most features that are bought beyond the plan, while a model of the bought
     features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
     "auto" buys as many as pay.
@@ -290,32 +291,40 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         looks = [(k, look) for k, look in enumerate(made) if look is not None]
         digits = [digits_of(table.cells[:, k], look) for k, look in looks]
         told = digits, labels, stakes, [look for _, look in looks]
-        depth = depth_with_room(*told, self.max_observations, room)
-        chosen = choose(*told, depth, room)
-        looks = [looks[i] for i in chosen]
-        self.observations_ = tuple(look.observation for _, look in looks)
-        # a problem has at least one observation, even if every column has one value only
-        nothing = Observation(names[0], values=["any"], cost=costs[0])
-        self._problem = Problem(
-            observations=self.observations_ or [nothing],
-            actions=[str(label) for label in self.classes_],
-            max_observations=min(depth, len(chosen)),
-            reward_value=beta,
-            panels=panels_among(panels, [o.name for o in self.observations_]),
-        )
         places = {name: k for k, name in enumerate(names)}
         members = tuple((tuple(places[n] for n in p.observations), p.fee) for p in panels)
+        prices = Prices(np.array(costs), members, groups)
         is_auto = isinstance(self.further_looks, str)
-        return Learned(
-            table,
-            looks,
-            self._problem,
-            Prices(np.array(costs), members, groups),
-            rewards,
-            shrinkage=self.shrinkage,
-            charge=float(self.luck_charge),
-            further_looks=len(names) if is_auto else int(self.further_looks),
-        )
+
+        def learned(depth: int) -> Learned:
+            columns = [looks[i] for i in choose(*told, depth, room)]
+            observations = [look.observation for _, look in columns]
+            # a problem has at least one observation, even if every column has one value only
+            nothing = Observation(names[0], values=["any"], cost=costs[0])
+            problem = Problem(
+                observations=observations or [nothing],
+                actions=[str(label) for label in self.classes_],
+                max_observations=min(depth, len(columns)),
+                reward_value=beta,
+                panels=panels_among(panels, [o.name for o in observations]),
+            )
+            return Learned(
+                table,
+                columns,
+                problem,
+                prices,
+                rewards,
+                shrinkage=self.shrinkage,
+                charge=float(self.luck_charge),
+                further_looks=len(names) if is_auto else int(self.further_looks),
+            )
+
+        depths = {depth_with_room(*told, self.max_observations, room), self.max_observations}
+        both = [learned(depth) for depth in sorted(depths)]
+        best = both[0] if len(both) == 1 else max(both, key=lambda one: one.expected_gain(beta))
+        self.observations_ = tuple(look.observation for _, look in best.looks_planned)
+        self._problem = best.problem
+        return best
 
     def _cells(self, rows: Any) -> Floats:
         check_is_fitted(self)

@@ -77,7 +77,7 @@ class Learned:
         charge: float,
         further_looks: int,
     ) -> None:
-        self._table, self._looks, self._problem = table, looks, problem
+        self._table, self.looks_planned, self.problem = table, looks, problem
         self._prices, self.rewards, self._charge = prices, rewards, charge
         self._further_looks = further_looks if table.weights.sum() >= JUDGED_FROM else 0
         self._made: tuple[Integers, FurtherLooks] | None = None
@@ -94,6 +94,12 @@ class Learned:
             return Decider(policy, None)
         further = self._further_after(policy)
         return Decider(policy, self._thresholds_within(further, beta, max_spend))
+
+    def expected_gain(self, beta: float) -> float:
+        """Returns F(∅), the gain of a row that the charged plan at β expects."""
+        table = self._policy_at(beta).table
+        assert isinstance(table, PathTable)
+        return float(table.values[0])
 
     def decide(self, decider: Decider, cells: Floats) -> Decided:
         """Buys columns for each row, and returns the decisions."""
@@ -183,7 +189,7 @@ class Learned:
     def _policy_by(
         self, lattice: Lattice, estimates: ClassEstimates, allowed: Flags | None = None
     ) -> Policy:
-        rebate = self._prices.rebates(lattice, [column for column, _ in self._looks])
+        rebate = self._prices.rebates(lattice, [column for column, _ in self.looks_planned])
         if allowed is not None:
             none = np.zeros((lattice.subsets, lattice.buyable))
             rebate = (none if rebate is None else rebate) - np.where(allowed, 0.0, NEVER)
@@ -201,8 +207,8 @@ class Learned:
         return {leaf: self._path(policy, leaf) for leaf in np.unique(leaves).tolist()}
 
     def _digits(self, cells: Floats) -> Integers:
-        digits = np.empty((len(cells), len(self._looks)), np.int64)
-        for i, (column, look) in enumerate(self._looks):
+        digits = np.empty((len(cells), len(self.looks_planned)), np.int64)
+        for i, (column, look) in enumerate(self.looks_planned):
             digits[:, i] = digits_of(cells[:, column], look)
         return digits
 
@@ -210,7 +216,7 @@ class Learned:
         """Returns the columns that the plan buys for each row, and the state in which it ends."""
         leaves = follow(policy, self._digits(cells)).states
         assert isinstance(policy.table, PathTable)
-        columns = [column for column, _ in self._looks]
+        columns = [column for column, _ in self.looks_planned]
         known = np.zeros(cells.shape, bool)
         for leaf in np.unique(leaves).tolist():
             bought = [columns[i] for i in policy.lattice.domain(leaf)]
@@ -224,7 +230,7 @@ class Learned:
         digits, state = dict(policy.lattice.digits(leaf)), 0
         found = []
         while looks := policy.looks(state):
-            found.append(self._looks[looks[0]][0])
+            found.append(self.looks_planned[looks[0]][0])
             if looks[0] not in digits:
                 break
             state = policy.lattice.children(state, looks[0])[digits[looks[0]]]
@@ -258,4 +264,4 @@ class Learned:
         return found, bought, rank
 
     def _lattice_at(self, beta: float) -> Lattice:
-        return Lattice(msgspec.structs.replace(self._problem, reward_value=beta))
+        return Lattice(msgspec.structs.replace(self.problem, reward_value=beta))

@@ -13,7 +13,8 @@ mutual information"):
 
 Columns are chosen in turn by adds(i) and by adds(i) / c_i, until the lattice is full. So both
 informative expensive columns and cheap ones are considered. If a plan of fewer looks, but at least
-three, has room for all columns that are informative alone, it has fewer looks instead.
+three, has room for all columns that are informative alone, it is made as well, and the one that
+expects the higher gain is used.
 """
 
 from __future__ import annotations
@@ -271,10 +272,10 @@ def depth_with_room(
     m: int,
     most_states: int,
 ) -> int:
-    """Returns the most looks of a plan: m, or fewer if then all informative columns have room.
+    """Returns the most looks with which all informative columns have room, at most m.
 
     A plan of more looks has fewer columns, and so it may be worse. If the informative columns have
-    no room with `LEAST_DEPTH` looks either, m stays, and some of them are left out.
+    no room with `LEAST_DEPTH` looks either, the result is m.
     """
     classes, nothing = int(labels.max()) + 1, np.zeros_like(labels)
     radices = [

@@ -6,7 +6,6 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from askwise.errors import OptionError
@@ -25,6 +24,7 @@ from askwise.service.api.messages import (
 from askwise.service.api.refusals import Refusal
 from askwise.service.decisions.case_terms import policy_at_stake
 from askwise.service.logging import log_failure
+from askwise.service.priority import ReportThread
 from askwise.service.replanning.policy_versions import PolicyVersion
 from askwise.states import Lattice
 
@@ -44,7 +44,7 @@ class Explanations:
     """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "explanations")
+        self._thread = ReportThread("explanations")
         self._loop = asyncio.get_running_loop()
         self._found: OrderedDict[tuple[str, int, int, float], asyncio.Future[Any]] = OrderedDict()
         self._worth: dict[int, WorthAnswer] = {}
@@ -55,7 +55,7 @@ class Explanations:
         """Begin to work out nothing more."""
         for _, task in self._begun.values():
             task.cancel()
-        self._thread.shutdown(cancel_futures=True)
+        self._thread.shutdown()
 
     async def tree(self, project: int, planned: PolicyVersion, stake: float = 1.0) -> PolicyAnswer:
         """Returns the policy that cases with a stake follow, and the recommended one."""

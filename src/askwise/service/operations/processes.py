@@ -200,7 +200,7 @@ def main(role: str, number: str = "0") -> None:
         _when_parent_ends(lambda: os.kill(os.getpid(), signal.SIGTERM))
         tune_interpreter()
         run(work(settings, int(number), listening))
-        return
+        end_process()
     if role == "demo":
         from askwise.service.operations.demo import SimulatedPatients
 
@@ -214,12 +214,20 @@ def main(role: str, number: str = "0") -> None:
         _on_stop(lambda: os._exit(0))  # the compiler cannot be interrupted otherwise
         lower_priority()
         warm_up()
-        os._exit(0)  # a thread still reads standard input
+        end_process()  # a thread still reads standard input
     ledger = open_ledger(settings.db)
     replanner = Replanner(ledger)
     _on_stop(replanner.stop)
     replanner.run()
     ledger.close()
+    end_process()
+
+
+def end_process() -> None:
+    """Ends this process at once: all is written, and reports that are being made are not needed."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def tune_interpreter() -> None:

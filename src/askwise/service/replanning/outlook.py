@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 import msgspec
 
@@ -23,7 +23,7 @@ from askwise.service.api.messages import EstimateAnswer
 from askwise.service.ledger.contract import Ledger
 from askwise.service.ledger.rows import Project, StoredPolicy
 from askwise.service.logging import log_failure
-from askwise.service.priority import lower_priority
+from askwise.service.priority import ReportThread, lower_priority
 from askwise.service.replanning.policy_versions import from_blob
 from askwise.service.replanning.recent_gain import RecentGain, recent_gain
 
@@ -75,15 +75,15 @@ class Lookout:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._thread = ThreadPoolExecutor(1, "outlook", initializer=lower_priority)
+        self._thread = ReportThread("outlook", lower_priority)
         self._work: tuple[int, Future[Outlook]] | None = None
         """The project whose outlook is being computed. The thread does not use the ledger."""
         self._began = self._rests_until = 0.0
         """Times by the monotonic clock."""
 
     def close(self) -> None:
-        """Starts nothing more, and waits for a computation that was started."""
-        self._thread.shutdown(cancel_futures=True)
+        """Starts nothing more."""
+        self._thread.shutdown()
 
     def wants(self, projects: Sequence[Project]) -> bool:
         """Whether there is an outlook to write, or a computation to start, now."""
