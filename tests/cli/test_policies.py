@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -12,6 +13,7 @@ from askwise.cli import app
 from askwise.cli.options import options_of
 from askwise.errors import AskwiseError, OptionError
 from askwise.simulation.environments import Population, Staked, Table, model_at_random
+from logs.test_off_policy import PLAIN, courses_of, draws, logged
 
 DESK = """\
 observations:
@@ -197,3 +199,25 @@ def test_the_frontier_of_sure_estimates_is_that_of_the_model():
     true = aw.oracle.frontier(Table(problem, many).model(), stake=9.0)
     assert [p.gain for p in estimated] == pytest.approx([p.gain for p in true], rel=0.02)
     assert [p.spend for p in estimated] == pytest.approx([p.spend for p in true])
+
+
+def test_a_saved_learner_is_evaluated_on_a_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    model = model_at_random(rng, PLAIN)
+    log = logged(draws(rng, list(courses_of(rng, model, "in_order")), 300), by_step=True)
+    log["p"] = log.pop("propensity")
+    pd.DataFrame(log).to_csv("log.csv", index=False)
+    learner = aw.fit("log.csv", PLAIN).learner()
+    learner.save("fit.askwise")
+    found = aw.off_policy(learner.recommend(), "log.csv", propensity="p")
+    arguments = ["evaluate", "log.csv", "--policy", "fit.askwise", "--propensity", "p"]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    assert str(found) in result.stdout
+    assert "gain for each case, with the interval of 95%:" in result.stdout
+    pd.DataFrame(log).head(12).to_csv("log.csv", index=False)
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    assert "gain for each case:" in result.stdout
+    assert "too few rows for an interval" in result.stdout

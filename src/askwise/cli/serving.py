@@ -60,13 +60,7 @@ def serve(
 ) -> None:
     """Serve decisions over HTTP, each recorded before it is answered."""
     need("uvicorn", "service")
-    from askwise.service.operations.processes import (
-        end_process,
-        first_token,
-        listen_all,
-        sign_in_link,
-    )
-    from askwise.service.operations.processes import serve as run
+    from askwise.service.operations import processes
     from askwise.service.settings import Settings
 
     settings = Settings(
@@ -82,8 +76,8 @@ def serve(
     )
     if demo:
         _check_demo(db)
-    sockets = listen_all(settings)
-    token = first_token(db) if tokens else None
+    sockets = processes.listen_all(settings)
+    token = processes.first_token(db) if tokens else None
 
     def started(port: int) -> None:
         bare = f"[{host}]" if ":" in host else host
@@ -93,12 +87,12 @@ def serve(
             say(f"admin token, shown this once: {token}")
         if tokens and sys.stdout.isatty():  # other output may be kept in a log
             near = "localhost" if host in ("0.0.0.0", "::") else bare  # noqa: S104
-            link = sign_in_link(db, f"{scheme}://{near}:{port}")
+            link = processes.sign_in_link(db, f"{scheme}://{near}:{port}")
             say(f"open the dashboard signed in, once, within ten minutes: {link}")
         sys.stdout.flush()
 
-    run(settings, sockets, demo=demo, started=started)
-    end_process()
+    processes.serve(settings, sockets, demo=demo, started=started)
+    processes.end_process()
 
 
 @command(

@@ -82,7 +82,7 @@ class Lookout:
         """Times by the monotonic clock."""
 
     def close(self) -> None:
-        """Starts nothing more."""
+        """Starts nothing more, and does not wait for a computation that was started."""
         self._thread.shutdown()
 
     def wants(self, projects: Sequence[Project]) -> bool:
