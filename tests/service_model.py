@@ -139,6 +139,8 @@ class Model:
         self.cases, self.events, self.version = {}, {}, 1
         """Events by their keys, in order: (kind, case or 0, body), the case, status and answer."""
         self.is_archived = self.is_repriced = False
+        self.is_price_told = False
+        """The next plan is for the mean of the prices that were said to be paid."""
         self.erased = set()
         self.erased_keys = set()
 
@@ -159,7 +161,9 @@ class Model:
             return 201
         case = self.cases[number]
         steps = {"observe": case.observe, "act": case.act, "reward": case.rewarded}
-        return steps.get(kind, case.cancel)(**body)
+        status = steps.get(kind, case.cancel)(**body)
+        self.is_price_told |= status == 200 and bool(body.get("paid"))
+        return status
 
     def expects_again(self, key, *asked):
         """The status that a request must get whose key was used before."""

@@ -188,7 +188,8 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
         while case.wanted and case.status == "observing":
             wanted = case.wanted if data.draw(st.booleans(), "all at once?") else case.wanted[:1]
             seen = {name: values[name] for name in wanted}
-            paid = {"paid": {wanted[0]: 0.25}} if data.draw(st.booleans(), "a price?") else {}
+            is_told = data.draw(st.integers(0, 3), "is the price said?") == 0
+            paid = {"paid": {wanted[0]: 0.25}} if is_told else {}
             self.ask_one(self.new_key(), "observe", case.number, {"values": seen} | paid)
         for kind, body in after:
             key = self.new_key()
@@ -272,7 +273,8 @@ class ServiceMachine(AdministrationRules, WardRules, ReadRules, RuleBasedStateMa
     @rule(replans=st.booleans())
     def restart(self, replans):
         """Cases go on under the policy that they were opened under; new ones follow a new one."""
-        replans = replans and not self.model.is_repriced  # the model knows no other prices
+        # the model knows no other prices
+        replans = replans and not (self.model.is_repriced or self.model.is_price_told)
         self.restarts += 1
         self.stop()
         if replans:
