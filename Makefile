@@ -49,7 +49,7 @@ chaos: .venv/ready ## kill the service 200 times on each database, and see that 
 	PYTHONPATH=tests $(RUN)/python -m chaos --kills 200 --events 100000
 
 longchaos: .venv/ready ## the same at length: 1,000 kills and a million events in all
-	PYTHONPATH=tests $(RUN)/python -m chaos --kills 500 --events 500000 --held 24 --seconds 36000
+	PYTHONPATH=tests $(RUN)/python -m chaos --kills 500 --events 500000 --held 48 --seconds 36000
 
 soak: .venv/ready ## ask the service 100,000 things and more, and compare every answer
 	PYTHONPATH=tests $(RUN)/python -m soak --requests 100000

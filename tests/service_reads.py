@@ -19,7 +19,7 @@ from askwise.service.tokens import new_link
 from service_model import OUTCOMES
 
 ROUTER = Router(CALLS, lambda handler: handler.partition(".")[2])
-LIFE = {"case", "observe", "act", "reward", "cancel", "erase", "archive", "restore"}
+LIFE = {"case", "observe", "act", "reward", "cancel", "erase", "archive", "restore", "reprice"}
 """Calls that luck may not come to."""
 
 TABLE = "ecg,scan,best\n" + "good,a,wait\nbad,b,treat\n" * 20
@@ -70,6 +70,7 @@ class ReadRules:
         if not self.model.is_archived:
             done("/archive", {})
         done("/restore", {})
+        done("/prices", {"prices": {"ecg": 1.0}})
         number = done("/cases", {}, 201)["case"]
         values = {name: seen[0] for name, seen in OUTCOMES.items()}
         advised = done(f"/cases/{number}/observations", {"values": values})["action"]
