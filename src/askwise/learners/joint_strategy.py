@@ -73,6 +73,8 @@ SETTLING = 20
 """Draws of the variances of effects after a log."""
 ROUND_DIVISOR = 100
 """A round is as long as the number of all cases before it, divided by this."""
+RECOMMENDED_ROUND_DIVISOR = 25
+"""The same, if most cases follow the recommendation: to make one takes far longer than a plan."""
 
 
 class JointStrategy(ModelStrategy):
@@ -138,7 +140,9 @@ class JointStrategy(ModelStrategy):
         self._keep_world(drawn)
         second = self.lattice.net(self.model.draw_rewards(rng, 1.0))
         self.model.draw_effect_variances(rng)
-        length = max(1, opened // ROUND_DIVISOR)
+        explores_in_all = self.explore == 1.0
+        divisor = ROUND_DIVISOR if explores_in_all else RECOMMENDED_ROUND_DIVISOR
+        length = max(1, opened // divisor)
         if self.explore_budget is not None:
             blind = self._blind_gain()
             affordable = affordable_cases(statistics, opened, blind, self.explore_budget)

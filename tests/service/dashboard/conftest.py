@@ -32,6 +32,9 @@ def server(db):
 
 @pytest.fixture(scope="module")
 def browser():
+    """The real Chromium of Debian; without one, whatever asks for it is skipped."""
+    if not CHROMIUM.exists():
+        pytest.skip("there is no Chromium: apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,15 +1,8 @@
 """The dashboard's figures of single cases and of spending, in a real Chromium."""
 
-from pathlib import Path
-
 import pytest
 
 from dashboard_steps import create, decide
-
-pytestmark = pytest.mark.skipif(
-    not Path("/usr/bin/chromium").exists(),
-    reason="there is no Chromium: apt-get install chromium",
-)
 
 NAMES = ["pulse", "ecg"]
 BOTH = {"name": "fixed-set", "options": {"observations": NAMES}}

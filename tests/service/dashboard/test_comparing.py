@@ -2,17 +2,11 @@
 
 import itertools
 import time
-from pathlib import Path
 
 import pytest
 
 from askwise.service.ledger import open_ledger
 from dashboard_steps import create, decide, learn
-
-pytestmark = pytest.mark.skipif(
-    not Path("/usr/bin/chromium").exists(),
-    reason="there is no Chromium: apt-get install chromium",
-)
 
 
 @pytest.fixture(scope="module", name="learned")

@@ -4,7 +4,6 @@ import math
 import re
 import time
 from importlib import resources
-from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -17,13 +16,7 @@ from dashboard_steps import create, decide, learn
 from serving import PROBLEM, served
 from waiting import PATIENCE
 
-CHROMIUM = Path("/usr/bin/chromium")
-NEEDED = pytest.mark.skipif(
-    not CHROMIUM.exists(), reason="there is no Chromium: apt-get install chromium"
-)
 ASSETS = resources.files("askwise.service.dashboard").joinpath("static")
-
-pytestmark = NEEDED
 
 
 def written(number):

@@ -1,16 +1,9 @@
 """Projects made in a real Chromium: by a form, from a table; and the link that signs in once."""
 
-from pathlib import Path
-
 import pytest
 
 from askwise.service.ledger import open_ledger
 from askwise.service.tokens import new_link
-
-pytestmark = pytest.mark.skipif(
-    not Path("/usr/bin/chromium").exists(),
-    reason="there is no Chromium: apt-get install chromium",
-)
 
 ROWS = [("neg", 31, "wait"), ("neg", 64, "wait"), ("pos", 33, "treat"), ("pos", 66, "treat")]
 TABLE = "mri,age,best\n" + "".join(f"{m},{a},{b}\n" for m, a, b in ROWS * 25)

@@ -1,16 +1,8 @@
 """Where people overruled, as the dashboard shows it, in a real Chromium."""
 
-from pathlib import Path
-
 import msgspec
-import pytest
 
 from serving import PROBLEM
-
-pytestmark = pytest.mark.skipif(
-    not Path("/usr/bin/chromium").exists(),
-    reason="there is no Chromium: apt-get install chromium",
-)
 
 
 def test_what_people_did_is_shown_with_its_result(open_page, server, ask):
