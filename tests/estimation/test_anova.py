@@ -1,6 +1,7 @@
 """Effects of sets of observations: their prior, their squares, how large they are found to be."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from askwise.estimation.anova import (
     sets_of,
     sums_of_squares,
 )
-from askwise.estimation.joint import JointModel
+from askwise.estimation.joint import OF_LEVEL, JointModel
 from askwise.states import Lattice
 from effects import plain_prior, projections
 
@@ -91,3 +92,25 @@ def test_one_observation_that_decides_keeps_its_variance():
     assert 0.5 < found[0b10] / true < 2.5
     others = [0b1, 0b100]
     assert (found[others] < 0.7 * found[0b10]).all()
+
+
+@pytest.mark.parametrize("grow", [True, False])
+def test_without_cases_a_variance_keeps_its_mean_unless_it_may_grow(grow):
+    """E[1 / χ²] is 1 / (n − 2), so a draw of s² has the mean s² n / (n − 2).
+
+    Four binary observations and two actions: a set has n = 2 + OF_LEVEL.
+    """
+    problem = aw.Problem(
+        observations=[aw.Observation(f"o{i}", values=range(2), cost=1) for i in range(4)],
+        actions=["x", "y"],
+    )
+    lattice, rng = Lattice(problem), np.random.default_rng(0)
+    model, first = JointModel(lattice), first_variances(np.full(4, 2))
+    drawn = []
+    for _ in range(3_000):
+        model.effect_variances[:] = first
+        model.update(Statistics(lattice))
+        model.draw_effect_variances(rng, grow=grow)
+        drawn.append(model.effect_variances / first)
+    n = 2 + OF_LEVEL
+    assert np.mean(drawn) == pytest.approx(n / (n - 2) if grow else 1.0, rel=0.03)

@@ -21,7 +21,7 @@ from askwise.explain.worth_draws import (
     widened,
 )
 from askwise.policy.acquisition import acquisition_of
-from askwise.policy.expected_gain import acted_states
+from askwise.policy.expected_gain import acted_states, expected_gain
 from askwise.policy.scores import Estimate
 from askwise.simulation.environments import Population, breast_cancer
 from askwise.states import Lattice
@@ -256,6 +256,28 @@ def test_a_purchase_that_is_not_made_below_the_break_even_price_is_explained(wor
     worth.rows = (row,)
     assert f"The tree does not buy {row.name} below the break-even price: it counts" in str(worth)
     assert f"The tree does not buy {row.name} below" in worth._repr_html_()
+
+
+def test_what_is_still_to_learn_is_lost_in_settled_worlds():
+    """Each of them is a known population, of which the recommendation loses V* − V."""
+    known = learned(300).evidence()
+    lattice, policy = known.lattice, learned(300).recommend()
+    worlds, lost, before = known.worlds(number_of_worlds(lattice)), [], []
+    for found, kind in ((lost, worlds.settled), (before, worlds.learned)):
+        for world in kind:
+            best = acquisition_of("sequential").best_by_beliefs(lattice, known.in_world(world))
+            found.append(best.planned_value - expected_gain(policy, *world))
+    assert aw.still_to_learn(learned(300)).value == pytest.approx(np.mean(lost))
+    assert np.mean(lost) < np.mean(before)
+
+
+def test_after_a_log_learned_worlds_tell_what_is_still_to_learn():
+    problem = aw.Problem(
+        observations=[aw.Observation("x", values=["a", "b"], cost=1)], actions=["p", "q"]
+    )
+    log = {"x": ["a", "b"] * 8, "action": ["p", "q", "q", "p"] * 4, "reward": [1, 1, 0, 0] * 4}
+    worlds = aw.fit(log, problem, rng=0).evidence().worlds(3)
+    assert worlds.settled is worlds.learned
 
 
 def test_rounding_is_nothing_to_learn():

@@ -109,15 +109,16 @@ def joint_beliefs(
     if log.records is None:
         _estimate_variances(model, counted)
 
+    def drawn(number: int, *, learned: bool, settled: bool = False) -> list[World]:
+        for array, value in zip(model.arrays(), kept, strict=True):
+            array[...] = value
+        model.restored()
+        return joint_worlds(model, counted, number, learned=learned, settled=settled)
+
     def draw(number: int) -> Worlds:
-        found = []
-        for learned in (True, False):
-            for array, value in zip(model.arrays(), kept, strict=True):
-                array[...] = value
-            model.restored()
-            found.append(joint_worlds(model, counted, number, learned=learned))
-        learned_worlds, wide = found
-        return Worlds(learned_worlds, wide)
+        learned, wide = drawn(number, learned=True), drawn(number, learned=False)
+        settled = learned if log.cases else drawn(number, learned=True, settled=True)
+        return Worlds(learned, wide, settled)
 
     return beliefs_of(model, statistics, log, draw)
 
@@ -175,7 +176,7 @@ def additive_beliefs(
         rewards = draw_rewards(*known, np.random.default_rng(SEED), number)
         learned = [World(probability, reward) for reward in rewards]
         wide = worlds_by_states(few.lattice, *means, number)
-        return Worlds(learned, wide, of_shortlist=True)
+        return Worlds(learned, wide, learned, of_shortlist=True)
 
     is_additive = isinstance(screened, AdditivePosterior)
     return Beliefs(

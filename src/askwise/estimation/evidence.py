@@ -165,9 +165,9 @@ class Beliefs:
             return self._draw(number)
         if self.variance is None:
             known = World(self.probability, self.reward)
-            return Worlds([known], [known])
+            return Worlds([known], [known], [known])
         means = self.probability, self.reward, self.variance
-        return Worlds([], worlds_by_states(self.lattice, *means, number))
+        return Worlds([], worlds_by_states(self.lattice, *means, number), [])
 
     @property
     def is_joint(self) -> bool:

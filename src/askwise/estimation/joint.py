@@ -293,15 +293,20 @@ class JointModel:
         self.population[:] = drawn / drawn.sum()
         self._probability = None
 
-    def draw_effect_variances(self, rng: np.random.Generator) -> None:
-        """Draws s²_J of every set, given a draw of the rewards. The next `update` uses them."""
+    def draw_effect_variances(self, rng: np.random.Generator, *, grow: bool = True) -> None:
+        """Draws s²_J of every set, given a draw of the rewards. The next `update` uses them.
+
+        The mean of n / χ² is n / (n − 2). So a variance of which the cases say nothing grows with
+        every draw, up to its limit. If it may not `grow`, the draw is multiplied by (n − 2) / n.
+        """
         first, (level, coefficients) = self._first_variances, self._sets
         squares = sums_of_squares(self._draw_effects(rng, 1.0), self._radices, self._ordered)
         free = len(self._mean) * coefficients
         top = np.bincount(level, squares, LEVELS)[level] + OF_FIRST * first
         of_level = top / (np.bincount(level, free, LEVELS)[level] + OF_FIRST)
-        luck = np.maximum(rng.chisquare(free + OF_LEVEL), LEAST_LUCK * (free + OF_LEVEL))
-        drawn = (squares + OF_LEVEL * of_level) / luck
+        n = free + OF_LEVEL
+        luck = np.maximum(rng.chisquare(n), LEAST_LUCK * n)
+        drawn = (squares + OF_LEVEL * of_level) / luck * (1.0 if grow else (n - 2.0) / n)
         self.effect_variances[:] = np.clip(drawn, LEAST_PART * first, self._most_variances)
 
     def _draw_effects(self, rng: np.random.Generator, spread: float) -> Floats:

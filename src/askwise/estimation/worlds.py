@@ -9,7 +9,7 @@ which draws one part given the others:
     r(a, φ)                          ~ the Gaussian of `joint_rewards.py`, by that p
     s²_J, the variances of effects   ~ given those rewards (`joint.py`)
 
-There are two kinds of worlds, because no single prior is right for both of their uses:
+There are three kinds of worlds, because no single prior is right for all of their uses:
 
 - **learned** worlds have variances that were drawn, so effects are as large as the data make
   likely. Plans are made in them. With larger variances each world would have high rewards by
@@ -17,6 +17,9 @@ There are two kinds of worlds, because no single prior is right for both of thei
 - **wide** worlds keep the variances of the first prior, so that counts dominate. They evaluate
   policies that were chosen before. With less shrinkage, the mean over many states is right even
   if each of them was hardly tried.
+- **settled** worlds tell what is still to learn. In learned worlds the variances of effects that no
+  case tells apart grow from draw to draw, so the best gain of such a world is too high. Here they
+  do not (`draw_effect_variances`). After a log the learned worlds tell it.
 
 **With beliefs about states alone** (`worlds_by_states`) there is no model of how states depend on
 each other. The error of a state is then the mean error of the states with one observation less,
@@ -64,22 +67,25 @@ class World(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """Worlds of both kinds, as many of each as requested."""
+    """Worlds of all kinds, as many of each as requested."""
 
     learned: list[World]
     """For planning; none, if they were drawn state by state."""
     wide: list[World]
     """To judge policies that were chosen before."""
+    settled: list[World]
+    """For what is still to learn; none, if they were drawn state by state."""
     of_shortlist: bool = False
     """Whether they are of a few observations among many, most of which say nothing."""
 
 
 def joint_worlds(
-    model: JointModel, statistics: Statistics, number: int, *, learned: bool
+    model: JointModel, statistics: Statistics, number: int, *, learned: bool, settled: bool = False
 ) -> list[World]:
     """So many worlds by an updated joint model, which the draws change.
 
-    `statistics` has a row for every state.
+    `statistics` has a row for every state. Settled worlds are learned ones whose variances do not
+    grow without evidence.
     """
     rng = np.random.default_rng((SEED, learned))
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
@@ -96,7 +102,7 @@ def joint_worlds(
                 more = range(min(together, number - len(found)))
                 found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
             if learned:
-                model.draw_effect_variances(rng)
+                model.draw_effect_variances(rng, grow=not settled)
             progress.advance(1)
     return found
 

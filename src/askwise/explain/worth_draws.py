@@ -35,8 +35,8 @@ other observations, since their plans rest on half of the records. So it decides
 observation pays at all. In the share of the draws in which it does not pay, its worth is 0. In the
 others it is the worth of the second way. The ends of intervals are those of all draws.
 
-What is **still to learn** is V_w(π*_w) − V_w(π), where π is the recommended policy. This is the
-expected value of perfect information about the population.
+What is **still to learn** is V_s(π*_s) − V_s(π) in settled worlds s, where π is the recommended
+policy. This is the expected value of perfect information about the population.
 """
 
 from __future__ import annotations
@@ -152,7 +152,6 @@ class WorthDraws:
     def __init__(
         self, acquisition: Acquisition, evidence: Beliefs, worlds: Worlds, policies: ChosenPolicies
     ) -> None:
-        self.still_to_learn: list[float] = []
         self.of = {name: Draws() for name in policies.of}
         self._apart = {name: Draws() for name in policies.of}
         self._lattice = lattice = evidence.lattice
@@ -162,6 +161,10 @@ class WorthDraws:
         self._prices = dict(zip(names, lattice.costs.tolist(), strict=True))
         self._at = {name: PricedStates.of(lattice, name) for name in policies.of}
         self._learned = [WorldPlans(acquisition, evidence.in_world(w)) for w in worlds.learned]
+        self.still_to_learn = [
+            self._lost(WorldPlans(acquisition, evidence.in_world(world)), policies.recommended)
+            for world in worlds.settled
+        ]
         pairs = 0 if worlds.learned else max(LEAST_PAIRS, PAIRED_WORK // _work(lattice))
         with ProgressBar("populations", len(worlds.learned) + len(worlds.wide)) as progress:
             for world in self._learned:
@@ -200,11 +203,14 @@ class WorthDraws:
         shares = [world.line(world.best(lattice)[0], at)[1] for world in self._learned]
         return estimate(shares, float(np.mean(shares)))[1:]
 
+    def _lost(self, world: WorldPlans, policy: ActedStates) -> float:
+        """Returns how much less a policy gains in a world than the best one."""
+        lost = world.best(self._lattice)[1] - world.gain(policy, self._spent)
+        return lost if lost > self._noise else 0.0
+
     def _plan(self, world: WorldPlans, policies: ChosenPolicies) -> None:
         """Adds the draws by the best policies of a world."""
         best, gain = world.best(self._lattice)
-        lost = gain - world.gain(policies.recommended, self._spent)
-        self.still_to_learn.append(lost if lost > self._noise else 0.0)
         for name, draws in self.of.items():
             at = self._at[name]
             _, without = world.best(at.without)
