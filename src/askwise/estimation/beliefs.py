@@ -16,6 +16,7 @@ from askwise.estimation.additive import AdditivePosterior
 from askwise.estimation.complete_records import NO_LOG, Log
 from askwise.estimation.evidence import Beliefs, CountedEvidence, PartOf
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
+from askwise.estimation.no_effect import NoEffects, no_effects, without_effects
 from askwise.estimation.shortlist import draw_rewards
 from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 from askwise.estimation.tabular_posterior import TabularPosterior
@@ -105,15 +106,23 @@ def joint_beliefs(
     model.update(counted, STEPS)
     for _ in range(SCORINGS):
         model.update(counted, 0)
-    kept = [array.copy() for array in model.arrays()]
+    kept, none = [array.copy() for array in model.arrays()], NoEffects.never(model)
     if log.records is None:
         _estimate_variances(model, counted)
+        none = no_effects(model)
+        if none.dropped.any():
+            variances = without_effects(model, model.effect_variances, none.dropped)
+            model.effect_variances[:] = variances
+            for _ in range(SCORINGS):
+                model.update(counted, 0)
 
     def drawn(number: int, *, learned: bool, settled: bool = False) -> list[World]:
         for array, value in zip(model.arrays(), kept, strict=True):
             array[...] = value
         model.restored()
-        return joint_worlds(model, counted, number, learned=learned, settled=settled)
+        return joint_worlds(
+            model, counted, number, none.probability, learned=learned, settled=settled
+        )
 
     def draw(number: int) -> Worlds:
         learned, wide = drawn(number, learned=True), drawn(number, learned=False)

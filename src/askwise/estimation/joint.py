@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.typing import AcquisitionName, Floats, Integers
+from askwise._support.typing import AcquisitionName, Flags, Floats, Integers
 from askwise.counting import UNIT, Statistics
 from askwise.errors import StatisticsError, TooLargeError
 from askwise.estimation.anova import (
@@ -107,12 +107,13 @@ class JointModel:
         radices: Integers = np.array([len(o.outcomes) for o in observations], np.int64)
         self.lattice = lattice
         self._digits: Integers = np.stack(np.unravel_index(np.arange(cells), tuple(radices)), 1)
-        self._radices = radices
-        self._ordered: Integers = np.array([ordered_values(o) for o in observations], np.int64)
+        self.radices = radices
+        self.ordered: Integers = np.array([ordered_values(o) for o in observations], np.int64)
         self._order = _cells_by_state(lattice, self._digits)
-        self._sets, self._first_variances = sets_of(radices), first_variances(radices)
-        self._most_variances: Floats = MOST_SQUARE / np.maximum(1, self._sets[1])
-        self._patterns = patterns(self._digits, radices, self._ordered)
+        self.set_levels, self.set_coefficients = sets_of(radices)
+        self._first_variances = first_variances(radices)
+        self._most_variances: Floats = MOST_SQUARE / np.maximum(1, self.set_coefficients)
+        self.patterns = patterns(self._digits, radices, self.ordered)
         self._begin(cells, actions)
 
     def _begin(self, cells: int, actions: int) -> None:
@@ -145,7 +146,7 @@ class JointModel:
         """Replaces the complete records that the model uses."""
         given = records.digits.shape[1] - self.lattice.buyable
         digits = np.roll(records.digits.astype(np.int64), given, axis=1)
-        cell = np.ravel_multi_index(tuple(digits.T), tuple(self._radices))
+        cell = np.ravel_multi_index(tuple(digits.T), tuple(self.radices))
         from askwise._kernels.estimation.joint_rewards import DOUBT
 
         cells, actions = len(self._whole), len(self._mean)
@@ -185,7 +186,7 @@ class JointModel:
                 self._order,
                 layout.offsets,
                 self._digits,
-                self._radices,
+                self.radices,
                 seen,
                 self._whole,
                 MASS,
@@ -207,8 +208,8 @@ class JointModel:
             layout.offsets,
             self.population,
             self.probability,
-            self._patterns,
-            inverse_covariance(self._radices, self.effect_variances, self._ordered),
+            self.patterns,
+            inverse_covariance(self.radices, self.effect_variances, self.ordered),
             statistics.action_counts,
             statistics.reward_sums,
             statistics.graded_sums,
@@ -251,6 +252,23 @@ class JointModel:
             raise StatisticsError("an expected reward is not from 0 to 1")
         self._probability = None
 
+    def sets_with(self, observation: int) -> Flags:
+        """The sets J that contain an observation, by its number in a full state."""
+        found: Flags = (np.arange(len(self.set_levels)) >> observation & 1) == 1
+        return found
+
+    def evidence_of_cases(self) -> tuple[Floats, Floats]:
+        """What the cases added to Λ (upper half) and to Λ E[f], at [a], in the last update."""
+        from askwise._kernels.estimation.effect_evidence import evidence_of_cases
+
+        inverse = inverse_covariance(self.radices, self.effect_variances, self.ordered)
+        data, target = np.zeros_like(self._factor), np.empty_like(self._mean)
+        for action, factor in enumerate(self._factor):
+            evidence_of_cases(
+                factor, self._mean[action], self.patterns, inverse, data[action], target[action]
+            )
+        return data, target
+
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""
         return self._of_states(self.centre + self._mean)
@@ -280,7 +298,7 @@ class JointModel:
 
         p, offsets = self.population, self.lattice.layout.offsets
         cases = np.empty(len(p))
-        product_of_marginals(self._digits, self._radices, p, cases)
+        product_of_marginals(self._digits, self.radices, p, cases)
         cases = self._whole + MASS * cases + FLOOR / len(p)
         for subset, order in enumerate(self._order):
             n = seen[offsets[subset] : offsets[subset + 1]]
@@ -299,8 +317,8 @@ class JointModel:
         The mean of n / χ² is n / (n − 2). So a variance of which the cases say nothing grows with
         every draw, up to its limit. If it may not `grow`, the draw is multiplied by (n − 2) / n.
         """
-        first, (level, coefficients) = self._first_variances, self._sets
-        squares = sums_of_squares(self._draw_effects(rng, 1.0), self._radices, self._ordered)
+        first, level, coefficients = self._first_variances, self.set_levels, self.set_coefficients
+        squares = sums_of_squares(self._draw_effects(rng, 1.0), self.radices, self.ordered)
         free = len(self._mean) * coefficients
         top = np.bincount(level, squares, LEVELS)[level] + OF_FIRST * first
         of_level = top / (np.bincount(level, free, LEVELS)[level] + OF_FIRST)

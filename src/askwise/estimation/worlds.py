@@ -25,6 +25,9 @@ There are three kinds of worlds, because no single prior is right for all of the
 each other. The error of a state is then the mean error of the states with one observation less,
 plus as much independent error as its variance requires.
 
+In a share of the worlds, an observation has no effect on rewards: as often as the cases make likely
+(`no_effect.py`).
+
 Draws begin with the same seed. So the same counters give the same worlds, and no learner's
 generator is used.
 """
@@ -40,6 +43,7 @@ from askwise._support.progress import ProgressBar
 from askwise._support.typing import Floats
 from askwise.counting import Statistics
 from askwise.estimation.joint import JointModel
+from askwise.estimation.no_effect import without_effects
 from askwise.estimation.shrinkage import values_of_parents
 from askwise.states import Lattice
 
@@ -80,14 +84,22 @@ class Worlds(NamedTuple):
 
 
 def joint_worlds(
-    model: JointModel, statistics: Statistics, number: int, *, learned: bool, settled: bool = False
+    model: JointModel,
+    statistics: Statistics,
+    number: int,
+    none: Floats,
+    *,
+    learned: bool,
+    settled: bool = False,
 ) -> list[World]:
     """So many worlds by an updated joint model, which the draws change.
+
+    `none` are the probabilities of observations that they have no effect (`no_effect.py`).
 
     `statistics` has a row for every state. Settled worlds are learned ones whose variances do not
     grow without evidence.
     """
-    rng = np.random.default_rng((SEED, learned))
+    rng, of_none = np.random.default_rng((SEED, learned)), np.random.default_rng((SEED, 2))
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
     seen = statistics.action_counts.sum(axis=1)
     burn_in = BURN_IN if learned else 0
@@ -98,10 +110,20 @@ def joint_worlds(
             for _ in range(SWEEPS):
                 model.draw_population(rng, seen)
             model.update(statistics, 0)
+            without = step >= burn_in and of_none.random(len(none)) < none
+            if np.any(without):  # the next variances are drawn with all effects
+                now = model.effect_variances.copy()
+                if learned:
+                    model.draw_effect_variances(rng, grow=not settled)
+                following = model.effect_variances.copy()
+                model.effect_variances[:] = without_effects(model, now, without)
+                model.update(statistics, 0)
             if step >= burn_in:
                 more = range(min(together, number - len(found)))
                 found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
-            if learned:
+            if np.any(without):
+                model.effect_variances[:] = following
+            elif learned:
                 model.draw_effect_variances(rng, grow=not settled)
             progress.advance(1)
     return found

@@ -12,8 +12,9 @@ and μ the expected mean,
 
 The last factor is 1 if rewards are 0 or 1, and less if they are graded. With the variance at r̃
 itself, a state that has seen no rare loss yet would get too much weight, and gains would be
-overestimated. Each mean is taken with `DOUBT` more rewards that are as usual for the action, and v
-has a lower bound, which depends on what the action earned in all states.
+overestimated. So each mean has imagined rewards beside the real ones, which are as usual for the
+action: `DOUBT` of them in μ, and `DOUBT_OF_PART` in r̃ and g̃. And v has a lower bound, which depends
+on what the action earned in all states.
 
 Factors are upper triangular, Λ = UᵀU. Their rows are contiguous, so the loops over them are
 compiled to vector instructions.
@@ -27,6 +28,10 @@ from askwise._kernels.jit import jit
 from askwise._support.typing import Floats, Integers
 
 DOUBT = 10.0
+DOUBT_OF_PART = 1000.0
+"""A weight that depends on a state's own rewards biases the mean by their skewness × their deviation
+/ (n + this). Rewards with rare losses have a skewness of 4 and more.
+"""
 LEAST_VARIANCE = 0.0475
 """The lower bound of the variance of a single reward of 0 or 1. It is that of a mean of 0.05 or
 0.95, or of the action's own mean if that is more extreme. Graded rewards have a smaller bound.
@@ -44,8 +49,8 @@ def variance_of_reward(
     least: float,
 ) -> float:
     """Return v for n rewards with Σr and Σr(1 − r), where the model expects this mean."""
-    own = (total + DOUBT * usual) / (n + DOUBT)
-    rest = (graded + DOUBT * usually_graded) / (n + DOUBT)
+    own = (total + DOUBT_OF_PART * usual) / (n + DOUBT_OF_PART)
+    rest = (graded + DOUBT_OF_PART * usually_graded) / (n + DOUBT_OF_PART)
     coin = own * (1.0 - own)
     mean = (n * expected + DOUBT * usual) / (n + DOUBT)
     return max(least, mean * (1.0 - mean) * (1.0 - rest / coin))

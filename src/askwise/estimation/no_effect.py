@@ -1,0 +1,111 @@
+r"""The probability that an observation has no effect on rewards, given what else is known of a case.
+
+The variances of effects are drawn (`joint.py`), and are never 0. So an observation of noise would
+seem to have some effect, and if it costs little, it would seem to pay. Here the evidence of all
+rewards without any effect of the observation, its variances being 0, is compared with the evidence
+with effects. With effects, the greatest of several variances counts:
+
+    p = 1 / (1 + max_{L, c} evidence(c s²_J if |J| ≤ L, else 0) / evidence(0))
+
+for the sets J that contain the observation, by L = 1, 2 or any size, and c = 1, 0.1 or 0.01.
+The evidence is that of the Gaussian of all rewards. It does not depend on why a state or an action
+was chosen, so a state that was left after an early loss does not mislead it.
+
+An observation without an effect of its own may still be informative, as a test is that tells the
+result of a dearer one. The population says so, not its effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from askwise._support.sums import dot
+from askwise._support.typing import Flags, Floats, Integers
+from askwise.estimation.anova import inverse_covariance
+from askwise.estimation.joint import JointModel
+
+LEVELS = (1, 2, 3)
+SCALES = (1.0, 0.1, 0.01)
+NONE = 1e-6
+"""The part of its variance that an effect has if there is none."""
+ENOUGH = 4.0
+"""The logarithm of the ratio of evidence above which no more variances are compared."""
+DROPPED = -2.0
+"""Recommendations have no effects of an observation if the logarithm is below this."""
+MOST_PROBABLE = 0.5
+"""No observation is without effect in more than this share of the worlds, because effects too
+small to be seen may still be worth a low price.
+"""
+
+
+class NoEffects(NamedTuple):
+    """The probability of every observation, in the order of the model, that it has no effect."""
+
+    probability: Floats
+    dropped: Flags
+    """Whether recommendations have none of its effects."""
+
+    @classmethod
+    def never(cls, model: JointModel) -> NoEffects:
+        """Every observation has effects."""
+        observations = len(model.radices)
+        return cls(np.zeros(observations), np.zeros(observations, bool))
+
+
+def no_effects(model: JointModel) -> NoEffects:
+    """Compares the evidence of an updated model. Nothing changes."""
+    density, levels = _Density(model), model.set_levels
+    s2 = model.effect_variances.copy()
+    found = NoEffects.never(model)
+    for i in range(len(found.probability)):
+        concerned = model.sets_with(i)
+        none = density.of(np.where(concerned, NONE * s2, s2))
+        ratio = -np.inf
+        for variances in _alternatives(s2, concerned, levels):
+            ratio = max(ratio, density.of(variances) - none)
+            if ratio > ENOUGH:
+                break
+        found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + np.exp(min(ratio, 500.0))))
+        if ratio < DROPPED:
+            found.dropped[i] = True
+            s2[concerned] *= NONE
+    return found
+
+
+def without_effects(model: JointModel, variances: Floats, dropped: Flags) -> Floats:
+    """Returns the variances with none of the effects of some observations."""
+    found = variances.copy()
+    for i in np.flatnonzero(dropped):
+        concerned = model.sets_with(i)
+        found[concerned] = NONE * variances[concerned]
+    return found
+
+
+def _alternatives(s2: Floats, concerned: Flags, levels: Integers) -> Iterator[Floats]:
+    for scale in SCALES:
+        for most in LEVELS:
+            part = np.where(levels > most, NONE, scale)
+            yield np.where(concerned, part * s2, s2)
+
+
+class _Density:
+    """The logarithm of the evidence, as a function of the variances of effects."""
+
+    def __init__(self, model: JointModel) -> None:
+        self._model = model
+        self._data, self._target = model.evidence_of_cases()
+        self._work = np.empty_like(self._data[0]), np.empty_like(self._target[0])
+
+    def of(self, variances: Floats) -> float:
+        from askwise._kernels.estimation.effect_evidence import log_density
+
+        model = self._model
+        inverse = inverse_covariance(model.radices, variances, model.ordered)
+        # |K⁻¹| of each action, but for a factor without s²
+        found = -0.5 * len(self._data) * dot(np.log(variances), model.set_coefficients)
+        for data, target in zip(self._data, self._target, strict=True):
+            found += log_density(data, target, model.patterns, inverse, *self._work)
+        return found
