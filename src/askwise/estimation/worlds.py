@@ -19,7 +19,13 @@ There are three kinds of worlds, because no single prior is right for all of the
   if each of them was hardly tried.
 - **settled** worlds tell what is still to learn. In learned worlds the variances of effects that no
   case tells apart grow from draw to draw, so the best gain of such a world is too high. Here they
-  do not (`draw_effect_variances`). After a log the learned worlds tell it.
+  do not (`draw_effect_variances`).
+
+After complete records, the learned worlds are the settled ones too. After a log of decisions,
+learned worlds would shrink the best of what was tried too much. *Halfway* worlds are used in their
+place. Their variances are not drawn, but are geometric means of the first and the estimated ones.
+Half of the settled worlds are then halfway ones, and half are learned ones. The evidence is in
+docs/decisions-learning.md.
 
 **With beliefs about states alone** (`worlds_by_states`) there is no model of how states depend on
 each other. The error of a state is then the mean error of the states with one observation less,
@@ -32,7 +38,7 @@ generator is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -55,6 +61,11 @@ DRAWS_OF_MANY = 4
 """With more than FEW_CELLS cells, so many draws of the rewards share one posterior, whose cost is
 cubic.
 """
+
+
+WorldKind = Literal["learned", "wide", "settled", "halfway"]
+DRAWN: tuple[WorldKind, ...] = ("learned", "settled")
+"""The worlds whose variances of effects are drawn."""
 
 
 class World(NamedTuple):
@@ -80,17 +91,17 @@ class Worlds(NamedTuple):
 
 
 def joint_worlds(
-    model: JointModel, statistics: Statistics, number: int, *, learned: bool, settled: bool = False
+    model: JointModel, statistics: Statistics, number: int, kind: WorldKind
 ) -> list[World]:
     """So many worlds by an updated joint model, which the draws change.
 
-    `statistics` has a row for every state. Settled worlds are learned ones whose variances do not
-    grow without evidence.
+    `statistics` has a row for every state. Wide and halfway worlds keep the model's variances of
+    effects.
     """
-    rng = np.random.default_rng((SEED, learned))
+    rng, draws_variances = np.random.default_rng((SEED, kind != "wide")), kind in DRAWN
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
     seen = statistics.action_counts.sum(axis=1)
-    burn_in = BURN_IN if learned else 0
+    burn_in = BURN_IN if draws_variances else 0
     steps = burn_in + -(-number // together)
     found: list[World] = []
     with ProgressBar("draws", steps) as progress:
@@ -101,8 +112,8 @@ def joint_worlds(
             if step >= burn_in:
                 more = range(min(together, number - len(found)))
                 found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
-            if learned:
-                model.draw_effect_variances(rng, grow=not settled)
+            if draws_variances:
+                model.draw_effect_variances(rng, grow=kind == "learned")
             progress.advance(1)
     return found
 
