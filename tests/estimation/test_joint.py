@@ -139,12 +139,12 @@ def plain_posterior(model, statistics, action, covariance, before, expected):
         n = int(statistics.action_counts[state, action])
         if n:
             total = statistics.reward_sums[state, action] * UNIT
-            mean = (total + 10 * usual) / (n + 10)
+            mean = (total + 1000 * usual) / (n + 1000)
             inside = cells_of(lattice, state) * model.population
             rows.append(inside / inside.sum())
             seen.append(total / n - centre)
             squares = total - statistics.graded_sums[state, action] * UNIT
-            second = (squares + 10 * (usual - usually_graded)) / (n + 10)
+            second = (squares + 1000 * (usual - usually_graded)) / (n + 1000)
             relative = (second - mean**2) / (mean - mean**2)
             within = cells_of(lattice, state) * before
             fitted = (n * (within @ expected[action]) / within.sum() + 10 * usual) / (n + 10)

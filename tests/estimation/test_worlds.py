@@ -6,6 +6,7 @@ import pytest
 import askwise as aw
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.beliefs import joint_beliefs
+from askwise.estimation.complete_records import Log
 from askwise.estimation.joint import FLOOR, MASS, JointModel
 from askwise.estimation.worlds import World, joint_worlds, mean_world, worlds_by_states
 from askwise.learners.learner import rounds_of
@@ -144,7 +145,28 @@ def test_learned_variances_shrink_where_nothing_matters():
     spread = {}
     for learned in (True, False):
         model.effect_variances[:] = JointModel(statistics.lattice).effect_variances
-        worlds = joint_worlds(model, statistics, 150, learned=learned)
+        worlds = joint_worlds(model, statistics, 150, "learned" if learned else "wide", np.zeros(6))
         full = slice(statistics.lattice.layout.offsets[-2], None)
         spread[learned] = np.mean([world.reward[full].std(axis=0).mean() for world in worlds])
     assert spread[True] < 0.8 * spread[False]
+
+
+def test_if_most_cases_are_decisions_of_a_log_variances_are_halfway():
+    """Worlds differ less than with first variances, and more than with estimated ones."""
+    statistics = counted(binary_looks("uvwxy"), [4] * 32, [(0.6, 0.4)] * 32)
+    full = slice(statistics.lattice.layout.offsets[-2], None)
+
+    def spread(worlds):
+        return np.std([world.reward[full] for world in worlds], axis=0).mean()
+
+    of_log = joint_beliefs(statistics, Log(cases=statistics.cases)).worlds(100)
+    own = joint_beliefs(statistics, Log(cases=statistics.cases // 3)).worlds(100)
+    for found, expected in zip(of_log.settled[50:], own.learned, strict=False):
+        assert (found.reward == expected.reward).all()
+    assert of_log.settled[:50] == of_log.learned[50:]
+    assert len(of_log.settled) == 100
+    assert spread(own.settled) < 0.95 * spread(of_log.learned)
+    assert spread(of_log.learned) < 0.95 * spread(of_log.wide)
+    alone = joint_beliefs(statistics).worlds(100)
+    for kind in ("learned", "wide", "settled"):
+        assert spread(getattr(own, kind)) == spread(getattr(alone, kind))

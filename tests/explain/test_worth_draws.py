@@ -271,12 +271,12 @@ def test_what_is_still_to_learn_is_lost_in_settled_worlds():
     assert np.mean(lost) < np.mean(before)
 
 
-def test_after_a_log_learned_worlds_tell_what_is_still_to_learn():
+def test_after_complete_records_learned_worlds_tell_what_is_still_to_learn():
     problem = aw.Problem(
         observations=[aw.Observation("x", values=["a", "b"], cost=1)], actions=["p", "q"]
     )
-    log = {"x": ["a", "b"] * 8, "action": ["p", "q", "q", "p"] * 4, "reward": [1, 1, 0, 0] * 4}
-    worlds = aw.fit(log, problem, rng=0).evidence().worlds(3)
+    records = {"x": ["a", "b"] * 8, "p": [1, 0, 0, 0] * 4, "q": [0, 1, 1, 1] * 4}
+    worlds = aw.fit(records, problem, rng=0).evidence().worlds(3)
     assert worlds.settled is worlds.learned
 
 

@@ -23,6 +23,7 @@ from askwise.estimation.tabular_posterior import TabularPosterior
 from askwise.estimation.worlds import (
     SEED,
     World,
+    WorldKind,
     Worlds,
     joint_worlds,
     worlds_by_states,
@@ -110,24 +111,27 @@ def joint_beliefs(
     if log.records is None:
         _estimate_variances(model, counted)
         none = no_effects(model)
-        if none.dropped.any():
-            variances = without_effects(model, model.effect_variances, none.dropped)
-            model.effect_variances[:] = variances
-            for _ in range(SCORINGS):
-                model.update(counted, 0)
+    between = np.sqrt(kept[1] * model.effect_variances)
+    if none.dropped.any():
+        model.effect_variances[:] = without_effects(model, none.dropped)
+        for _ in range(SCORINGS):
+            model.update(counted, 0)
 
-    def drawn(number: int, *, learned: bool, settled: bool = False) -> list[World]:
+    def drawn(number: int, kind: WorldKind) -> list[World]:
         for array, value in zip(model.arrays(), kept, strict=True):
             array[...] = value
+        if kind == "halfway":
+            model.effect_variances[:] = between
         model.restored()
-        return joint_worlds(
-            model, counted, number, none.probability, learned=learned, settled=settled
-        )
+        return joint_worlds(model, counted, number, kind, none.probability)
 
     def draw(number: int) -> Worlds:
-        learned, wide = drawn(number, learned=True), drawn(number, learned=False)
-        settled = learned if log.cases else drawn(number, learned=True, settled=True)
-        return Worlds(learned, wide, settled)
+        wide = drawn(number, "wide")
+        if log.records is None and 2 * log.cases > counted.cases:  # most are decisions of a log
+            halfway, others = drawn(number, "halfway"), drawn(number // 2, "learned")
+            return Worlds(halfway, wide, halfway[number // 2 :] + others)
+        learned = drawn(number, "learned")
+        return Worlds(learned, wide, drawn(number, "settled") if log.records is None else learned)
 
     return beliefs_of(model, statistics, log, draw)
 

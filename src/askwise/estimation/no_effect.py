@@ -1,4 +1,4 @@
-r"""The probability that an observation has no effect on rewards, given what else is known of a case.
+r"""The probability that an observation has no effect on rewards.
 
 The variances of effects are drawn (`joint.py`), and are never 0. So an observation of noise would
 seem to have some effect, and if it costs little, it would seem to pay. Here the evidence of all
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.sums import dot
-from askwise._support.typing import Flags, Floats, Integers
+from askwise._support.typing import Flags, Floats
 from askwise.estimation.anova import inverse_covariance
 from askwise.estimation.joint import JointModel
 
@@ -36,8 +36,8 @@ ENOUGH = 4.0
 DROPPED = -2.0
 """Recommendations have no effects of an observation if the logarithm is below this."""
 MOST_PROBABLE = 0.5
-"""No observation is without effect in more than this share of the worlds, because effects too
-small to be seen may still be worth a low price.
+"""No observation is without effect in more than this share of the worlds, because an effect that is
+too small to be seen may still be worth a low price.
 """
 
 
@@ -57,38 +57,33 @@ class NoEffects(NamedTuple):
 
 def no_effects(model: JointModel) -> NoEffects:
     """Compares the evidence of an updated model. Nothing changes."""
-    density, levels = _Density(model), model.set_levels
-    s2 = model.effect_variances.copy()
-    found = NoEffects.never(model)
+    density, found = _Density(model), NoEffects.never(model)
     for i in range(len(found.probability)):
-        concerned = model.sets_with(i)
-        none = density.of(np.where(concerned, NONE * s2, s2))
+        variances, concerned = without_effects(model, found.dropped), model.sets_with(i)
+        none = density.of(np.where(concerned, NONE * model.effect_variances, variances))
         ratio = -np.inf
-        for variances in _alternatives(s2, concerned, levels):
-            ratio = max(ratio, density.of(variances) - none)
+        for part in _parts(model):
+            ratio = max(ratio, density.of(np.where(concerned, part * variances, variances)) - none)
             if ratio > ENOUGH:
                 break
         found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + np.exp(min(ratio, 500.0))))
-        if ratio < DROPPED:
-            found.dropped[i] = True
-            s2[concerned] *= NONE
+        found.dropped[i] = ratio < DROPPED
     return found
 
 
-def without_effects(model: JointModel, variances: Floats, dropped: Flags) -> Floats:
-    """Returns the variances with none of the effects of some observations."""
-    found = variances.copy()
-    for i in np.flatnonzero(dropped):
-        concerned = model.sets_with(i)
-        found[concerned] = NONE * variances[concerned]
-    return found
+def without_effects(model: JointModel, observations: Flags) -> Floats:
+    """Returns the model's variances of effects, with none of those of some observations."""
+    concerned = np.zeros(len(model.set_levels), bool)
+    for i in np.flatnonzero(observations).tolist():
+        concerned |= model.sets_with(i)
+    return np.where(concerned, NONE, 1.0) * model.effect_variances
 
 
-def _alternatives(s2: Floats, concerned: Flags, levels: Integers) -> Iterator[Floats]:
+def _parts(model: JointModel) -> Iterator[Floats]:
+    """The parts of the variance of every set that are tried for an observation."""
     for scale in SCALES:
-        for most in LEVELS:
-            part = np.where(levels > most, NONE, scale)
-            yield np.where(concerned, part * s2, s2)
+        for level in LEVELS:
+            yield np.where(model.set_levels > level, NONE, scale)
 
 
 class _Density:

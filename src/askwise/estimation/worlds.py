@@ -19,7 +19,13 @@ There are three kinds of worlds, because no single prior is right for all of the
   if each of them was hardly tried.
 - **settled** worlds tell what is still to learn. In learned worlds the variances of effects that no
   case tells apart grow from draw to draw, so the best gain of such a world is too high. Here they
-  do not (`draw_effect_variances`). After a log the learned worlds tell it.
+  do not (`draw_effect_variances`).
+
+After complete records, the learned worlds are the settled ones too. After a log of decisions,
+learned worlds would shrink the best of what was tried too much. *Halfway* worlds are used in their
+place. Their variances are not drawn, but are geometric means of the first and the estimated ones.
+Half of the settled worlds are then halfway ones, and half are learned ones. The evidence is in
+docs/decisions-learning.md.
 
 **With beliefs about states alone** (`worlds_by_states`) there is no model of how states depend on
 each other. The error of a state is then the mean error of the states with one observation less,
@@ -34,13 +40,14 @@ generator is used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from askwise._support.progress import ProgressBar
-from askwise._support.typing import Floats
+from askwise._support.typing import Flags, Floats
 from askwise.counting import Statistics
 from askwise.estimation.joint import JointModel
 from askwise.estimation.no_effect import without_effects
@@ -59,6 +66,11 @@ DRAWS_OF_MANY = 4
 """With more than FEW_CELLS cells, so many draws of the rewards share one posterior, whose cost is
 cubic.
 """
+
+
+WorldKind = Literal["learned", "wide", "settled", "halfway"]
+DRAWN: tuple[WorldKind, ...] = ("learned", "settled")
+"""The worlds whose variances of effects are drawn."""
 
 
 class World(NamedTuple):
@@ -84,25 +96,18 @@ class Worlds(NamedTuple):
 
 
 def joint_worlds(
-    model: JointModel,
-    statistics: Statistics,
-    number: int,
-    none: Floats,
-    *,
-    learned: bool,
-    settled: bool = False,
+    model: JointModel, statistics: Statistics, number: int, kind: WorldKind, none: Floats
 ) -> list[World]:
     """So many worlds by an updated joint model, which the draws change.
 
-    `none` are the probabilities of observations that they have no effect (`no_effect.py`).
-
-    `statistics` has a row for every state. Settled worlds are learned ones whose variances do not
-    grow without evidence.
+    `statistics` has a row for every state. Wide and halfway worlds keep the model's variances of
+    effects. `none` are the probabilities of observations that they have no effect.
     """
-    rng, of_none = np.random.default_rng((SEED, learned)), np.random.default_rng((SEED, 2))
+    rng, draws_variances = np.random.default_rng((SEED, kind != "wide")), kind in DRAWN
+    of_none = np.random.default_rng((SEED, 2))
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
     seen = statistics.action_counts.sum(axis=1)
-    burn_in = BURN_IN if learned else 0
+    burn_in = BURN_IN if draws_variances else 0
     steps = burn_in + -(-number // together)
     found: list[World] = []
     with ProgressBar("draws", steps) as progress:
@@ -110,23 +115,29 @@ def joint_worlds(
             for _ in range(SWEEPS):
                 model.draw_population(rng, seen)
             model.update(statistics, 0)
-            without = step >= burn_in and of_none.random(len(none)) < none
-            if np.any(without):  # the next variances are drawn with all effects
-                now = model.effect_variances.copy()
-                if learned:
-                    model.draw_effect_variances(rng, grow=not settled)
-                following = model.effect_variances.copy()
-                model.effect_variances[:] = without_effects(model, now, without)
-                model.update(statistics, 0)
             if step >= burn_in:
                 more = range(min(together, number - len(found)))
-                found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
-            if np.any(without):
-                model.effect_variances[:] = following
-            elif learned:
-                model.draw_effect_variances(rng, grow=not settled)
+                with _without_effects(model, statistics, of_none.random(len(none)) < none):
+                    found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
+            if draws_variances:
+                model.draw_effect_variances(rng, grow=kind == "learned")
             progress.advance(1)
     return found
+
+
+@contextmanager
+def _without_effects(
+    model: JointModel, statistics: Statistics, observations: Flags
+) -> Iterator[None]:
+    """Within it, these observations have no effect on rewards."""
+    own = model.effect_variances.copy()
+    if observations.any():
+        model.effect_variances[:] = without_effects(model, observations)
+        model.update(statistics, 0)
+    yield
+    if observations.any():
+        model.effect_variances[:] = own
+        model.update(statistics, 0)
 
 
 def mean_world(worlds: Sequence[World]) -> World:

@@ -29,8 +29,8 @@ from askwise._support.typing import Floats, Integers
 
 DOUBT = 10.0
 DOUBT_OF_PART = 1000.0
-"""A weight that depends on a state's own rewards biases the mean by their skewness × their deviation
-/ (n + this). Rewards with rare losses have a skewness of 4 and more.
+"""A weight that depends on the rewards of a state biases the mean by their skewness times their
+deviation / (n + this). Rewards with rare losses have a skewness of 4 and more.
 """
 LEAST_VARIANCE = 0.0475
 """The lower bound of the variance of a single reward of 0 or 1. It is that of a mean of 0.05 or
