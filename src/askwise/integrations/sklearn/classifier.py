@@ -162,6 +162,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         beta = self._problem.reward_value
         self._decider = self._learned.decider(beta, self.max_spend)
         self.policy_ = self._decider.policy
+        self.follows_plan_ = not self._decider.is_by_row
         self.cost_ = float(np.average(self._decided(cells).spent, weights=weights))
         return self
 

@@ -1,7 +1,9 @@
 """The estimates from a table, and the decisions that follow from them at a reward value.
 
 A decider is a plan (`charged_plans.py`). If there are enough rows to judge models, the decider also
-has the purchases beyond the plan and the models that decide there (`further_looks.py`).
+has the purchases beyond the plan and the models that decide there (`further_looks.py`). If choosing
+every look for each row (`looks_by_row.py`) surely gains more on rows held back, the plan is not
+used.
 """
 
 from __future__ import annotations
@@ -15,12 +17,7 @@ import numpy as np
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.beliefs import Fitted, Masks, OfLeaves, Table, fitted_to
 from askwise.integrations.sklearn.budgets import HALVINGS, Budget
-from askwise.integrations.sklearn.charged_plans import (
-    FOLDS,
-    Records,
-    follow,
-    policy_of,
-)
+from askwise.integrations.sklearn.charged_plans import FOLDS, Records, follow, policy_of
 from askwise.integrations.sklearn.class_estimates import (
     ClassEstimates,
     count_classes,
@@ -171,7 +168,7 @@ class Learned:
     @cached_property
     def _by_row(self) -> list[FurtherLooks]:
         """The purchases by the mixture model instead of the plan, for any reward value."""
-        most = self.problem.max_observations + self._further_looks
+        most = (self.problem.max_observations or 0) + self._further_looks
         return fit_looks_by_row(self._table, self._prices, self.rewards, most)
 
     def _further_after(self, policy: Policy) -> FurtherLooks:

@@ -27,6 +27,8 @@ from askwise.integrations.sklearn.order_of_looks import models_of_looks
 from askwise.integrations.sklearn.prices import Prices, continued
 
 CERTAINTY = 1.0
+SURE = 2.0
+"""The standard errors by which another way of buying must gain more to be used."""
 
 
 class Step(NamedTuple):
@@ -85,10 +87,10 @@ class FurtherLooks(NamedTuple):
 
 
 def gains_surely(more: Floats, weights: Floats) -> bool:
-    """Whether the mean of `more` is above 0 by more than `CERTAINTY` standard errors."""
+    """Whether the mean of `more` is above 0 by more than `SURE` standard errors."""
     mean = np.average(more, weights=weights)
     error = np.sqrt((weights**2) @ (more - mean) ** 2) / weights.sum()
-    return bool(mean > CERTAINTY * error)
+    return bool(mean > SURE * error)
 
 
 def fit_further_looks(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askwise._support.typing import Flags, Floats, Integers
-from askwise.integrations.sklearn.beliefs import Fitted, Masks, Table, cross_fitted
+from askwise.integrations.sklearn.beliefs import LEAST, Fitted, Masks, Table, cross_fitted
 from askwise.integrations.sklearn.further_looks import FurtherLooks, Step
 from askwise.integrations.sklearn.mixtures import Mixture, fit_mixtures
 from askwise.integrations.sklearn.prices import Prices
@@ -79,7 +79,7 @@ def fit_looks_by_row(
     """Returns the purchases by each γ, at most so many a row. No row continues until thresholds
     are set.
     """
-    stakes = rewards.max(axis=1) - rewards.min(axis=1)
+    stakes = np.maximum(rewards.max(axis=1) - rewards.min(axis=1), LEAST)
     fitted = fit_mixtures(table)
     whole = fitted.beliefs
     assert isinstance(whole, Mixture)
@@ -88,11 +88,8 @@ def fit_looks_by_row(
     if most < 1:
         return []
     is_naive = len(whole.labels) == table.classes
-    found = []
-    for share in SHARES[:1] if is_naive else SHARES:
-        steps = _steps(table, fitted, ByRow(whole, share, prices, np.maximum(stakes, 1e-9)), most)
-        found.append(steps)
-    return found
+    orders = [ByRow(whole, share, prices, stakes) for share in SHARES]
+    return [_steps(table, fitted, order, most) for order in orders[: 1 if is_naive else None]]
 
 
 def _steps(table: Table, fitted: Fitted, order: ByRow, most: int) -> FurtherLooks:

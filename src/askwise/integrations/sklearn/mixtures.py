@@ -22,6 +22,7 @@ import numpy as np
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.beliefs import (
     LEAST,
+    Beliefs,
     Fitted,
     Table,
     calibrating_power,
@@ -30,9 +31,9 @@ from askwise.integrations.sklearn.beliefs import (
 
 BINS = (4, 8, 16)
 """The numbers of bins of a column of numbers that are tried."""
-DOUBLINGS = 3
-"""The number of times that the hidden classes of a label are doubled, from one."""
-MOST_HIDDEN = 64
+MOST_HIDDEN = 8
+"""The most hidden classes of a label: 1, 2, 4 and 8 are tried while they are better."""
+MOST_CLASSES = 64
 """The most hidden classes of all labels."""
 PRIOR_ROWS = 2.0
 STARTS = 3
@@ -70,8 +71,8 @@ class Bins(NamedTuple):
 def bins_of(table: Table, most: int) -> Bins:
     """Returns bins of about equal weight for numbers, and the categories of other columns."""
     cuts: list[Floats | None] = []
-    missing = np.isnan(table.cells).any(axis=0)
-    outcomes = missing.astype(np.int64)
+    missing: Flags = np.asarray(np.isnan(table.cells).any(axis=0))
+    outcomes: Integers = missing.astype(np.int64)
     for i, categories in enumerate(table.columns.categories):
         if categories is not None:
             cuts.append(None)
@@ -91,8 +92,9 @@ def _quantiles(column: Floats, weights: Floats, parts: int) -> Floats:
     order = np.argsort(column, kind="stable")
     column, total = column[order], np.cumsum(weights[order])
     at = np.searchsorted(total, np.arange(1, parts) / parts * total[-1])
-    found: Floats = np.unique(column[at.clip(0, len(column) - 1)])
-    return found[found > column[0]]
+    cuts = np.unique(column[at.clip(0, len(column) - 1)])
+    found: Floats = cuts[cuts > column[0]]
+    return found
 
 
 class Mixture(NamedTuple):
@@ -122,34 +124,37 @@ class Mixture(NamedTuple):
         return found
 
 
+class Tried(NamedTuple):
+    """Mixtures of a table, with the likelihood by which they are chosen."""
+
+    likely: float
+    """The log likelihood of the labels of rows held back, given all columns."""
+    fitted: Fitted
+
+
 def fit_mixtures(table: Table) -> Fitted:
     """Returns the mixture of all rows, and one without each fold."""
-    bins = max((bins_of(table, most) for most in BINS), key=lambda one: _likely(table, one, 1))
-    hidden, best = 1, _likely(table, bins, 1)
-    for _ in range(DOUBLINGS):
-        if 2 * hidden * table.classes > MOST_HIDDEN:
+    every = [bins_of(table, most) for most in BINS]
+    tried = [_tried(table, bins, 1) for bins in every]
+    place = int(np.argmax([one.likely for one in tried]))
+    best, hidden = tried[place], 2
+    while hidden <= MOST_HIDDEN and hidden * table.classes <= MOST_CLASSES:
+        more = _tried(table, every[place], hidden)
+        if more.likely <= best.likely:
             break
-        likely = _likely(table, bins, 2 * hidden)
-        if likely <= best:
-            break
-        hidden, best = 2 * hidden, likely
-    whole = fit_mixture(table, bins, table.weights > 0, hidden)
-    return Fitted(whole, _apart(table, bins, hidden))
+        best, hidden = more, 2 * hidden
+    return best.fitted
 
 
-def _apart(table: Table, bins: Bins, hidden: int) -> list[Mixture]:
-    folds = np.unique(table.fold)
-    return [fit_mixture(table, bins, table.fold != k, hidden) for k in folds]
-
-
-def _likely(table: Table, bins: Bins, hidden: int) -> float:
-    """Returns the log likelihood of labels of rows held back, given all columns."""
-    rows = np.arange(len(table.labels))
-    every = np.ones(table.cells.shape, bool)
-    fitted = Fitted(None, _apart(table, bins, hidden))  # type: ignore[arg-type]
+def _tried(table: Table, bins: Bins, hidden: int) -> Tried:
+    apart: list[Beliefs] = [
+        fit_mixture(table, bins, table.fold != k, hidden) for k in np.unique(table.fold)
+    ]
+    fitted = Fitted(fit_mixture(table, bins, table.weights > 0, hidden), apart)
+    rows, every = np.arange(len(table.labels)), np.ones(table.cells.shape, bool)
     held = fitted.held(table, rows, every, table.cells)
     held = raised(held, calibrating_power(held, table.labels, table.weights))
-    return float(table.weights @ np.log(held[rows, table.labels]))
+    return Tried(float(table.weights @ np.log(held[rows, table.labels])), fitted)
 
 
 def fit_mixture(table: Table, bins: Bins, rows: Flags, hidden: int) -> Mixture:
