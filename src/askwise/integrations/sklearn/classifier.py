@@ -75,7 +75,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     is made, too. The one that expects the higher gain is used.
     further_looks: The most features that are bought beyond the plan, while a model of the bought
     features is uncertain (`integrations/sklearn/further_looks.py`). With 0 the plan alone decides.
-    "auto" buys as many as pay.
+    "auto" buys as many as pay. If a mixture model that chooses every look by the row surely gains
+    more on rows held back, the plan is not used, and `follows_plan_` is false
+    (`integrations/sklearn/looks_by_row.py`).
     reward_value: The worth of a right prediction. With a higher value more is bought.
     max_spend: The highest mean spend of a row. If the plan for `reward_value` spends more, the best
     plan that is found within the budget is used (`integrations/sklearn/budgets.py`).
@@ -162,6 +164,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         beta = self._problem.reward_value
         self._decider = self._learned.decider(beta, self.max_spend)
         self.policy_ = self._decider.policy
+        self.follows_plan_ = not self._decider.is_by_row
         self.cost_ = float(np.average(self._decided(cells).spent, weights=weights))
         return self
 

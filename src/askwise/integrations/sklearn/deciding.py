@@ -1,7 +1,9 @@
 """The estimates from a table, and the decisions that follow from them at a reward value.
 
 A decider is a plan (`charged_plans.py`). If there are enough rows to judge models, the decider also
-has the purchases beyond the plan and the models that decide there (`further_looks.py`).
+has the purchases beyond the plan and the models that decide there (`further_looks.py`). If choosing
+every look for each row (`looks_by_row.py`) surely gains more on rows held back, the plan is not
+used.
 """
 
 from __future__ import annotations
@@ -15,12 +17,7 @@ import numpy as np
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.beliefs import Fitted, Masks, OfLeaves, Table, fitted_to
 from askwise.integrations.sklearn.budgets import HALVINGS, Budget
-from askwise.integrations.sklearn.charged_plans import (
-    FOLDS,
-    Records,
-    follow,
-    policy_of,
-)
+from askwise.integrations.sklearn.charged_plans import FOLDS, Records, follow, policy_of
 from askwise.integrations.sklearn.class_estimates import (
     ClassEstimates,
     count_classes,
@@ -29,8 +26,11 @@ from askwise.integrations.sklearn.class_estimates import (
 from askwise.integrations.sklearn.further_looks import (
     FurtherLooks,
     fit_further_looks,
+    gains_surely,
     with_thresholds,
 )
+from askwise.integrations.sklearn.looks_by_row import ByRow, fit_looks_by_row
+from askwise.integrations.sklearn.order_of_looks import Order
 from askwise.integrations.sklearn.prices import Prices, continued
 from askwise.integrations.sklearn.table import Look, digits_of
 from askwise.policy import PathTable, Policy
@@ -49,6 +49,17 @@ class Decider(NamedTuple):
     policy: Policy
     further: FurtherLooks | None
 
+    @property
+    def is_by_row(self) -> bool:
+        """Whether the mixture model chooses every look for each row, and the plan is not used."""
+        return self.further is not None and isinstance(self.further.order, ByRow)
+
+    @property
+    def later(self) -> list[int]:
+        """The order of the columns that are bought after the plan."""
+        order = None if self.further is None else self.further.order
+        return order.columns if isinstance(order, Order) else []
+
 
 class Decided(NamedTuple):
     """The class probabilities, the spend and the purchases of each row of a table."""
@@ -60,6 +71,8 @@ class Decided(NamedTuple):
     """The state in which the plan ended."""
     known: Flags
     """The columns that were bought for the row, also beyond the plan."""
+    step: Integers | None
+    """The step of the further looks before which each column was bought, from 0; else −1."""
 
 
 class Learned:
@@ -92,8 +105,16 @@ class Learned:
         policy = self._policy_within(beta, max_spend)
         if not self._further_looks:
             return Decider(policy, None)
-        further = self._further_after(policy)
-        return Decider(policy, self._thresholds_within(further, beta, max_spend))
+        best = self._thresholds_within(self._further_after(policy), beta, max_spend)
+        weights = self._table.weights
+        planned = best.gains(self._table, beta, self.rewards)
+        most = float(weights @ planned)
+        for by_row in self._by_row:
+            tried = self._thresholds_within(by_row, beta, max_spend)
+            gains = tried.gains(self._table, beta, self.rewards)
+            if weights @ gains > most and gains_surely(gains - planned, weights):
+                best, most = tried, float(weights @ gains)
+        return Decider(policy, best)
 
     def expected_gain(self, beta: float) -> float:
         """Returns F(∅), the gain of a row that the charged plan at β expects."""
@@ -103,23 +124,35 @@ class Learned:
 
     def decide(self, decider: Decider, cells: Floats) -> Decided:
         """Buys columns for each row, and returns the decisions."""
-        known, leaves = self._known_in(decider.policy, cells)
-        if decider.further is None:
-            found = self._estimates.probability[leaves]
+        if decider.is_by_row:
+            known, leaves = np.zeros(cells.shape, bool), np.zeros(len(cells), np.int64)
         else:
-            found, known = decider.further.follow(cells, known, leaves, self.rewards)
-        later = [] if decider.further is None else decider.further.order.columns
-        spent = self._spent(decider.policy, known, leaves, later)
-        return Decided(found, spent, leaves, known)
+            known, leaves = self._known_in(decider.policy, cells)
+        if decider.further is None:
+            found, step = self._estimates.probability[leaves], None
+        else:
+            found, step = decider.further.follow(cells, known, leaves, self.rewards)
+            known = step >= 0
+        if decider.is_by_row:
+            assert step is not None
+            spent = self._prices.of(known, np.where(known, step, len(cells)))
+        else:
+            spent = self._spent(decider.policy, known, leaves, decider.later)
+        return Decided(found, spent, leaves, known, step)
 
     def looks(self, decider: Decider, cells: Floats) -> list[list[int]]:
         """Returns the columns that are bought for each row, in the order of purchase."""
         decided = self.decide(decider, cells)
+        if decider.is_by_row:
+            assert decided.step is not None
+            order = np.argsort(decided.step, axis=1, kind="stable")
+            return [
+                row[-number:].tolist() if number else []
+                for row, number in zip(order, decided.known.sum(axis=1), strict=True)
+            ]
         orders = self._paths(decider.policy, decided.leaves)
-        if decider.further is not None:
-            later = decider.further.order.columns
-            for leaf in orders:
-                orders[leaf] += [i for i in later if i not in orders[leaf]]
+        for leaf in orders:
+            orders[leaf] += [i for i in decider.later if i not in orders[leaf]]
         return [
             [i for i in orders[leaf] if bought[i]]
             for leaf, bought in zip(decided.leaves.tolist(), decided.known, strict=True)
@@ -131,6 +164,12 @@ class Learned:
     def _whole(self) -> Fitted:
         every = np.ones(self._table.cells.shape, bool)
         return fitted_to(self._table, Masks(every, [every] * FOLDS))
+
+    @cached_property
+    def _by_row(self) -> list[FurtherLooks]:
+        """The purchases by the mixture model instead of the plan, for any reward value."""
+        most = (self.problem.max_observations or 0) + self._further_looks
+        return fit_looks_by_row(self._table, self._prices, self.rewards, most)
 
     def _further_after(self, policy: Policy) -> FurtherLooks:
         """Returns the purchases after a plan. They are fitted once for each plan, at any reward

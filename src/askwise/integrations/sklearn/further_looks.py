@@ -17,16 +17,18 @@ model of these numbers decides, and more columns may be bought for rows that are
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from askwise._support.typing import Flags, Floats, Integers
 from askwise.integrations.sklearn.beliefs import Fitted, Masks, Mean, Model, OfLeaves, Table
-from askwise.integrations.sklearn.order_of_looks import Order, models_of_looks
+from askwise.integrations.sklearn.order_of_looks import models_of_looks
 from askwise.integrations.sklearn.prices import Prices, continued
 
 CERTAINTY = 1.0
+SURE = 2.0
+"""The standard errors by which another way of buying must gain more to be used."""
 
 
 class Step(NamedTuple):
@@ -38,28 +40,57 @@ class Step(NamedTuple):
     """The spend of each training row by then, on all its known columns."""
 
 
+class Chooser(Protocol):
+    """The choice of the columns that are bought next."""
+
+    def buy(self, cells: Floats, known: Flags, looks: int) -> Flags:
+        """Returns the known columns of rows after a number of further purchases."""
+
+
 class FurtherLooks(NamedTuple):
     """The columns that are bought after the plan, and the models that decide there."""
 
-    order: Order
+    order: Chooser
     steps: list[Step]
     thresholds: list[float]
     """θ of each step; no row continues from the last one."""
 
     def follow(
         self, cells: Floats, known: Flags, leaves: Integers, rewards: Floats
-    ) -> tuple[Floats, Flags]:
-        """Returns the class probabilities that decide each row, and its known columns by then."""
+    ) -> tuple[Floats, Integers]:
+        """Returns the class probabilities that decide each row, and the step before which each
+        column was bought. It is 0 for columns known before, and −1 for columns that were not
+        bought.
+        """
         found = np.empty((len(cells), len(rewards)))
-        known, going = known.copy(), np.arange(len(cells))
-        began = known.copy()
-        for step, threshold in zip(self.steps, self.thresholds, strict=True):
-            known[going] = self.order.known_after(began[going], step.looks)
+        bought, going, made = np.where(known, 0, -1), np.arange(len(cells)), 0
+        known = known.copy()
+        for number, (step, threshold) in enumerate(zip(self.steps, self.thresholds, strict=True)):
+            after = self.order.buy(cells[going], known[going], step.looks - made)
+            bought[going] = np.where(after & ~known[going], number, bought[going])
+            known[going], made = after, step.looks
             found[going] = step.model.probabilities(cells[going], known[going], leaves[going])
             going = going[at_stake(found[going], rewards) > threshold]
             if not len(going):
                 break
-        return found, known
+        return found, bought
+
+    def gains(self, table: Table, beta: float, rewards: Floats) -> Floats:
+        """Returns the gain of each training row, by models without its fold and by its class."""
+        truth = np.eye(table.classes)[table.labels]
+        gain = np.zeros(len(table.labels))
+        for step, threshold in reversed(list(zip(self.steps, self.thresholds, strict=True))):
+            stops = at_stake(step.model.held, rewards) <= threshold
+            own = beta * _earned(step.model.held, truth, rewards) - step.spent
+            gain = np.where(stops, own, gain)
+        return gain
+
+
+def gains_surely(more: Floats, weights: Floats) -> bool:
+    """Whether the mean of `more` is above 0 by more than `SURE` standard errors."""
+    mean = np.average(more, weights=weights)
+    error = np.sqrt((weights**2) @ (more - mean) ** 2) / weights.sum()
+    return bool(mean > SURE * error)
 
 
 def fit_further_looks(

@@ -47,6 +47,10 @@ class Order(NamedTuple):
 
     columns: list[int]
 
+    def buy(self, cells: Floats, known: Flags, looks: int) -> Flags:
+        """Returns the known columns of rows after a number of further purchases."""
+        return self.known_after(known, looks)
+
     def known_after(self, known: Flags, looks: int) -> Flags:
         """Returns the known columns of rows after a number of further purchases."""
         after = known.copy()

@@ -48,6 +48,18 @@ class Prices(NamedTuple):
             spent = spent - here @ saved + np.where(here.any(axis=1), saved[first], 0.0)
         return spent
 
+    def of_next(self, known: Flags) -> Floats:
+        """Returns the price of each column for each row as its next purchase, never quite 0."""
+        found = np.tile(self.costs, (len(known), 1))
+        for panel, fee in self.panels:
+            members = list(panel)
+            found[:, members] += fee * ~known[:, members].any(axis=1, keepdims=True)
+        for group, saved in self.groups:
+            members = list(group)
+            found[:, members] -= saved * known[:, members].any(axis=1, keepdims=True)
+        dearest = float(self.costs.max())
+        return np.maximum(found, 1e-9 * dearest if dearest > 0 else 1.0)
+
     def ranks(self, leaves: Integers, paths: Mapping[int, list[int]]) -> Integers:
         """Returns the place of each column in the order of each row, from the row's last state.
 
