@@ -25,13 +25,6 @@ observation seems to be worth
 
 and a multiple of that may be subtracted (`Luck`): much where actions are close and records few,
 nothing where the best action is clear.
-
-The mean of n records has the variance σ²/n around the true one. If they are among the n₀ records
-of the state before, its variance around the mean of these is only σ² (1/n − 1/n₀). Then
-
-    τ_a = β σ_a √(n (1 − n/n₀)) / (n + s),
-
-which is 0 for an outcome that all records have.
 """
 
 from __future__ import annotations
@@ -59,8 +52,6 @@ class Luck(NamedTuple):
     """The number of records by which the states of each subset are drawn towards their parents."""
     charge: float
     """The multiple that is charged."""
-    are_nested: bool = False
-    """Whether the records of each outcome are among those of the state before."""
 
 
 def plan_paths_by_advantage(
@@ -96,7 +87,6 @@ def plan_paths_by_advantage(
         luck.spread,
         luck.strength,
         luck.charge,
-        luck.are_nested,
         np.zeros((0, 0)) if rebate is None else rebate,
         margin,
         values,

@@ -35,7 +35,6 @@ def paths_by_advantage(
     spread: Floats,
     strength: Floats,
     charge: float,
-    are_nested: bool,
     rebate: Floats,
     margin: float,
     out_value: Floats,
@@ -51,8 +50,7 @@ def paths_by_advantage(
     With `charge` above 0, an observation is charged `charge` times its apparent worth if it were
     uninformative. `spread` is the deviation, at [ψ, a], of the difference between a and the best
     action in one record. `strength` is the number of records by which the states of a subset are
-    shrunk towards those with one value less. If `are_nested`, the records of an outcome are among
-    those of the state before, so a mean of nearly all of them is nearly the mean before.
+    shrunk towards those with one value less.
 
     `rebate` is subtracted from the price of each observation after a subset, at [subset, i]. It is
     empty if prices do not depend on the order.
@@ -87,8 +85,6 @@ def paths_by_advantage(
                     if charge > 0.0 and cases[child] > 0.0:
                         most = 0.0
                         noise = beta * math.sqrt(cases[child]) / (cases[child] + strength[union])
-                        if are_nested:
-                            noise *= math.sqrt(max(1.0 - cases[child] / cases[state], 0.0))
                         for action in range(actions):
                             net = reward[state, action] + offsets[subset, action]
                             behind = stop[state] - beta * net

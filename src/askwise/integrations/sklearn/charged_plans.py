@@ -2,9 +2,9 @@ r"""The best sequential policy by the estimates of classes, with a charge for ea
 
 The plan is by advantage, with rewards r(a, ψ) = Σ_c p̂(c | ψ) r(c, a). The charge of an observation
 is the worth that it would seem to have by chance if it were uninformative
-(`planning/advantage.py`). There s is the number of records by which an estimate is shrunk. Here s
-is 0 in the charge. The strength of a set of observations is chosen from the same records, so in
-states of few records the charge would be nearly 0 where it is large.
+(`planning/advantage.py`). There s is the number of records by which an estimate is shrunk. Here the
+charge has a small constant instead, `LUCK_RECORDS`. The strength of a set of observations is chosen
+from the same records, so in states of few records the charge would be nearly 0 where it is large.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from askwise.states import Lattice
 
 TIE_TOLERANCE = 1e-9
 """The largest difference, relative to β, that counts as a tie."""
+LUCK_RECORDS = 2.0
+"""The s of the charge, whatever the strength of shrinkage is."""
 FOLDS = 5
 
 
@@ -55,7 +57,7 @@ def policy_of(
     actions: Choices = reward.argmax(axis=1).astype(np.int16)
     spread = np.empty_like(reward)
     spread_of_actions(classes.probability, rewards, actions, spread)
-    luck = Luck(classes.cases, spread, np.zeros(lattice.subsets), charge, are_nested=True)
+    luck = Luck(classes.cases, spread, np.full(lattice.subsets, LUCK_RECORDS), charge)
     margin = TIE_TOLERANCE * beta
     plan = plan_paths_by_advantage(
         lattice, classes.weight, reward, margin=margin, luck=luck, rebate=rebate
