@@ -1,0 +1,131 @@
+"""Noise is told apart from effects by the evidence, also where rewards are skewed."""
+
+import random
+
+import numpy as np
+import pytest
+
+import askwise as aw
+from askwise.counting import UNIT, Statistics
+from askwise.estimation.anova import inverse_covariance
+from askwise.estimation.joint import JointModel
+from askwise.estimation.no_effect import DROPPED, MOST_PROBABLE, no_effects, without_effects
+from askwise.states import Lattice
+
+LOSS, WIN = -2250.0, 300.0
+RANGES = [(LOSS, WIN), (-4000.0, 450.0), (-10_000.0, 1000.0)]
+
+
+def looks(names, values=("a", "b", "c"), **options):
+    observations = [aw.Observation(name, values=list(values), cost=1.0) for name in names]
+    return aw.Problem(observations=observations, actions=["accept", "decline"], **options)
+
+
+def counted(problem, cases, mean, seed=0):
+    """Cases in which everything was bought, with rewards of 0 or 1 of these means at [a, φ]."""
+    rng, lattice = np.random.default_rng(seed), Lattice(problem)
+    statistics = Statistics(lattice)
+    offset = lattice.layout.offsets[-2]
+    for state, action in rng.integers((lattice.size - offset, 2), size=(cases, 2)):
+        statistics.count_reward(offset + state, action, float(rng.random() < mean[action, state]))
+    model = JointModel(lattice)
+    for _ in range(3):
+        model.update(statistics)
+    return model, statistics
+
+
+def test_the_evidence_is_that_of_a_gaussian():
+    """Against the density of the mean rewards of states, by numpy.linalg alone."""
+    rng = np.random.default_rng(1)
+    model, statistics = counted(looks("xy"), 300, rng.uniform(0.2, 0.8, (2, 9)))
+    s2 = model.effect_variances.copy()
+    data, target = model.evidence_of_cases()
+    offset = model.lattice.layout.offsets[-2]
+
+    def log_density(variances):
+        pairs = inverse_covariance(model.radices, variances, model.ordered)[model.patterns]
+        found = 0.0
+        for action in range(2):
+            precision = np.diag(np.triu(data[action]))  # everything was bought: D is diagonal
+            spread = np.linalg.inv(pairs) + np.diag(1 / precision)
+            seen = statistics.reward_sums[offset:, action] * UNIT
+            seen = seen / statistics.action_counts[offset:, action] - model.centre
+            found -= 0.5 * (np.linalg.slogdet(spread)[1] + seen @ np.linalg.solve(spread, seen))
+            np.testing.assert_allclose(target[action], precision * seen)
+        return found
+
+    from askwise.estimation.no_effect import _Density
+
+    density = _Density(model)
+    for scale in (1.0, 0.1, 0.01):
+        changed = np.where(model.sets_with(0), scale, 1.0) * s2
+        expected = log_density(changed) - log_density(s2)
+        assert density.of(changed) - density.of(s2) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_has_no_effect_and_what_matters_has(seed):
+    matters = np.array([[0.8, 0.5, 0.3], [0.4, 0.5, 0.6]])
+    mean = np.repeat(matters, 3, axis=1)  # x matters, y is noise
+    model, _ = counted(looks("xy"), 2_000, mean, seed)
+    found = no_effects(model)
+    assert found.probability[0] < 1e-6
+    assert found.probability[1] == MOST_PROBABLE
+    assert not found.dropped[0]
+
+
+def test_two_that_matter_only_together_have_an_effect():
+    mean = np.where(np.arange(9) % 2, [[0.8], [0.2]], [[0.2], [0.8]])
+    model, _ = counted(looks("xy"), 2_000, mean)
+    assert (no_effects(model).probability < 1e-6).all()
+
+
+def test_nothing_is_said_without_cases():
+    model = JointModel(Lattice(looks("xy")))
+    model.update(Statistics(model.lattice))
+    found = no_effects(model)
+    assert found.probability == pytest.approx(0.5)
+    assert not found.dropped.any()
+    assert DROPPED < 0
+
+
+def test_without_effects_every_set_with_the_observation_has_none():
+    model = JointModel(Lattice(looks("xyz")))
+    part = without_effects(model, np.array([False, True, True])) / model.effect_variances
+    assert part[:2] == pytest.approx(1.0)  # of no observation, and of x
+    assert part[2:] == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("rewards", RANGES[:2], ids=str)
+def test_noise_at_a_low_price_does_not_seem_to_pay(rewards):
+    """Online, with rare losses: states are left after an early loss and look bad."""
+    for seed in (0, 1):
+        rng = random.Random(seed)
+        learner = aw.Learner(looks("xyz", rewards=rewards), rng=seed)
+        for _ in range(2_000):
+            case = learner.open()
+            while case.wanted:
+                case.observe({name: rng.choice("abc") for name in case.wanted})
+            lost = rng.random() < 0.05
+            case.reward(0.0 if case.action == "decline" else LOSS if lost else WIN)
+        worth = aw.worth(learner)
+        assert all(row.verdict != "pays" and row.break_even_low == 0 for row in worth)
+        assert sum(row.bought for row in worth) == 0
+
+
+@pytest.mark.parametrize("rewards", RANGES, ids=str)
+def test_the_range_of_rewards_does_not_change_the_gain(rewards):
+    """After decisions at random, buying nothing gains the mean of what accepting earned."""
+    rng = random.Random(7)
+    log = {name: [] for name in ("w", "x", "y", "order", "action", "reward")}
+    for _ in range(1_500):
+        bought = rng.sample("wxy", rng.randrange(4))
+        for name in "wxy":
+            log[name].append(rng.choice("abc") if name in bought else None)
+        log["order"].append(",".join(bought))
+        log["action"].append(rng.choice(["accept", "decline"]))
+        lost = rng.random() < 0.05
+        log["reward"].append(0.0 if log["action"][-1] == "decline" else LOSS if lost else WIN)
+    fitted = aw.fit(log, looks("wxy", rewards=rewards), order="order", acquisition="sequential")
+    earned = [r for r, a in zip(log["reward"], log["action"], strict=True) if a == "accept"]
+    assert aw.worth(fitted).blind_gain == pytest.approx(np.mean(earned), abs=6.0)
