@@ -265,7 +265,7 @@ def test_no_more_is_spent_than_may_be():
         for further in (0, "auto"):
             within = CostAwareClassifier(max_spend=most, further_looks=further)
             spends.append(within.fit(x, y).cost_)
-            assert spends[-1] <= most + 0.15 * (further == "auto")  # judged on rows held back
+            assert spends[-1] <= most + 1e-9
     assert spends[0] == 0
     assert spends[-2] == free.cost_
 

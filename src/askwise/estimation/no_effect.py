@@ -5,7 +5,7 @@ seem to have some effect, and if it costs little, it would seem to pay. Here the
 rewards without any effect of the observation, its variances being 0, is compared with the evidence
 with effects. With effects, the greatest of several variances counts:
 
-    p = 1 / (1 + max_{L, c} evidence(c s²_J if |J| ≤ L, else 0) / evidence(0))
+    p = 1 / (1 + ODDS max_{L, c} evidence(c s²_J if |J| ≤ L, else 0) / evidence(0))
 
 for the sets J that contain the observation, by L = 1, 2 or any size, and c = 1, 0.1 or 0.01.
 The evidence is that of the Gaussian of all rewards. It does not depend on why a state or an action
@@ -29,6 +29,8 @@ from askwise.estimation.joint import JointModel
 
 LEVELS = (1, 2, 3)
 SCALES = (1.0, 0.1, 0.01)
+ODDS = 4.0
+"""The odds of an effect before the first case. Few observations are named that have none."""
 NONE = 1e-6
 """The part of its variance that an effect has if there is none."""
 ENOUGH = 4.0
@@ -66,7 +68,7 @@ def no_effects(model: JointModel) -> NoEffects:
             ratio = max(ratio, density.of(np.where(concerned, part * variances, variances)) - none)
             if ratio > ENOUGH:
                 break
-        found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + np.exp(min(ratio, 500.0))))
+        found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * np.exp(min(ratio, 500.0))))
         found.dropped[i] = ratio < DROPPED
     return found
 

@@ -105,12 +105,13 @@ class Learned:
         policy = self._policy_within(beta, max_spend)
         if not self._further_looks:
             return Decider(policy, None)
-        best = self._thresholds_within(self._further_after(policy), beta, max_spend)
+        further = self._further_after(policy)
+        best = self._thresholds_within(policy, further, beta, max_spend)
         weights = self._table.weights
         planned = best.gains(self._table, beta, self.rewards)
         most = float(weights @ planned)
         for by_row in self._by_row:
-            tried = self._thresholds_within(by_row, beta, max_spend)
+            tried = self._thresholds_within(policy, by_row, beta, max_spend)
             gains = tried.gains(self._table, beta, self.rewards)
             if weights @ gains > most and gains_surely(gains - planned, weights):
                 best, most = tried, float(weights @ gains)
@@ -139,6 +140,11 @@ class Learned:
         else:
             spent = self._spent(decider.policy, known, leaves, decider.later)
         return Decided(found, spent, leaves, known, step)
+
+    def mean_spend(self, decider: Decider) -> float:
+        """Returns the mean spend of the training rows."""
+        spent = self.decide(decider, self._table.cells).spent
+        return float(np.average(spent, weights=self._table.weights))
 
     def looks(self, decider: Decider, cells: Floats) -> list[list[int]]:
         """Returns the columns that are bought for each row, in the order of purchase."""
@@ -206,17 +212,28 @@ class Learned:
         return budget.best_within(beta, max_spend)
 
     def _thresholds_within(
-        self, further: FurtherLooks, beta: float, max_spend: float | None
+        self, policy: Policy, further: FurtherLooks, beta: float, max_spend: float | None
     ) -> FurtherLooks:
-        """Returns the thresholds at β, or at the largest part of β within the budget."""
-        found, spent = with_thresholds(further, self._table, beta, self.rewards)
-        if max_spend is None or spent <= max_spend:
+        """Returns the thresholds at β, or at the largest part of β within the budget.
+
+        Both the training rows and rows held back are within it: the plans without a fold may buy
+        less than the plan of all rows.
+        """
+
+        def within(part: float) -> FurtherLooks | None:
+            tried, held = with_thresholds(further, self._table, beta * part, self.rewards)
+            if max_spend is None:
+                return tried
+            if held > max_spend or self.mean_spend(Decider(policy, tried)) > max_spend:
+                return None
+            return tried
+
+        if (found := within(1.0)) is not None:
             return found
         found, low, high = further, 0.0, 1.0  # at 0 nothing further is bought
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            tried, spent = with_thresholds(further, self._table, beta * middle, self.rewards)
-            if spent <= max_spend:
+            if (tried := within(middle)) is not None:
                 low, found = middle, tried
             else:
                 high = middle
