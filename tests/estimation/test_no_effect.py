@@ -63,15 +63,16 @@ def test_the_evidence_is_that_of_a_gaussian():
         assert density.of(changed) - density.of(s2) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_noise_has_no_effect_and_what_matters_has(seed):
+def test_noise_has_no_effect_and_what_matters_has():
     matters = np.array([[0.8, 0.5, 0.3], [0.4, 0.5, 0.6]])
-    mean = np.repeat(matters, 3, axis=1)  # x matters, y is noise
-    model, _ = counted(looks("xy"), 2_000, mean, seed)
-    found = no_effects(model)
-    assert found.probability[0] < 1e-6
-    assert 0.25 < found.probability[1] <= MOST_PROBABLE
-    assert not found.dropped[0]
+    mean, found = np.repeat(matters, 3, axis=1), []  # x matters, y is noise
+    for seed in range(10):
+        model, _ = counted(looks("xy"), 2_000, mean, seed)
+        found.append(no_effects(model))
+    assert all(one.probability[0] < 1e-6 for one in found)
+    assert not any(one.dropped[0] for one in found)
+    of_noise = [one.probability[1] for one in found]
+    assert 0.3 < np.mean(of_noise) <= max(of_noise) == MOST_PROBABLE
 
 
 def test_two_that_matter_only_together_have_an_effect():
