@@ -1,4 +1,4 @@
-"""How often the interval of the recommended policy's gain holds, on three desks with money.
+"""How often the intervals of gains and break-even prices hold, on four desks with money.
 
     python benchmarks/gain_intervals.py                    # some minutes: 16 runs of 5,000 cases
     python benchmarks/gain_intervals.py --cases 20000 --desks rentals
@@ -7,10 +7,13 @@ All desks are fixed. On the *claims* desk most claims earn 50, and a fraud that 
 1,000. On the *routing* desk a right answer earns 4 cents and a wrong one loses 8; observations cost
 hundredths of a cent, and all models are nearly as good. On the *rentals* desk three renters in a
 hundred do not return a machine worth 400, and all others earn 20; with 252 combinations of values,
-looks are worth a few hundredths of that. Rewards near their limit are the common feature: a state
-without a loss so far seems to vary little, and must not count for more.
+looks are worth a few hundredths of that. On the *noise* desk one loan in twenty is lost, whatever
+its three observations show, and each of them costs a thousandth of a loss. Rewards near their limit
+are the common feature: a state without a loss so far seems to vary little, and must not count for
+more.
 Shown are the gain of the recommended policy as the learner says it and in truth, the best gain, the
-runs in which the 95 % interval held, and the mean error in standard errors as shown.
+runs in which its 95 % interval held, and the mean error in standard errors as shown. Then the share
+of break-even prices whose interval held, and how many verdicts are wrong.
 """
 
 import argparse
@@ -22,6 +25,7 @@ from rich.table import Table
 
 import askwise as aw
 from askwise._support.typing import Floats
+from askwise.explain import Worth
 
 ROWS = 30_000
 """The rows of a table from which the cases of a run are drawn."""
@@ -154,7 +158,27 @@ def rentals() -> Desk:
     return Desk(problem, kinds, shows, np.array(right), earns)
 
 
-DESKS = {"claims": claims, "routing": routing, "rentals": rentals}
+def noise() -> Desk:
+    """Loans of one kind, of which nothing is informative."""
+    observations = [aw.Observation(name, values=list("abc"), cost=2.0) for name in "xyz"]
+    problem = aw.Problem(
+        observations=observations, actions=["accept", "decline"], rewards=(-4000.0, 450.0)
+    )
+    shows, earns = [np.full((1, 3), 1 / 3)] * 3, np.array([[300.0, -2250.0], [0.0, 0.0]])
+    return Desk(problem, np.ones(1), shows, np.array([[0.95], [1.0]]), earns)
+
+
+DESKS = {"claims": claims, "routing": routing, "rentals": rentals, "noise": noise}
+
+
+def judged(said: Worth, truth: Worth) -> tuple[int, int]:
+    """How many intervals of break-even prices hold, and how many verdicts are wrong."""
+    held = wrong = 0
+    for row in said:
+        until = truth[row.name].break_even
+        held += row.break_even_low - 1e-9 <= until <= row.break_even_high + 1e-9
+        wrong += row.verdict == ("does not pay" if until > row.price else "pays")
+    return held, wrong
 
 
 def main() -> None:
@@ -164,10 +188,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=16)
     parser.add_argument("--desks", nargs="+", choices=DESKS, default=list(DESKS))
     asked = parser.parse_args()
-    shown = Table("desk", "best", "says", "truth", "held", "error")
+    titles = "desk", "best", "says", "truth", "held", "error", "break-even held", "wrong verdicts"
+    shown = Table(*titles)
     for name in asked.desks:
-        one, held, found = DESKS[name](), 0, []
+        one, held, found, of_worth = DESKS[name](), 0, [], []
         model = one.model()
+        known = aw.worth(model)
         for seed in range(asked.runs):
             learner = aw.Learner(one.problem, rng=seed)
             cases = one.table(np.random.default_rng((seed, 1)))
@@ -176,9 +202,13 @@ def main() -> None:
             said, truth = policy.tree().to_dict(), policy.evaluate(model)
             held += said["gain_low"] <= truth <= said["gain_high"]
             found.append((said["gain"], truth, (truth - said["gain"]) / said["gain_error"]))
+            of_worth.append(judged(aw.worth(learner), known))
         says, truth, error = np.mean(found, axis=0).tolist()
         numbers = [f"{x:.2f}" for x in (aw.oracle.sequential(model).value, says, truth)]
-        shown.add_row(name, *numbers, f"{held} of {asked.runs}", f"{error:+.2f}")
+        prices, wrong = np.sum(of_worth, axis=0).tolist()
+        every = asked.runs * len(known)
+        gains = f"{held} of {asked.runs}", f"{error:+.2f}"
+        shown.add_row(name, *numbers, *gains, f"{prices} of {every}", str(wrong))
     Console().print(shown)
 
 

@@ -16,7 +16,7 @@ from askwise.estimation.additive import AdditivePosterior
 from askwise.estimation.complete_records import NO_LOG, Log
 from askwise.estimation.evidence import Beliefs, CountedEvidence, PartOf
 from askwise.estimation.joint import MOST_CELLS, JointModel, count_cells
-from askwise.estimation.no_effect import NoEffects, no_effects, without_effects
+from askwise.estimation.no_effect import NoEffects, no_effects
 from askwise.estimation.shortlist import draw_rewards
 from askwise.estimation.shrinkage import shrink_to_parents, variance_of_means
 from askwise.estimation.tabular_posterior import TabularPosterior
@@ -112,8 +112,8 @@ def joint_beliefs(
         _estimate_variances(model, counted)
         none = no_effects(model)
     between = np.sqrt(kept[1] * model.effect_variances)
-    if none.dropped.any():
-        model.effect_variances[:] = without_effects(model, none.dropped)
+    if (none.part < 1.0).any():
+        model.effect_variances *= none.part
         for _ in range(SCORINGS):
             model.update(counted, 0)
 

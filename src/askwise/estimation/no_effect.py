@@ -7,7 +7,10 @@ with effects. With effects, the greatest of several variances counts:
 
     p = 1 / (1 + ODDS max_{L, c} evidence(c s²_J if |J| ≤ L, else 0) / evidence(0))
 
-for the sets J that contain the observation, by L = 1, 2 or any size, and c = 1, 0.1 or 0.01.
+for the sets J that contain the observation, by L = 1, 2 or any size, and c = 1, 0.1 or 0.01. An
+observation may have an effect on some actions only. So this maximum is taken for each action, and
+the other actions have none.
+
 The evidence is that of the Gaussian of all rewards. It does not depend on why a state or an action
 was chosen, so a state that was left after an early loss does not mislead it.
 
@@ -35,8 +38,6 @@ NONE = 1e-6
 """The part of its variance that an effect has if there is none."""
 ENOUGH = 4.0
 """The logarithm of the ratio of evidence above which no more variances are compared."""
-DROPPED = -2.0
-"""Recommendations have no effects of an observation if the logarithm is below this."""
 MOST_PROBABLE = 0.5
 """No observation is without effect in more than this share of the worlds, because an effect that is
 too small to be seen may still be worth a low price.
@@ -44,32 +45,40 @@ too small to be seen may still be worth a low price.
 
 
 class NoEffects(NamedTuple):
-    """The probability of every observation, in the order of the model, that it has no effect."""
+    """What the evidence says of the effects of every observation, in the order of the model."""
 
     probability: Floats
-    dropped: Flags
-    """Whether recommendations have none of its effects."""
+    """That it has none."""
+    part: Floats
+    """The part of the variance of every set J that recommendations use. It is 1, but where the
+    evidence of every action is against an effect, that of the likeliest L and c.
+    """
 
     @classmethod
     def never(cls, model: JointModel) -> NoEffects:
         """Every observation has effects."""
-        observations = len(model.radices)
-        return cls(np.zeros(observations), np.zeros(observations, bool))
+        return cls(np.zeros(len(model.radices)), np.ones(len(model.set_levels)))
 
 
 def no_effects(model: JointModel) -> NoEffects:
     """Compares the evidence of an updated model. Nothing changes."""
-    density, found = _Density(model), NoEffects.never(model)
+    density, found, s2 = _Density(model), NoEffects.never(model), model.effect_variances
     for i in range(len(found.probability)):
-        variances, concerned = without_effects(model, found.dropped), model.sets_with(i)
-        none = density.of(np.where(concerned, NONE * model.effect_variances, variances))
-        ratio = -np.inf
+        concerned = model.sets_with(i)
+        none = density.of(np.where(concerned, NONE * s2, s2))
+        best, likeliest = np.full(len(none), -np.inf), found.part
         for part in _parts(model):
-            ratio = max(ratio, density.of(np.where(concerned, part * variances, variances)) - none)
-            if ratio > ENOUGH:
+            tried = density.of(np.where(concerned, part * s2, s2)) - none
+            if tried.max() > best.max():
+                likeliest = part
+            best = np.maximum(best, tried)
+            if best.max() > ENOUGH:
                 break
+        # the actions on which there is an effect, or the one on which it is likeliest
+        ratio = best[best > 0].sum() if (best > 0).any() else best.max()
         found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * np.exp(min(ratio, 500.0))))
-        found.dropped[i] = ratio < DROPPED
+        if ratio < 0:
+            found.part[concerned] = np.minimum(found.part, likeliest)[concerned]
     return found
 
 
@@ -96,13 +105,14 @@ class _Density:
         self._data, self._target = model.evidence_of_cases()
         self._work = np.empty_like(self._data[0]), np.empty_like(self._target[0])
 
-    def of(self, variances: Floats) -> float:
+    def of(self, variances: Floats) -> Floats:
+        """The evidence of the rewards of each action."""
         from askwise._kernels.estimation.effect_evidence import log_density
 
         model = self._model
         inverse = inverse_covariance(model.radices, variances, model.ordered)
-        # |K⁻¹| of each action, but for a factor without s²
-        found = -0.5 * len(self._data) * dot(np.log(variances), model.set_coefficients)
-        for data, target in zip(self._data, self._target, strict=True):
-            found += log_density(data, target, model.patterns, inverse, *self._work)
-        return found
+        prior = -0.5 * dot(np.log(variances), model.set_coefficients)  # of |K⁻¹|
+        each = zip(self._data, self._target, strict=True)
+        return np.array(
+            [prior + log_density(*one, model.patterns, inverse, *self._work) for one in each]
+        )
