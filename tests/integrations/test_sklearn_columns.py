@@ -1,5 +1,6 @@
 """Columns of many categories and of dates: luck is not bought, and what they say is found."""
 
+import math
 import pickle
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from askwise.integrations.sklearn import table as table_of_looks
-from askwise.integrations.sklearn.alike import merge_alike
+from askwise.integrations.sklearn.alike import STRENGTHS, _log_marginal, merge_alike
 from askwise.sklearn import CostAwareClassifier
 
 
@@ -99,6 +100,62 @@ def test_values_are_grouped_by_their_classes_only_if_that_is_no_luck():
         merge_alike(np.column_stack([20 - told, told]).astype(float)).tolist()
         == [0] * 25 + [1] * 25
     )
+
+
+def _shops(rows, seed, share_of):
+    """Records of shops, of which a share is fraud; `share_of` gives it for the number of a shop."""
+    random = np.random.default_rng(seed)
+    shop = random.integers(200, size=rows)
+    fraud = (random.random(rows) < share_of(shop)).astype(int)
+    return pd.DataFrame({"shop": np.array([f"s{k}" for k in range(200)])[shop]}), fraud
+
+
+def _cost_of_shops(seed, share_of):
+    """Returns the outcomes of the column, the cost of the decisions, and of doing nothing."""
+    matrix = np.array([[0, 10], [150, 0]])
+    classifier = CostAwareClassifier(costs=0, misclassification_costs=matrix, further_looks=0)
+    classifier.fit(*_shops(6000, seed, share_of))
+    rows, fraud = _shops(20_000, 100 + seed, share_of)
+    (look,) = classifier.observations_
+    return len(look.values), matrix[fraud, classifier.predict(rows)].mean(), 150 * fraud.mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_luck_of_a_rare_dear_class_is_not_evidence(seed):
+    """A record of fraud had the weight of 3.5 records, and noise was grouped in all columns."""
+    outcomes, cost, nothing = _cost_of_shops(seed, lambda shop: np.full(len(shop), 0.02))
+    assert outcomes == 2
+    assert cost == pytest.approx(nothing)
+
+
+def test_shops_of_a_rare_dear_class_are_found():
+    outcomes, cost, nothing = _cost_of_shops(0, lambda shop: np.where(shop < 20, 0.14, 0.007))
+    assert outcomes >= 2
+    assert cost < 0.75 * nothing  # 0.64 by the true shares
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_evidence_by_chance_has_a_mean_of_at_most_one(strength):
+    """The mean over all tables of two values, if no record weighs more than 1."""
+
+    def mean_of_ratio(share, weights, sizes):
+        p = np.array([1 - share, share]) * weights
+        p /= p.sum()
+        each = [
+            math.comb(n, k)
+            * share**k
+            * (1 - share) ** (n - k)
+            * math.exp(_log_marginal(counts, p, strength) - float(counts @ np.log(p)))
+            for n in sizes
+            for k in range(n + 1)
+            for counts in [np.array([n - k, k]) * weights]
+        ]
+        return sum(each[: sizes[0] + 1]) * sum(each[sizes[0] + 1 :])
+
+    for share in (0.02, 0.3):
+        assert mean_of_ratio(share, np.ones(2), (30, 50)) == pytest.approx(1)
+        assert mean_of_ratio(share, np.array([0.07, 1]), (30, 50)) < 1
+    assert mean_of_ratio(0.02, np.array([0.23, 3.5]), (30, 50)) > 1
 
 
 def _towns(rows=1500, seed=5):

@@ -136,6 +136,7 @@ def observations_of(
     an outcome if their classes are distributed alike, both by plain weights and by `stakes`.
     """
     often = _times(table.weights)
+    at_most_once = stakes / (stakes / table.weights).max()  # else luck seems to be evidence
     repeated = [str(label) for label in np.repeat(table.labels, often)]
     made: list[Look | None] = []
     for k, (column, name) in enumerate(zip(table.cells.T, table.columns.names, strict=True)):
@@ -146,7 +147,7 @@ def observations_of(
         if categories is not None:
             group: Integers = np.arange(len(categories))
             if len(categories) > MOST_APART:
-                both = table.weights, stakes
+                both = table.weights, at_most_once
                 group = merge_alike(*(_counts(column, len(categories), table, w) for w in both))
             made.append(_of_categories(name, categories, group, rest))
             continue
