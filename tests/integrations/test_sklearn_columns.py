@@ -2,11 +2,13 @@
 
 import math
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import askwise as aw
 from askwise.integrations.sklearn import table as table_of_looks
 from askwise.integrations.sklearn.alike import STRENGTHS, _log_marginal, merge_alike
 from askwise.sklearn import CostAwareClassifier
@@ -230,3 +232,63 @@ def test_many_categories_that_are_alike_share_an_outcome():
     (look,) = classifier.observations_
     assert len(look.values) == 2
     assert classifier.score(rows, labels) == 1
+
+
+def _ages(cells, **more):
+    """A table whose first column tells the label."""
+    return pd.DataFrame({"age": cells, **more}), np.array([0] * 200 + [1] * 200)
+
+
+@pytest.mark.parametrize("more", [{}, {"town": "t"}], ids=["numbers", "with categories"])
+def test_decimals_are_numbers(more):
+    rows, labels = _ages([Decimal(k) / 10 for k in range(400)], **more)
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    (age,) = (o for o in classifier.observations_ if o.name == "age")
+    assert age.edges == (20,)
+    assert classifier.score(rows, labels) == 1
+    found = classifier.policy_.evaluate(rows.assign(label=labels), label="label")
+    assert found.reward.value == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            pd.to_timedelta(np.arange(400), "D"),
+            r"'age' has durations.*X\['age'\].dt.total_seconds\(\)",
+        ),
+        (
+            pd.period_range("2024-01-01", periods=400),
+            r"'age' has periods.*X\['age'\].dt.start_time",
+        ),
+    ],
+)
+def test_durations_and_periods_are_refused_with_the_remedy(cells, message):
+    """They were categories, without a word, although they have an order."""
+    rows, labels = _ages(cells, town="t")
+    for asked in ("from_dtype", ["town"], None):
+        classifier = CostAwareClassifier(categorical_features=asked, further_looks=0)
+        with pytest.raises(aw.AskwiseError, match=message):
+            classifier.fit(rows, labels)
+    classifier.set_params(categorical_features=["age", "town"]).fit(rows, labels)
+
+
+def test_an_empty_text_is_a_missing_cell():
+    town = np.array(["a"] * 150 + [""] * 100 + ["b"] * 150)
+    labels = np.array([0] * 150 + [1] * 100 + [0] * 150)
+    fitted = [
+        CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+        for rows in (pd.DataFrame({"town": town}), pd.DataFrame({"town": town}).replace("", None))
+    ]
+    assert fitted[0].observations_ == fitted[1].observations_
+    assert fitted[0].observations_[0].values == ("a", "b")
+    for classifier in fitted:
+        assert classifier.predict(pd.DataFrame({"town": ["a", "", None]})).tolist() == [0, 1, 1]
+    table = pd.DataFrame({"town": town, "label": labels})
+    assert fitted[0].policy_.evaluate(table, label="label").reward.value == 1
+
+
+def test_categories_with_one_text_are_refused_with_the_remedy():
+    rows, labels = _ages(pd.Series([1, "1"] * 200, dtype=object))
+    with pytest.raises(aw.AskwiseError, match=r"'age' has both 1 and '1'.*X\['age'\].astype\(str"):
+        CostAwareClassifier().fit(rows, labels)
