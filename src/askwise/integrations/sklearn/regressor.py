@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
 from askwise._support.typing import Floats
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.classifier import CostAwareClassifier
+from askwise.integrations.sklearn.rewards import check_weights
 from askwise.problem.bins import is_number
 
 BLIND_LOSS = 100.0
@@ -104,6 +105,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = _check_sample_weight(
             sample_weight, numbers_, dtype=np.float64, ensure_non_negative=True
         )
+        check_weights(weights)
         counted = weights > 0
         answers = self._answers(numbers_[counted], weights[counted])
         lost = _losses(loss, numbers_, answers)
