@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import askwise as aw
 from askwise._support.numbers import as_price
 from askwise.integrations.sklearn.table import prices_of
-from askwise.sklearn import CostAwareClassifier
+from askwise.sklearn import CostAwareClassifier, CostAwareRegressor
 
 WINE = load_wine(as_frame=True)
 IRIS = load_iris(as_frame=True)
@@ -151,6 +151,24 @@ def test_at_its_own_reward_value_the_curve_is_the_classifier(wine):
     assert row["spend"] == pytest.approx(again.spend(x).mean())
 
 
+def test_the_curve_takes_labels_in_every_form(wine):
+    x, y = WINE.data[1::2], WINE.target[1::2]
+    rows = wine.accuracy_against_spend(x, y, reward_values=[100.0])
+    assert rows[0]["accuracy"] == wine.score(x, y)
+    for same in (y.to_frame(), y.to_numpy()[:, None], y.tolist(), y.astype(float)):
+        assert wine.accuracy_against_spend(x, same, reward_values=[100.0]) == rows
+
+
+def test_the_curve_stays_within_the_budget():
+    x, y = WINE.data.iloc[:, :5], WINE.target
+    free = CostAwareClassifier(further_looks=0).fit(x, y)
+    within = CostAwareClassifier(further_looks=0, max_spend=0.6 * free.cost_).fit(x, y)
+    own, more = within.accuracy_against_spend(x, y, reward_values=[100.0, 1000.0])
+    assert own["accuracy"] == within.score(x, y)
+    assert own["spend"] == pytest.approx(within.cost_)
+    assert more["spend"] <= 0.6 * free.cost_ + 1e-9
+
+
 def test_a_plot_shows_the_rows(wine):
     from matplotlib.figure import Figure
 
@@ -180,6 +198,7 @@ def test_it_can_be_tuned():
         ({"costs": [1]}, "1 prices for 2 features, expected one each"),
         ({"costs": [1, -1]}, "the price of 'b' must be a finite number of at least 0, got -1"),
         ({"costs": [1, np.nan]}, "the price of 'b' must be"),
+        ({"costs": [1, 1e12]}, "costs: the price of 'b' must be at most 1,000,000,000"),
         ({"costs": "dear"}, "costs must be a number, a sequence or {name: price}, got 'dear'"),
         ({"max_observations": -1}, "max_observations must be a whole number of at least 0"),
         ({"max_observations": 1.5}, "max_observations must be a whole number"),
@@ -217,9 +236,23 @@ def test_a_wrong_option_is_named(options, message):
     assert message in str(caught.value)
 
 
-def test_labels_that_are_too_few_are_refused(wine):
-    with pytest.raises(aw.AskwiseError, match="178 rows in X, but 3 labels in y"):
-        wine.accuracy_against_spend(WINE.data, [0, 1, 2])
+@pytest.mark.parametrize("method", ["evaluate", "accuracy_against_spend", "plot"])
+def test_labels_that_are_no_classes_of_the_rows_are_refused(wine, method):
+    for rows, y, message in [
+        (178, [0, 1, 2], "178 rows in X, but 3 labels in y"),
+        (178, WINE.target.astype(str), "'0' is not a class of the training rows, expected.*: 0, 1"),
+        (0, [], "y is empty, expected the label of at least one row"),
+    ]:
+        with pytest.raises(aw.AskwiseError, match=message):
+            getattr(wine, method)(WINE.data[:rows], y)
+
+
+def test_weights_that_no_rows_have_are_refused():
+    for kind in (CostAwareClassifier, CostAwareRegressor):
+        with pytest.raises(
+            aw.AskwiseError, match=r"sum to 1.78e\+302 rows.*times that a row count"
+        ):
+            kind().fit(WINE.data, WINE.target, sample_weight=np.full(178, 1e300))
 
 
 def test_prices_in_every_form():

@@ -1,13 +1,16 @@
 """Columns of many categories and of dates: luck is not bought, and what they say is found."""
 
+import math
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import askwise as aw
 from askwise.integrations.sklearn import table as table_of_looks
-from askwise.integrations.sklearn.alike import merge_alike
+from askwise.integrations.sklearn.alike import STRENGTHS, _log_marginal, merge_alike
 from askwise.sklearn import CostAwareClassifier
 
 
@@ -101,6 +104,62 @@ def test_values_are_grouped_by_their_classes_only_if_that_is_no_luck():
     )
 
 
+def _shops(rows, seed, share_of):
+    """Records of shops, of which a share is fraud; `share_of` gives it for the number of a shop."""
+    random = np.random.default_rng(seed)
+    shop = random.integers(200, size=rows)
+    fraud = (random.random(rows) < share_of(shop)).astype(int)
+    return pd.DataFrame({"shop": np.array([f"s{k}" for k in range(200)])[shop]}), fraud
+
+
+def _cost_of_shops(seed, share_of):
+    """Returns the outcomes of the column, the cost of the decisions, and of doing nothing."""
+    matrix = np.array([[0, 10], [150, 0]])
+    classifier = CostAwareClassifier(costs=0, misclassification_costs=matrix, further_looks=0)
+    classifier.fit(*_shops(6000, seed, share_of))
+    rows, fraud = _shops(20_000, 100 + seed, share_of)
+    (look,) = classifier.observations_
+    return len(look.values), matrix[fraud, classifier.predict(rows)].mean(), 150 * fraud.mean()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_luck_of_a_rare_dear_class_is_not_evidence(seed):
+    """A record of fraud had the weight of 3.5 records, and noise was grouped in all columns."""
+    outcomes, cost, nothing = _cost_of_shops(seed, lambda shop: np.full(len(shop), 0.02))
+    assert outcomes == 2
+    assert cost == pytest.approx(nothing)
+
+
+def test_shops_of_a_rare_dear_class_are_found():
+    outcomes, cost, nothing = _cost_of_shops(0, lambda shop: np.where(shop < 20, 0.14, 0.007))
+    assert outcomes >= 2
+    assert cost < 0.75 * nothing  # 0.64 by the true shares
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_evidence_by_chance_has_a_mean_of_at_most_one(strength):
+    """The mean over all tables of two values, if no record weighs more than 1."""
+
+    def mean_of_ratio(share, weights, sizes):
+        p = np.array([1 - share, share]) * weights
+        p /= p.sum()
+        each = [
+            math.comb(n, k)
+            * share**k
+            * (1 - share) ** (n - k)
+            * math.exp(_log_marginal(counts, p, strength) - float(counts @ np.log(p)))
+            for n in sizes
+            for k in range(n + 1)
+            for counts in [np.array([n - k, k]) * weights]
+        ]
+        return sum(each[: sizes[0] + 1]) * sum(each[sizes[0] + 1 :])
+
+    for share in (0.02, 0.3):
+        assert mean_of_ratio(share, np.ones(2), (30, 50)) == pytest.approx(1)
+        assert mean_of_ratio(share, np.array([0.07, 1]), (30, 50)) < 1
+    assert mean_of_ratio(0.02, np.array([0.23, 3.5]), (30, 50)) > 1
+
+
 def _towns(rows=1500, seed=5):
     """Towns B, C and D are alike, and rare towns too; some cells are missing."""
     random = np.random.default_rng(seed)
@@ -173,3 +232,63 @@ def test_many_categories_that_are_alike_share_an_outcome():
     (look,) = classifier.observations_
     assert len(look.values) == 2
     assert classifier.score(rows, labels) == 1
+
+
+def _ages(cells, **more):
+    """A table whose first column tells the label."""
+    return pd.DataFrame({"age": cells, **more}), np.array([0] * 200 + [1] * 200)
+
+
+@pytest.mark.parametrize("more", [{}, {"town": "t"}], ids=["numbers", "with categories"])
+def test_decimals_are_numbers(more):
+    rows, labels = _ages([Decimal(k) / 10 for k in range(400)], **more)
+    classifier = CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+    (age,) = (o for o in classifier.observations_ if o.name == "age")
+    assert age.edges == (20,)
+    assert classifier.score(rows, labels) == 1
+    found = classifier.policy_.evaluate(rows.assign(label=labels), label="label")
+    assert found.reward.value == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            pd.to_timedelta(np.arange(400), "D"),
+            r"'age' has durations.*X\['age'\].dt.total_seconds\(\)",
+        ),
+        (
+            pd.period_range("2024-01-01", periods=400),
+            r"'age' has periods.*X\['age'\].dt.start_time",
+        ),
+    ],
+)
+def test_durations_and_periods_are_refused_with_the_remedy(cells, message):
+    """They were categories, without a word, although they have an order."""
+    rows, labels = _ages(cells, town="t")
+    for asked in ("from_dtype", ["town"], None):
+        classifier = CostAwareClassifier(categorical_features=asked, further_looks=0)
+        with pytest.raises(aw.AskwiseError, match=message):
+            classifier.fit(rows, labels)
+    classifier.set_params(categorical_features=["age", "town"]).fit(rows, labels)
+
+
+def test_an_empty_text_is_a_missing_cell():
+    town = np.array(["a"] * 150 + [""] * 100 + ["b"] * 150)
+    labels = np.array([0] * 150 + [1] * 100 + [0] * 150)
+    fitted = [
+        CostAwareClassifier(reward_value=100, further_looks=0).fit(rows, labels)
+        for rows in (pd.DataFrame({"town": town}), pd.DataFrame({"town": town}).replace("", None))
+    ]
+    assert fitted[0].observations_ == fitted[1].observations_
+    assert fitted[0].observations_[0].values == ("a", "b")
+    for classifier in fitted:
+        assert classifier.predict(pd.DataFrame({"town": ["a", "", None]})).tolist() == [0, 1, 1]
+    table = pd.DataFrame({"town": town, "label": labels})
+    assert fitted[0].policy_.evaluate(table, label="label").reward.value == 1
+
+
+def test_categories_with_one_text_are_refused_with_the_remedy():
+    rows, labels = _ages(pd.Series([1, "1"] * 200, dtype=object))
+    with pytest.raises(aw.AskwiseError, match=r"'age' has both 1 and '1'.*X\['age'\].astype\(str"):
+        CostAwareClassifier().fit(rows, labels)

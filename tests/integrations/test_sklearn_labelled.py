@@ -123,10 +123,14 @@ def test_rows_to_predict_have_the_errors_of_the_training_rows(more):
     fitted = CostAwareClassifier(further_looks=0).fit(rows, ILL)
     with pytest.raises(aw.AskwiseError, match="X: two columns are called 'age': rename one"):
         fitted.predict(pd.concat([rows, rows[["age"]]], axis=1))
-    for cell in (date(2026, 1, 1), [1, 2], 1j, "old", 10**400):
+    for cell in (date(2026, 1, 1), [1, 2], 1j, "old"):
         wrong = rows.assign(age=pd.Series([cell] * 200, dtype=object))
         with pytest.raises(aw.AskwiseError, match="feature 'age' had numbers in the training rows"):
             fitted.predict(wrong)
+    large = rows.assign(age=pd.Series([1, 10**400] * 100, dtype=object))
+    for read in (fitted.predict, lambda x: CostAwareClassifier().fit(x, ILL)):
+        with pytest.raises(aw.AskwiseError, match="feature 'age' has a whole number that is beyon"):
+            read(large)
 
 
 def test_lists_are_no_categories():

@@ -76,6 +76,17 @@ def test_one_answer_buys_nothing():
     assert set(regressor.looks(x)) == {()}
 
 
+@pytest.mark.parametrize(("start", "step"), [(1.7e9, 1.0), (1.0, 1e-12)])
+def test_answers_that_agree_in_many_digits_are_told_apart(start, step):
+    """Such as moments in unix seconds."""
+    kind = np.arange(300) % 3
+    answers = start + step * np.arange(3)
+    regressor = CostAwareRegressor(answers=answers, further_looks=0)
+    regressor.fit(kind[:, None].astype(float), answers[kind])
+    assert sorted(regressor.answers_) == answers.tolist()
+    assert (regressor.predict(kind[:, None].astype(float)) == answers[kind]).all()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

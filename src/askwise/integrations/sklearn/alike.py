@@ -18,18 +18,23 @@ weights alone, most other values would seem to be uninformative.
 
 Among many values some are alike by chance, and groups of those would seem to be informative. So
 more than `FEW_VALUES` values are grouped by their classes only if, as separate values, they make
-their records much likelier than the whole table does:
+their records much likelier than the whole table does, in the mean over all sets of weights and all
+`STRENGTHS` s:
 
-    Σ log m(n) − Σ n_c log p_c > log `ODDS`.
+    mean of exp(Σ log m(n) − Σ n_c log p_c) > `ODDS`.
 
-Under p the mean of that ratio is 1 for any number of values. So it exceeds `ODDS` by chance in at
-most one of `ODDS` columns. Otherwise the most frequent value is one outcome, and all others are
-another. This division does not depend on the classes.
+If classes do not depend on values, each of these ratios has a mean of at most 1 for any number of
+values, provided that no record weighs more than 1. Given the distribution θ of a value, a record of
+class c and weight w multiplies a ratio by (θ_c / p_c)^w ≤ 1 + w (θ_c / p_c − 1). The mean of the
+right side is 1, because p_c is the share of class c in the weights. So the mean of the ratios
+exceeds `ODDS` by chance in at most one of `ODDS` columns. Otherwise the most frequent value is one
+outcome, and all others are another. This division does not depend on the classes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,18 +47,21 @@ FEW_VALUES = 4
 """The number of values that can be grouped in few ways only, so that chance matters little."""
 ODDS = 100.0
 """How many times likelier the records must be if many values are kept separate."""
+STRENGTHS = (PRIOR_RECORDS, 10 * PRIOR_RECORDS, 100 * PRIOR_RECORDS)
+"""The strengths s in that comparison. Small differences between values are likelier under large s.
+"""
 
 
 def merge_alike(*tables: Floats) -> Integers:
     """Returns the group of each value, from the (values, classes) counts of its records.
 
-    Several tables count the same values with different weights. Values stay separate if they do so
-    by one of the tables. Groups are numbered by their first value. A value without records joins
-    the largest group.
+    Several tables count the same values with different weights, of at most 1 a record. Values stay
+    separate if they do so by one of the tables. Groups are numbered by their first value. A value
+    without records joins the largest group.
     """
     totals = tables[0].sum(axis=1)
     priors = [(n.sum(axis=0) + 0.5) / (n.sum() + 0.5 * n.shape[1]) for n in tables]
-    if (totals > 0).sum() > FEW_VALUES and not any(map(_say_something, tables, priors)):
+    if (totals > 0).sum() > FEW_VALUES and not _say_something(tables, priors):
         most: Integers = (np.arange(len(totals)) != totals.argmax()).astype(np.int64)
         return most if most[0] == 0 else 1 - most
     groups = [[int(v)] for v in np.flatnonzero(totals > 0)]
@@ -92,14 +100,17 @@ def merge_alike(*tables: Floats) -> Integers:
     return group
 
 
-def _say_something(counts: Floats, prior: Floats) -> bool:
+def _say_something(tables: Sequence[Floats], priors: Sequence[Floats]) -> bool:
     """Whether the records are much likelier if the values are kept separate."""
-    apart = sum(_log_marginal(table, prior) for table in counts)
-    return bool(apart - counts.sum(axis=0) @ np.log(prior) > math.log(ODDS))
+    ratios = [
+        sum(_log_marginal(n, prior, s) for n in counts) - float(counts.sum(axis=0) @ np.log(prior))
+        for counts, prior in zip(tables, priors, strict=True)
+        for s in STRENGTHS
+    ]
+    return bool(np.logaddexp.reduce(ratios) - math.log(len(ratios)) > math.log(ODDS))
 
 
-def _log_marginal(counts: Floats, prior: Floats) -> float:
-    s = PRIOR_RECORDS
+def _log_marginal(counts: Floats, prior: Floats, s: float = PRIOR_RECORDS) -> float:
     found = math.lgamma(s) - math.lgamma(float(counts.sum()) + s)
     for n, p in zip(counts.tolist(), prior.tolist(), strict=True):
         if n > 0:

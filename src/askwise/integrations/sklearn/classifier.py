@@ -11,14 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
 
 from askwise._support.extras import need
 from askwise._support.numbers import as_price
-from askwise._support.typing import Floats
+from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.charged_plans import folds_of
@@ -30,7 +29,7 @@ from askwise.integrations.sklearn.prices import (
     check_panels,
     panels_among,
 )
-from askwise.integrations.sklearn.rewards import rewards_of, weighed_by_stakes
+from askwise.integrations.sklearn.rewards import check_weights, rewards_of, weighed_by_stakes
 from askwise.integrations.sklearn.table import (
     choose,
     depth_with_room,
@@ -154,6 +153,7 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = _check_sample_weight(
             sample_weight, cells, dtype=np.float64, ensure_non_negative=True
         )
+        check_weights(weights)
         counted = weights > 0
         self.classes_, labels = np.unique(labels[counted], return_inverse=True)
         weights = weights[counted]
@@ -196,19 +196,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         costs M the reward is 1 − M/max M, and the gain is max M − M − the spend.
         """
         check_confidence(confidence)
-        cells = self._cells(X)
-        labels = column_or_1d(y).tolist()
-        check_consistent_length(cells, labels)
-        places = {label: place for place, label in enumerate(self.classes_.tolist())}
-        for label in labels:
-            if label not in places:
-                known = ", ".join(map(str, places))
-                raise OptionError(
-                    f"y: {label!r} is not a class of the training rows, expected one of: {known}"
-                )
+        cells, labels = self._read_again(X, y)
         decided = self._decided(cells)
-        chosen = (decided.probability @ self._learned.rewards).argmax(axis=1)
-        reward = self._learned.rewards[[places[label] for label in labels], chosen]
+        reward = self._learned.rewards[labels, self._chosen(decided.probability)]
         looks = decided.known.sum(axis=1).astype(np.float64)
         ones = np.ones(len(cells))
         found = Outcomes(ones, reward, reward**2, decided.spent, looks, ones)
@@ -224,22 +214,22 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Returns the accuracy and the mean spend of a case at each of several reward values.
 
         The result has a dictionary with `reward_value`, `accuracy` and `spend` for each reward
-        value. Each is planned anew from the estimates of `fit`. With a matrix of costs the reward
-        value is the cost of the dearest mistake, and the other mistakes cost in proportion.
+        value. Each is planned anew from the estimates of `fit`, within `max_spend` if it is given.
+        With a matrix of costs the reward value is the cost of the dearest mistake, and the other
+        mistakes cost in proportion.
         """
-        cells, labels = self._cells(X), np.asarray(y)
-        if len(labels) != len(cells):
-            raise OptionError(f"{len(cells)} rows in X, but {len(labels)} labels in y")
+        cells, labels = self._read_again(X, y)
         if reward_values is None:
             own = self.policy_.problem.reward_value
             reward_values = [multiple * own for multiple in MULTIPLES]
         rows = []
         for value in reward_values:
-            decided = self._learned.decide(self._learned.decider(float(value)), cells)
+            decider = self._learned.decider(float(value), self.max_spend)
+            decided = self._learned.decide(decider, cells)
             rows.append(
                 {
                     "reward_value": float(value),
-                    "accuracy": float(np.mean(self._guesses(decided.probability) == labels)),
+                    "accuracy": float(np.mean(self._chosen(decided.probability) == labels)),
                     "spend": float(decided.spent.mean()),
                 }
             )
@@ -336,9 +326,31 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _decided(self, cells: Floats) -> Decided:
         return self._learned.decide(self._decider, cells)
 
+    def _read_again(self, rows: Any, y: Any) -> tuple[Floats, Integers]:
+        """Returns rows that were not used to fit, and the place of the class of each of them."""
+        check_is_fitted(self)
+        labels = column_or_1d(y).tolist()
+        if not labels:
+            raise OptionError("y is empty, expected the label of at least one row")
+        cells = self._cells(rows)
+        if len(labels) != len(cells):
+            raise OptionError(f"{len(cells)} rows in X, but {len(labels)} labels in y")
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        for label in labels:
+            if label not in places:
+                known = ", ".join(map(repr, places))
+                raise OptionError(
+                    f"y: {label!r} is not a class of the training rows, expected one of: {known}"
+                )
+        return cells, np.array([places[label] for label in labels], np.int64)
+
     def _guesses(self, probability: Floats) -> Any:
-        """Returns the class with the highest expected reward."""
-        return self.classes_[(probability @ self._learned.rewards).argmax(axis=1)]
+        return self.classes_[self._chosen(probability)]
+
+    def _chosen(self, probability: Floats) -> Integers:
+        """Returns the place of the class with the highest expected reward."""
+        chosen: Integers = (probability @ self._learned.rewards).argmax(axis=1)
+        return chosen
 
     def _check_options(self) -> None:
         for name, least in (("max_observations", 0), ("bins", 2), ("max_states", 1)):

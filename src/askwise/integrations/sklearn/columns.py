@@ -1,8 +1,9 @@
 """Turns a table into numbers. Dates become seconds, and categories their places.
 
-Rows come as arrays or as data frames. A missing cell is NaN in any kind of column. Categories with
-few rows share one category, `Rare.OTHER`. A category that was not in the training rows is
-`Rare.OTHER` too, or `UNSEEN` in a column without rare categories.
+Rows come as arrays or as data frames. A missing cell is NaN in any kind of column. An empty text
+among categories is a missing cell, as in a file. Categories with few rows share one category,
+`Rare.OTHER`. A category that was not in the training rows is `Rare.OTHER` too, or `UNSEEN` in a
+column without rare categories.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import numbers
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +74,7 @@ class Columns(NamedTuple):
                 new = place.get(Rare.OTHER, UNSEEN)
                 _check_categories(cells, self.names[k])
                 table[:, k] = [
-                    np.nan if is_missing(cell) else place.get(cell, new) for cell in cells
+                    np.nan if _is_empty(cell) else place.get(cell, new) for cell in cells
                 ]
         if np.isinf(table).any():
             name = self.names[int(np.isinf(table).any(axis=0).argmax())]
@@ -89,8 +92,13 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     """
     _check_names(rows)
     which, dates = _categorical(rows, wanted), frozenset(_dates(rows, wanted))
+    if _is_frame(rows):
+        declared = [] if isinstance(wanted, str) else which
+        for k, name in enumerate(_names_in(rows)):
+            if not (declared and declared[k]):
+                _check_spans(column_at(rows, k), name)
     if not any(which) and not dates:
-        with _texts_refused():
+        with _cells_refused(rows):
             table, labels = validate_data(
                 estimator, rows, y, dtype=np.float64, ensure_all_finite="allow-nan"
             )
@@ -104,8 +112,10 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     for k, is_category in enumerate(which or [False] * len(names)):
         cells = column_at(rows, k) if is_category else []
         _check_categories(cells, names[k])
-        present = {cell for cell in cells if not is_missing(cell)}
-        found.append(tuple(sorted(present, key=str)) if is_category else None)
+        present = {cell for cell in cells if not _is_empty(cell)}
+        ordered = sorted(present, key=lambda cell: (str(cell), type(cell).__name__))
+        _check_distinct(ordered, names[k])
+        found.append(tuple(ordered) if is_category else None)
     columns = Columns(names, tuple(found), dates)
     return columns, columns.encode(rows), labels
 
@@ -119,10 +129,15 @@ def _check_names(rows: Any) -> None:
 
 
 @contextmanager
-def _texts_refused() -> Iterator[None]:
-    """Replaces scikit-learn's error for a text among numbers by one that has the remedy."""
+def _cells_refused(rows: Any) -> Iterator[None]:
+    """Replaces errors for a text or a number beyond every float by one that has the remedy."""
     try:
         yield
+    except OverflowError:
+        for k, name in enumerate(_names_in(rows)):
+            for cell in column_at(rows, k):
+                _number(cell, name)  # the error that has the name of the feature
+        raise
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
@@ -182,12 +197,32 @@ def _check_categories(cells: list[Any], name: str) -> None:
         )
 
 
+def _check_distinct(categories: list[Any], name: str) -> None:
+    """Raises an error if two categories, in the order of their texts, have the same text."""
+    for before, after in pairwise(categories):
+        if str(before) == str(after):
+            raise OptionError(
+                f"feature {name!r} has both {before!r} and {after!r}, which cannot be told apart "
+                f"in a plan: give them one type, such as X[{name!r}].astype(str)"
+            )
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether a cell of a column of categories is missing."""
+    return is_missing(cell) or (isinstance(cell, str) and not cell)
+
+
 def _number(cell: Any, name: str) -> float:
     if is_missing(cell):
         return np.nan
     try:
         return float(cell)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise OptionError(
+            f"feature {name!r} has a whole number that is beyond every float: make it missing, or "
+            "a smaller number"
+        ) from None
+    except (TypeError, ValueError):
         raise OptionError(
             f"feature {name!r} had numbers in the training rows, expected one, got {cell!r}"
         ) from None
@@ -269,6 +304,24 @@ def _categorical(rows: Any, wanted: Any) -> list[bool]:
     return [k in chosen for k in range(width)]
 
 
+def _check_spans(cells: list[Any], name: str) -> None:
+    """Raises an error for durations and periods. Each would be a category, but they have an order.
+
+    They are not turned into numbers or dates here, because `policy_` reads the same rows.
+    """
+    for cell in cells:
+        if type(cell).__name__ == "Period":
+            kind, remedy = "periods", f"their beginnings, such as X[{name!r}].dt.start_time"
+        elif isinstance(cell, timedelta | np.timedelta64) and not is_missing(cell):
+            kind, remedy = "durations", f"numbers, such as X[{name!r}].dt.total_seconds()"
+        else:
+            continue
+        raise OptionError(
+            f"feature {name!r} has {kind}, got {cell!r}: give {remedy}, or name the columns of "
+            "categories with categorical_features="
+        )
+
+
 def _dates(rows: Any, wanted: Any) -> list[int]:
     """Returns the columns of a data frame with dates that were not declared as categories."""
     if not _is_frame(rows):
@@ -288,9 +341,15 @@ def _is_numbers(cells: list[Any]) -> bool:
     """Whether all cells that are not missing are numbers. Booleans are two categories."""
     return all(
         is_missing(cell)
-        or (isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_))
+        or (isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool | np.bool_))
         for cell in cells
     )
+
+
+def _names_in(rows: Any) -> list[str]:
+    if _is_frame(rows):
+        return [str(name) for name in rows.columns]
+    return [f"x{k}" for k in range(np.shape(rows)[1])]
 
 
 def _names_of(estimator: Any) -> tuple[str, ...]:

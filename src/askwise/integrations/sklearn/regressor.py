@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
 from askwise._support.typing import Floats
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.classifier import CostAwareClassifier
+from askwise.integrations.sklearn.rewards import check_weights
 from askwise.problem.bins import is_number
 
 BLIND_LOSS = 100.0
@@ -104,6 +105,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = _check_sample_weight(
             sample_weight, numbers_, dtype=np.float64, ensure_non_negative=True
         )
+        check_weights(weights)
         counted = weights > 0
         answers = self._answers(numbers_[counted], weights[counted])
         lost = _losses(loss, numbers_, answers)
@@ -111,7 +113,7 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         used = np.bincount(best, weights, minlength=len(answers)) > 0
         answers, lost = answers[used], lost[:, used]
         best = lost.argmin(axis=1)
-        names = np.array([f"{answer:.9g}" for answer in answers])
+        names = _names(answers)
         order = np.argsort(names)  # the order of the classifier's classes
         self.answers_ = answers[order]
         self.classifier_ = CostAwareClassifier(
@@ -190,6 +192,15 @@ class CostAwareRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         blind = float((weights @ lost / weights.sum()).min())
         value = BLIND_LOSS / blind if self.loss_value is None else float(self.loss_value)
         return value * mean
+
+
+def _names(answers: Floats) -> Any:
+    """Returns the answers as distinct texts, with at least 9 digits."""
+    for digits in range(9, 18):  # 17 digits tell any two floats apart
+        names = np.array([f"{answer:.{digits}g}" for answer in answers])
+        if len(set(names.tolist())) == len(names):
+            break
+    return names
 
 
 def _losses(loss: Callable[[Floats, Floats], Floats], y: Floats, answers: Floats) -> Floats:

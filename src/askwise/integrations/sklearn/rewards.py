@@ -11,6 +11,9 @@ from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.labelled import in_order_of
 
+LARGEST_WEIGHTS = 2.0**53
+"""The most rows that the weights may sum to: floats count whole rows up to here."""
+
 
 def rewards_of(matrix: Any, reward_value: float, classes: Sequence[Any]) -> tuple[float, Floats]:
     """Returns β, and r(c, a) at [c, a]: the reward of predicting class a in class c, in [0, 1].
@@ -42,6 +45,15 @@ def rewards_of(matrix: Any, reward_value: float, classes: Sequence[Any]) -> tupl
             "give at least one a cost above 0"
         )
     return float(costs.max()), 1 - costs / costs.max()
+
+
+def check_weights(weights: Floats) -> None:
+    """Raises an error if the weights of the rows are too large."""
+    if not weights.sum() <= LARGEST_WEIGHTS:
+        raise OptionError(
+            f"sample_weight: the weights sum to {weights.sum():g} rows, expected at most "
+            f"{LARGEST_WEIGHTS:g}: a weight is the number of times that a row counts"
+        )
 
 
 def weighed_by_stakes(labels: Integers, weights: Floats, rewards: Floats) -> Floats:

@@ -33,6 +33,7 @@ from askwise.integrations.sklearn.beliefs import Table
 from askwise.integrations.sklearn.columns import Rare, moment_at, seconds_at
 from askwise.integrations.sklearn.labelled import by_name
 from askwise.problem import Observation, cuts
+from askwise.problem.amounts import check_amount
 from askwise.problem.bins import is_number
 from askwise.states.layout import count_states
 
@@ -88,10 +89,7 @@ def prices_of(costs: Any, names: Sequence[str]) -> list[float]:
                 f"costs: {len(given)} prices for {len(names)} features, expected one each"
             )
     for name, price in zip(names, given, strict=True):
-        if not is_number(price) or price < 0:
-            raise OptionError(
-                f"costs: the price of {name!r} must be a finite number of at least 0, got {price!r}"
-            )
+        check_amount(price, f"costs: the price of {name!r}", OptionError)
     return [float(price) for price in given]
 
 
@@ -136,6 +134,7 @@ def observations_of(
     an outcome if their classes are distributed alike, both by plain weights and by `stakes`.
     """
     often = _times(table.weights)
+    at_most_once = stakes / (stakes / table.weights).max()  # else luck seems to be evidence
     repeated = [str(label) for label in np.repeat(table.labels, often)]
     made: list[Look | None] = []
     for k, (column, name) in enumerate(zip(table.cells.T, table.columns.names, strict=True)):
@@ -146,7 +145,7 @@ def observations_of(
         if categories is not None:
             group: Integers = np.arange(len(categories))
             if len(categories) > MOST_APART:
-                both = table.weights, stakes
+                both = table.weights, at_most_once
                 group = merge_alike(*(_counts(column, len(categories), table, w) for w in both))
             made.append(_of_categories(name, categories, group, rest))
             continue
