@@ -9,7 +9,13 @@ import askwise as aw
 from askwise.counting import UNIT, Statistics
 from askwise.estimation.anova import inverse_covariance
 from askwise.estimation.joint import JointModel
-from askwise.estimation.no_effect import MOST_PROBABLE, ODDS, no_effects, without_effects
+from askwise.estimation.no_effect import (
+    MOST_PROBABLE,
+    ODDS,
+    depend_on_others,
+    no_effects,
+    without_effects,
+)
 from askwise.states import Lattice
 
 LOSS, WIN = -2250.0, 300.0
@@ -32,6 +38,10 @@ def counted(problem, cases, mean, seed=0):
     for _ in range(3):
         model.update(statistics)
     return model, statistics
+
+
+def seen(statistics):
+    return statistics.action_counts.sum(axis=1)
 
 
 def test_the_evidence_is_that_of_a_gaussian():
@@ -68,8 +78,8 @@ def test_noise_has_no_effect_and_what_matters_has():
     matters = np.array([[0.8, 0.5, 0.3], [0.4, 0.5, 0.6]])
     mean, found = np.repeat(matters, 3, axis=1), []  # x matters, y is noise
     for seed in range(10):
-        model, _ = counted(looks("xy"), 2_000, mean, seed)
-        found.append(no_effects(model))
+        model, statistics = counted(looks("xy"), 2_000, mean, seed)
+        found.append(no_effects(model, seen(statistics)))
     assert all(one.probability[0] < 1e-6 for one in found)
     of_x = [False, True, False, False]  # of the sets ∅, x, y and both
     assert all((one.part[of_x] == 1.0).all() for one in found)
@@ -80,14 +90,34 @@ def test_noise_has_no_effect_and_what_matters_has():
 
 def test_two_that_matter_only_together_have_an_effect():
     mean = np.where(np.arange(9) % 2, [[0.8], [0.2]], [[0.2], [0.8]])
-    model, _ = counted(looks("xy"), 2_000, mean)
-    assert (no_effects(model).probability < 1e-6).all()
+    model, statistics = counted(looks("xy"), 2_000, mean)
+    assert (no_effects(model, seen(statistics)).probability < 1e-6).all()
+
+
+def test_what_tells_of_another_is_not_noise():
+    """A test that tells the result of a dearer one has no effect of its own."""
+    problem = looks("xyz", values="ab")
+    ill = np.random.default_rng(3).random(800) < 0.3
+    right, noise = np.random.default_rng(4).random((2, 800)) < [[0.9], [0.5]]
+    rows = np.where(right, ill, ~ill), ill, noise
+    log = {n: np.where(row, "a", "b").tolist() for n, row in zip("xyz", rows, strict=True)}
+    log["action"] = ["accept", "decline"] * 400
+    log["reward"] = np.where(ill == (np.arange(800) % 2 == 0), 1.0, 0.0).tolist()
+    fitted = aw.fit(log, problem)
+    statistics = fitted.learner().statistics
+    model = JointModel(Lattice(problem))
+    model.update(statistics, 50)
+    assert depend_on_others(model, seen(statistics)).tolist() == [True, True, False]
+    found = no_effects(model, seen(statistics))
+    assert found.probability[0] == found.probability[1] == 0
+    assert found.probability[2] > 0.1
 
 
 def test_nothing_is_said_without_cases():
     model = JointModel(Lattice(looks("xy")))
-    model.update(Statistics(model.lattice))
-    found = no_effects(model)
+    statistics = Statistics(model.lattice)
+    model.update(statistics)
+    found = no_effects(model, seen(statistics))
     assert found.probability == pytest.approx(1 / (1 + ODDS))
     assert found.part == pytest.approx(1.0)
 

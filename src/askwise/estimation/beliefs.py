@@ -110,7 +110,7 @@ def joint_beliefs(
     kept, none = [array.copy() for array in model.arrays()], NoEffects.never(model)
     if log.records is None:
         _estimate_variances(model, counted)
-        none = no_effects(model)
+        none = no_effects(model, counted.action_counts.sum(axis=1))
     between = np.sqrt(kept[1] * model.effect_variances)
     if (none.part < 1.0).any():
         model.effect_variances *= none.part

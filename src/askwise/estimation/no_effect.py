@@ -15,18 +15,23 @@ The evidence is that of the Gaussian of all rewards. It does not depend on why a
 was chosen, so a state that was left after an early loss does not mislead it.
 
 An observation without an effect of its own may still be informative, as a test is that tells the
-result of a dearer one. The population says so, not its effects.
+result of a dearer one. So all this is for observations only that do not depend on any other. Two of
+them depend on each other if the n cases that saw both make it likely (Schwarz's criterion): with
+the mutual information I of the two in the population, and X_i and X_j values, if
+
+    2 n I(X_i; X_j) > (X_i − 1)(X_j − 1) log n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from askwise._support.sums import dot
-from askwise._support.typing import Flags, Floats
+from askwise._support.typing import Flags, Floats, Integers
 from askwise.estimation.anova import inverse_covariance
 from askwise.estimation.joint import JointModel
 
@@ -48,7 +53,7 @@ class NoEffects(NamedTuple):
     """What the evidence says of the effects of every observation, in the order of the model."""
 
     probability: Floats
-    """That it has none."""
+    """That it has none, nor tells of another observation."""
     part: Floats
     """The part of the variance of every set J that recommendations use. It is 1, but where the
     evidence of every action is against an effect, that of the likeliest L and c.
@@ -60,10 +65,10 @@ class NoEffects(NamedTuple):
         return cls(np.zeros(len(model.radices)), np.ones(len(model.set_levels)))
 
 
-def no_effects(model: JointModel) -> NoEffects:
-    """Compares the evidence of an updated model. Nothing changes."""
+def no_effects(model: JointModel, seen: Integers) -> NoEffects:
+    """Compares the evidence of an updated model. `seen` are the cases that acted in each state."""
     density, found, s2 = _Density(model), NoEffects.never(model), model.effect_variances
-    for i in range(len(found.probability)):
+    for i in np.flatnonzero(~depend_on_others(model, seen)).tolist():
         concerned = model.sets_with(i)
         none = density.of(np.where(concerned, NONE * s2, s2))
         best, likeliest = np.full(len(none), -np.inf), found.part
@@ -79,6 +84,25 @@ def no_effects(model: JointModel) -> NoEffects:
         found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * np.exp(min(ratio, 500.0))))
         if ratio < 0:
             found.part[concerned] = np.minimum(found.part, likeliest)[concerned]
+    return found
+
+
+def depend_on_others(model: JointModel, seen: Integers) -> Flags:
+    """Whether each observation depends on another one."""
+    lattice, radices = model.lattice, model.radices
+    given, both = len(radices) - lattice.buyable, np.zeros((len(radices), len(radices)))
+    for subset in range(lattice.subsets):
+        known = [*range(given), *(given + k for k in lattice.members(subset))]
+        both[np.ix_(known, known)] += seen[lattice.block(subset)].sum()
+    population = model.population.reshape(radices)
+    found = np.zeros(len(radices), bool)
+    for i, j in combinations(range(len(radices)), 2):
+        others = tuple(k for k in range(len(radices)) if k not in (i, j))
+        pair, n = population.sum(axis=others), both[i, j]
+        alone = pair.sum(axis=1, keepdims=True) * pair.sum(axis=0)
+        information = float((pair * np.log(pair / alone)).sum())
+        if 2.0 * n * information > (radices[i] - 1) * (radices[j] - 1) * np.log(max(1.0, n)):
+            found[[i, j]] = True
     return found
 
 
