@@ -346,7 +346,7 @@ def _observation(
 ) -> Observation:
     """Drafts one column. If not all rows have the observation, an empty cell is no failure."""
     rows = range(len(cells)) if is_seen else [k for k, c in enumerate(cells) if not is_missing(c)]
-    kept = [None if not is_seen and cells[k] == UNAVAILABLE else cells[k] for k in rows]
+    kept = [None if cells[k] == UNAVAILABLE else cells[k] for k in rows]
     frame: dict[str, list[Any]] = {"cells": kept}
     if labels is not None:
         frame["label"] = [labels[k] for k in rows]
