@@ -95,6 +95,17 @@ def test_unavailable_with_a_label_is_counted_as_a_failure_by_the_checks():
     assert "scan alone tells the label in 300 of 300 rows" in drafted.remarks[0]
 
 
+def test_a_column_with_line_breaks_is_left_out_with_the_reason(tmp_path):
+    rows = {"a\nb": ["x", "y"] * 50, "note": ["x\ny", "z"] * 50, "mri": ["neg", "pos"] * 50}
+    drafted = draft(rows | {"best": ["wait", "treat"] * 50}, label="best")
+    assert [o.name for o in drafted.problem.observations] == ["mri"]
+    assert drafted.left_out["note"] == (
+        "value 'x\\ny' must be one line: write it without a line break"
+    )
+    (tmp_path / "draft.yaml").write_text(drafted.text())
+    assert aw.Problem.load(tmp_path / "draft.yaml") == drafted.problem
+
+
 def askwise(*arguments):
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
