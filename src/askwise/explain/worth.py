@@ -173,14 +173,19 @@ class Worth:
     def __str__(self) -> str:
         return "\n\n".join([self._table(), *self.words()])
 
-    def words(self) -> list[str]:
+    def below_tree(self) -> str:
+        """Returns the table and the sentences as text, for below a tree, which names the stake."""
+        return "\n\n".join([self._table(), *self.words(names_stake=False)])
+
+    def words(self, *, names_stake: bool = True) -> list[str]:
         """Returns sentences on the stake, the budget, differences from the tree, and what is still
         to learn.
         """
         said, learn = self.remarks(), self.still_to_learn
-        if at := for_stake(self._sensitivity.lattice.stake):
+        at = for_stake(self._sensitivity.lattice.stake)
+        if at and names_stake:
             said.insert(0, f"{at.capitalize()}.")
-        elif self.stake_of_log != 1.0:
+        elif not at and self.stake_of_log != 1.0:
             mean = f"{self.stake_of_log:.3g}"
             said.insert(
                 0,
