@@ -207,7 +207,7 @@ def demand_picture(
     the fees of panels.
     """
     finite = [step.price for step in steps]
-    end = max(1.15 * max(*finite, today, *(one.price for one in band)), 1e-9)
+    end = max(1.15 * max(*finite, today), *(one.price for one in band), 1e-9)
     right, low = WIDE - 2, HIGH - 12
 
     def across(price: float) -> float:

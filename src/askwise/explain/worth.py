@@ -144,7 +144,11 @@ class Worth:
         return self._sensitivity.still_to_learn()
 
     def demand_band(self, name: str) -> list[DemandBand]:
-        """Returns the interval of the share of the cases that buy, at some prices."""
+        """Returns the interval of the share of the cases that buy, at some prices.
+
+        They go to twice today's price or 1.5 times the break-even price, whichever is more, but not
+        beyond the interval of the break-even price.
+        """
         return self._sensitivity.demand_band(self[name])
 
     def demand(self, name: str) -> list[DemandStep]:

@@ -81,7 +81,7 @@ function verdict(o) {
 export function demand({ name, cost: own, fees, demand: pieces, demand_band: band = [] }) {
   const cost = own + fees;
   const prices = pieces.map((piece) => piece.price + fees);
-  const end = 1.15 * Math.max(...prices, ...band.map((b) => b.price + fees), cost) || 1;
+  const end = Math.max(1.15 * Math.max(...prices, cost), ...band.map((b) => b.price + fees)) || 1;
   const x = (price) => 2 + (price / end) * (WIDE - 4);
   const y = (part) => LOW - part * (LOW - 5);
   const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price + fees).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
