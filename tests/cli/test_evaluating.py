@@ -65,7 +65,7 @@ def test_rows_kept_aside_are_scored_as_by_the_library(later, columns):
 @pytest.mark.parametrize(
     ("more", "named"),
     [
-        ([], "does not say what was done and what that earned (--action and --reward); its"),
+        ([], "nor what was done and what that earned (--action and --reward); its columns"),
         (["--label", "worst"], "later.csv has no column 'worst'"),
         (["--label", "best", "--order", "mri"], "--order mri is for logged decisions, but --label"),
         (["--label", "best", "--reward", "well"], "--reward well is for logged decisions"),
@@ -81,12 +81,27 @@ def test_what_does_not_fit_is_one_line(capsys, monkeypatch, more, named):
     )
 
 
-@pytest.mark.usefixtures("later")
-def test_columns_called_like_actions_lead_to_the_option(capsys, monkeypatch):
-    rows = pd.read_csv("later.csv").rename(columns={"well": "wait", "cured": "treat"})
+@pytest.fixture
+def named(later):
+    """The same rows, with the rewards in columns that have the names of the actions."""
+    rows = later.drop(columns="best").rename(columns={"well": "wait", "cured": "treat"})
     rows.to_csv("named.csv", index=False)
-    said = refused(capsys, monkeypatch, "evaluate", "named.csv", "--policy", "a.askwise")
-    assert "On complete records, askwise evaluate scores a policy, by a --label or" in said
+    return rows
+
+
+def test_evaluate_finds_columns_with_the_names_of_the_actions_as_fit_does(named):
+    assert aw.fit("named.csv", aw.Problem.load("clinic.yaml")).kind == "complete records"
+    said = askwise("evaluate", "named.csv", "--policy", "a.askwise")
+    assert str(aw.load("a.askwise").recommend().evaluate(named)) in said
+
+
+@pytest.mark.usefixtures("named")
+@pytest.mark.parametrize("columns", [[], ["--reward", "wait=wait"]])
+def test_compare_refuses_complete_records_and_says_what_to_do(capsys, monkeypatch, columns):
+    how = ("compare", "named.csv", "--policy", "a.askwise", "--against", "wait")
+    said = refused(capsys, monkeypatch, *how, *columns)
+    assert "the log has complete records" in said
+    assert "askwise evaluate scores a policy on complete records: to compare two" in said
 
 
 @pytest.mark.usefixtures("later")

@@ -64,6 +64,13 @@ def test_the_picture_of_a_demand_prints_no_number_over_another():
     assert ">1</text>" in near
 
 
+def test_the_picture_of_a_demand_says_in_words_what_is_never_bought():
+    nothing = demand_picture([DemandStep(0.0, 5.0, 0.0)], today=1.0)
+    assert 'aria-label="never bought, not even if free"' in nothing
+    some = demand_picture([DemandStep(0.0, 9.0, 0.5), DemandStep(2.0, 5.0, 0.0)], today=1.0)
+    assert 'aria-label="bought in 50% of the cases if free, never from 2 on"' in some
+
+
 def test_a_page_without_bands_speaks_of_none():
     model = breast_cancer(cost=5.0)
     learner = aw.Learner(model.problem, rng=0)

@@ -129,6 +129,19 @@ def test_the_band_of_demand_falls_and_holds_the_share():
         assert all(piece.low <= piece.high for piece in band)
 
 
+def test_the_band_ends_where_the_price_and_the_curve_are_well_seen():
+    """After few cases the interval of a break-even price is wide."""
+    worth = aw.worth(learned(300))
+    wide = 0
+    for row in worth:
+        seen = max(row.price, row.break_even, worth.demand(row.name)[-1].price)
+        end = worth.demand_band(row.name)[-1].price
+        assert row.price <= end <= 2 * seen + 1e-9
+        assert end <= max(row.price, row.break_even_high) + 1e-9
+        wide += row.break_even_high > 4 * seen
+    assert wide >= 1
+
+
 def test_demand_is_one_curve_that_ends_on_its_last_line():
     """Its gains are those of one estimate, so they fall along lines that become flatter."""
     worth = aw.worth(learned(5_000))

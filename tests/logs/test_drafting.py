@@ -69,6 +69,43 @@ def test_a_draft_of_decisions_takes_empty_cells_for_what_was_not_looked_at(tmp_p
         draft({"unit": [1, 1], "a": [0, 1]}, rewards={"go": "a"})
 
 
+def test_unavailable_in_complete_records_is_a_failure_and_no_value(tmp_path):
+    rows = {
+        "scan": ["ok", "poor", "unavailable", "ok"] * 50,
+        "score": [1.5, 2.5, 3.5, "unavailable"] * 50,
+        "go": [1.0, 0.0, 1.0, 0.0] * 50,
+        "stop": [0.0, 1.0, 0.0, 1.0] * 50,
+    }
+    log = write_csv(tmp_path / "log.csv", rows)
+    by_action = {"go": "go", "stop": "stop"}
+    problem = draft(rows, rewards=by_action).problem
+    scan, score = problem.observations
+    assert scan.outcomes == ("ok", "poor", None)
+    assert (scan.fails, score.fails) == ("charged", "charged")
+    assert score.edges is not None
+    assert problem == draft(log, rewards=by_action).problem
+    assert aw.fit(rows, problem).rows == aw.fit(log, problem).rows == 200
+
+
+def test_unavailable_with_a_label_is_counted_as_a_failure_by_the_checks():
+    cells = [["ok", "poor", "unavailable"][k % 3] for k in range(300)]
+    best = ["go" if cell == "ok" else "stop" for cell in cells]
+    drafted = draft({"scan": cells, "best": best}, label="best")
+    assert drafted.problem.observations[0].outcomes == ("ok", "poor", None)
+    assert "scan alone tells the label in 300 of 300 rows" in drafted.remarks[0]
+
+
+def test_a_column_with_line_breaks_is_left_out_with_the_reason(tmp_path):
+    rows = {"a\nb": ["x", "y"] * 50, "note": ["x\ny", "z"] * 50, "mri": ["neg", "pos"] * 50}
+    drafted = draft(rows | {"best": ["wait", "treat"] * 50}, label="best")
+    assert [o.name for o in drafted.problem.observations] == ["mri"]
+    assert drafted.left_out["note"] == (
+        "value 'x\\ny' must be one line: write it without a line break"
+    )
+    (tmp_path / "draft.yaml").write_text(drafted.text())
+    assert aw.Problem.load(tmp_path / "draft.yaml") == drafted.problem
+
+
 def askwise(*arguments):
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):

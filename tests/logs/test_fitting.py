@@ -3,6 +3,7 @@
 from html import escape
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import askwise as aw
@@ -35,6 +36,46 @@ def test_a_notebook_shows_a_fit_with_its_notes_and_what_it_recommends():
         assert "<strong>Fit</strong>" in html
         assert all(escape(note) in html for note in fit.notes)
         assert escape(str(fit.recommend().tree()).splitlines()[1]) in html
+
+
+DESK = aw.Problem(
+    observations=[aw.Observation("photo", values=["pass", "fail"], cost=15)],
+    actions=["pay", "check"],
+    rewards=(-4000, 450),
+)
+
+
+def notes_on(rewards, tmp_path):
+    """The notes on logs with these rewards: of decisions and of records, in memory and in files."""
+    of_decisions = {"action": ["pay", "check", "check"], "reward": rewards}
+    of_records = {"pay": rewards, "check": rewards[::-1]}
+    for k, earned in enumerate((of_decisions, of_records)):
+        log = {"photo": ["pass", "fail", "fail"]} | earned
+        log = {name: cells * 20 for name, cells in log.items()}
+        path = tmp_path / f"{k}.csv"
+        pd.DataFrame(log).to_csv(path, index=False)
+        notes = [aw.fit(source, DESK).notes for source in (log, str(path))]
+        assert notes[0] == notes[1]
+        yield " ".join(notes[0])
+
+
+@pytest.mark.parametrize(
+    ("rewards", "said"),
+    [
+        ([450, 450, 450], "All rewards of the log are equal (450). So it shows no action as"),
+        ([-1.2, 0.45, -4], "standard deviation is below 0.05% of the range from -4,000 to 450. If"),
+    ],
+)
+def test_a_note_says_that_rewards_are_equal_or_in_another_unit(tmp_path, rewards, said):
+    for notes in notes_on(rewards, tmp_path):
+        assert notes.count(said) == 1
+
+
+@pytest.mark.parametrize("rewards", [[450, 450, 440], [-1200, 450, -4000]])
+def test_rewards_that_differ_have_no_such_note(tmp_path, rewards):
+    for notes in notes_on(rewards, tmp_path):
+        assert "equal" not in notes
+        assert "standard deviation" not in notes
 
 
 def test_notes_say_what_can_be_learned():

@@ -205,7 +205,13 @@ def test_large_trees_fold():
     assert policy.tree(max_depth=99).to_dict() == whole.to_dict()
 
 
-@pytest.mark.parametrize("wrong", [{"max_depth": 0}, {"min_share": 1.5}, {"max_depth": True}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"max_depth": depth} for depth in (0, True, 1.5, "2", [2])),
+        *({"min_share": share} for share in (1.5, None, "x", True, float("nan"))),
+    ],
+)
 def test_trees_fold_by_what_makes_sense(wrong):
     with pytest.raises(aw.AskwiseError, match=next(iter(wrong))):
         aw.oracle.sequential(breast_cancer(cost=5.0)).tree(**wrong)

@@ -39,6 +39,7 @@ def test_cost_must_be_a_finite_number(cost):
         ([1.5], "value 1.5 must be"),
         ([True], "value True must be"),
         ("yes", "values must be a list, got 'yes'"),
+        (["neg", "po\ns"], r"value 'po\\ns' must be one line: write it without a line break"),
         (7, "values must be a list, got 7"),
     ],
 )
@@ -57,6 +58,7 @@ def test_values(values, message):
         ({"actions": ["wait", "wait"]}, "action 'wait' is given twice"),
         ({"actions": ["wait", " "]}, "an action must be a text that is not blank, got ' '"),
         ({"actions": "wait"}, "actions must be a list, got 'wait'"),
+        ({"actions": ["wait\n", "treat"]}, r"an action 'wait\\n' must be one line"),
         ({"max_observations": 2}, "max_observations must be a whole number from 0 to 1.*got 2"),
         ({"max_observations": -1}, "got -1"),
         ({"max_observations": True}, "got True"),
@@ -72,6 +74,9 @@ def test_what_a_problem_refuses(changes, message):
 def test_blank_name():
     with pytest.raises(ProblemError, match="an observation's name must be a text"):
         observation("")
+    for broken in ("mr\ni", "mri\r", "\u2028mri"):
+        with pytest.raises(ProblemError, match=r"an observation's name '.*' must be one line"):
+            observation(broken)
 
 
 def test_is_frozen_and_hashable():

@@ -35,6 +35,12 @@ def test_beta_is_what_lies_between_the_ends():
     assert problem(reward_value=5).rewards is None
 
 
+@pytest.mark.parametrize("wrong", [(1, 1), (10, 1)])
+def test_the_lowest_reward_is_below_the_highest(wrong):
+    with pytest.raises(ProblemError, match=r"the first below the second.*, got \(1"):
+        problem(rewards=wrong)
+
+
 @given(ends, st.floats(1, 1e6), st.floats(0, 1))
 def test_money_comes_back_as_it_was_told_and_never_leaves_the_range(low, more, part):
     high = low + more

@@ -111,9 +111,8 @@ def _shown(found: Fit, start: BaseLearner, max_depth: int | None, min_share: flo
     explanation = explain(
         start, stake=found.stake, notes=notes, max_depth=max_depth, min_share=min_share
     )
-    at = found.for_stake(", ")
-    say(f"\nWhat to buy and do{at}:\n\n{explanation.tree_with_sum()}")
-    say(f"\nWhat one may pay{at}:\n\n{explanation.worth}")
+    say(f"\nWhat to buy and do:\n\n{explanation.tree_with_sum()}")
+    say(f"\nWhat one may pay:\n\n{explanation.worth.below_tree()}")
     return explanation
 
 

@@ -30,6 +30,8 @@ from askwise.errors import FileError, OptionError
 from askwise.learners import BaseLearner
 from askwise.logs import compare, load, off_policy
 from askwise.logs.off_policy import OffPolicyValue
+from askwise.logs.policy_rows import COMPLETE
+from askwise.logs.reading import kind_of
 from askwise.policy import Policy, oracle
 from askwise.policy.rules import table_of_rule
 from askwise.policy.scores import Score
@@ -107,6 +109,8 @@ def evaluate(
     found: Score | OffPolicyValue
     if label is not None or "rewards" in earned:
         _check_complete(label, earned.get("reward"), decided)
+    columns = {"label": label, "stake": stake, **earned, **decided}
+    if kind_of(log, chosen.problem, **columns) == "complete records":
         rewards = earned.get("rewards")
         found = chosen.evaluate(
             log, label=label, rewards=rewards, stake=stake, confidence=confidence
@@ -169,6 +173,8 @@ def compare_command(
     confidence: Confident = 0.95,
 ) -> None:
     """Say which of two policies is better by a log, and whether that is settled."""
+    if "rewards" in columns_of_rewards(action, [] if reward is None else [reward]):
+        raise OptionError(COMPLETE)
     first = policy_in(policy, at_stake)
     second = _other_policy(against, first.lattice, at_stake)
     names = (Path(policy).stem, Path(against).stem)

@@ -20,7 +20,6 @@ from askwise.learners import LEARNERS
 from askwise.learners.registry import learner_class
 from askwise.problem import Problem
 from askwise.problem.amounts import check_stake
-from askwise.problem.stakes import for_stake
 from askwise.simulation import Run, simulate
 from askwise.simulation.environments import Environment, Population, Staked, model_at_random
 from askwise.simulation.environments.staked import always
@@ -82,7 +81,7 @@ def simulate_command(
     if isinstance(chosen, learners.Learner):
         say(f"by {chosen!r}")
     at = 1.0 if number is None else number
-    say(f"\nWhat it recommends{for_stake(at, ' ')}:\n")
+    say("\nWhat it recommends:\n")
     say(str(chosen.recommend(stake=at).tree()))
     if save is not None:
         chosen.save(save)

@@ -65,7 +65,7 @@ class Explanation:
         return sum(reason.share * (reason.spent - act.cost) for act, reason in leaves)
 
     def __str__(self) -> str:
-        lines = [f"{self.title}\n", f"{self.tree_with_sum()}\n", str(self.worth)]
+        lines = [f"{self.title}\n", f"{self.tree_with_sum()}\n", self.worth.below_tree()]
         if self.notes:
             lines.append("\n" + "\n".join(f"- {note}" for note in self.notes))
         return "\n".join(lines)
@@ -85,7 +85,7 @@ class Explanation:
         return f"<Explanation of {len(self.worth)} observations, gain {shown(self.gain)}>"
 
     def _repr_html_(self) -> str:
-        return f"{self.tree.html()}<pre>{escape(str(self.worth))}</pre>"
+        return f"{self.tree.html()}<pre>{escape(self.worth.below_tree())}</pre>"
 
     def html(self) -> str:
         """Returns the explanation as one HTML page that loads nothing else."""
@@ -207,7 +207,7 @@ def demand_picture(
     the fees of panels.
     """
     finite = [step.price for step in steps]
-    end = max(1.15 * max(*finite, today, *(one.price for one in band)), 1e-9)
+    end = max(1.15 * max(*finite, today), *(one.price for one in band), 1e-9)
     right, low = WIDE - 2, HIGH - 12
 
     def across(price: float) -> float:
@@ -231,7 +231,9 @@ def demand_picture(
     begin = f'<text x="2" y="{HIGH - 1:.0f}">{begins}</text>'
     if now < 2 + WIDE_DIGIT * (len(begins) + 1):  # it would be printed over today's price
         begin = ""
-    words = f"bought in {share(steps[0].bought)} of the cases if free"
+    words = "never bought, not even if free"
+    if steps[0].bought > 0:
+        words = f"bought in {share(steps[0].bought)} of the cases if free"
     words += f", never from {shown(finite[-1] + fees)} on" if finite[-1] > 0 else ""
     return (
         f'<svg class="demand" viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" '

@@ -49,7 +49,8 @@ class ObservationWorth:
     """
     cases_to_settle: float = 0.0
     """About how many more cases will settle whether it pays; 0 if that is settled, infinite if that
-    cannot be foreseen."""
+    cannot be foreseen. The chance that so many settle it is about even.
+    """
 
     @property
     def paid(self) -> float:

@@ -283,9 +283,19 @@ class PriceSensitivity:
         """Returns the interval of the share that buys, at prices from 0 on."""
         if self.worlds is None or not self.worlds.learned or not self.has_cases:
             return []
-        high = row.break_even_high if math.isfinite(row.break_even_high) else 2 * row.break_even
-        prices = np.linspace(0.0, max(high, row.price), BAND_PRICES).tolist()
+        prices = np.linspace(0.0, self._last_price(row), BAND_PRICES).tolist()
         return [DemandBand(c, *self.draws.share_bought(row.name, c)) for c in prices]
+
+    def _last_price(self, row: ObservationWorth) -> float:
+        """Returns the last price of a band.
+
+        The interval of a break-even price may end at a hundred times today's price. A picture up to
+        there would hide today's price and the curve. So the band ends before, but not before these.
+        """
+        seen = 2 * row.price, 1.5 * row.break_even, 1.5 * self.break_even(row.name)
+        wanted = max(price for price in (0.0, *seen) if math.isfinite(price)) or math.inf
+        end = min(wanted, row.break_even_high)
+        return max(row.price, end if math.isfinite(end) else 0.0)
 
     def blind_gain(self) -> float | None:
         """Returns the gain of a case if nothing were bought; None if it is not known."""

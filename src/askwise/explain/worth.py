@@ -144,7 +144,11 @@ class Worth:
         return self._sensitivity.still_to_learn()
 
     def demand_band(self, name: str) -> list[DemandBand]:
-        """Returns the interval of the share of the cases that buy, at some prices."""
+        """Returns the interval of the share of the cases that buy, at some prices.
+
+        They go to twice today's price or 1.5 times the break-even price, whichever is more, but not
+        beyond the interval of the break-even price.
+        """
         return self._sensitivity.demand_band(self[name])
 
     def demand(self, name: str) -> list[DemandStep]:
@@ -173,14 +177,19 @@ class Worth:
     def __str__(self) -> str:
         return "\n\n".join([self._table(), *self.words()])
 
-    def words(self) -> list[str]:
+    def below_tree(self) -> str:
+        """Returns the table and the sentences as text, for below a tree, which names the stake."""
+        return "\n\n".join([self._table(), *self.words(names_stake=False)])
+
+    def words(self, *, names_stake: bool = True) -> list[str]:
         """Returns sentences on the stake, the budget, differences from the tree, and what is still
         to learn.
         """
         said, learn = self.remarks(), self.still_to_learn
-        if at := for_stake(self._sensitivity.lattice.stake):
+        at = for_stake(self._sensitivity.lattice.stake)
+        if at and names_stake:
             said.insert(0, f"{at.capitalize()}.")
-        elif self.stake_of_log != 1.0:
+        elif not at and self.stake_of_log != 1.0:
             mean = f"{self.stake_of_log:.3g}"
             said.insert(
                 0,

@@ -55,7 +55,8 @@ def of_telling_alone(
     """Returns a remark if one column tells nearly every label: it may come from the decision."""
     by_value: dict[int | None, Counter[Any]] = defaultdict(Counter)
     for cell, label in zip(cells, labels, strict=True):
-        by_value[None if is_missing(cell) else observation.place(cell)][label] += 1
+        failed = is_missing(cell) or cell == UNAVAILABLE
+        by_value[None if failed else observation.place(cell)][label] += 1
     every = sum(by_value.values(), Counter[Any]())
     rows = every.total()
     missed = rows - max(every.values())

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askwise._support.frames import columns_of
-from askwise.errors import OptionError, TableError
+from askwise.errors import OptionError, ProblemError, TableError
 from askwise.logs.cells import parts_of
 from askwise.logs.draft_remarks import (
     numbers_with_gaps,
@@ -84,7 +84,8 @@ class Draft(NamedTuple):
             if "edges" in data:
                 del data["values"]  # the names of the bins follow from the edges
             lines.append(f"  - {line(data)}")
-        lines += [f"# left out: {name} {why}" for name, why in self.left_out.items()]
+        for name, why in self.left_out.items():
+            lines.append(f"# left out: {' '.join(name.splitlines())} {why}")
         lines += [f"# check: {remark}" for remark in self.remarks]
         lines += [
             "# what can be decided; the order breaks ties",
@@ -259,8 +260,8 @@ def _each_drafted(
     for name in names:
         try:
             observation, said = drafted(name)
-        except TableError as error:
-            left_out[name] = re.sub(r"^column 'cells',? ", "", str(error))
+        except (TableError, ProblemError) as error:
+            left_out[name] = re.sub(r"^(column|observation) 'cells'[,:]? ", "", str(error))
         else:
             found.append(observation)
             remarks += said
@@ -346,7 +347,7 @@ def _observation(
 ) -> Observation:
     """Drafts one column. If not all rows have the observation, an empty cell is no failure."""
     rows = range(len(cells)) if is_seen else [k for k, c in enumerate(cells) if not is_missing(c)]
-    kept = [None if not is_seen and cells[k] == UNAVAILABLE else cells[k] for k in rows]
+    kept = [None if cells[k] == UNAVAILABLE else cells[k] for k in rows]
     frame: dict[str, list[Any]] = {"cells": kept}
     if labels is not None:
         frame["label"] = [labels[k] for k in rows]

@@ -28,7 +28,7 @@ from askwise.logs.counting import (
 )
 from askwise.logs.draft_remarks import of_combinations
 from askwise.logs.near_names import did_you_mean
-from askwise.logs.notes import REFUSED, notes_of, of_stakes
+from askwise.logs.notes import REFUSED, notes_of, of_rewards, of_stakes
 from askwise.logs.reading import LogSource, opened_log
 from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.logs.same_rows import digest_of_decisions, digest_of_records
@@ -100,7 +100,9 @@ def fit(
         counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
         mean, stakes = opened.stakes(problem, roles)
     many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
-    notes = counted.notes + of_stakes(roles, mean) + many
+    read = counted.records if counted.decisions is None else counted.decisions
+    assert read is not None
+    notes = counted.notes + of_stakes(roles, mean) + of_rewards(problem, read) + many
     return replace(counted, rng=rng, stake=mean, stakes=stakes, notes=notes)
 
 

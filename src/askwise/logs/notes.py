@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from askwise._support.numbers import as_price, shown
-from askwise._support.typing import AcquisitionName
-from askwise.counting import Statistics
+from askwise._support.typing import AcquisitionName, Integers
+from askwise.counting import UNIT, Statistics
+from askwise.estimation.complete_records import CompleteRecords
 from askwise.logs.counting import Decisions
 from askwise.logs.roles import Roles
+from askwise.problem import Problem
+from askwise.problem.rewards import range_words
 from askwise.states import Lattice
+
+NARROW = 0.0005
+"""The largest standard deviation of rewards, as a part of their range, that is called narrow. It is
+that of rewards which are half at one end and half at the other of a thousandth of the range.
+"""
 
 REFUSED = (
     "the rows have different observations, and the log does not say how these were chosen. If the "
@@ -59,6 +67,36 @@ def of_stakes(roles: Roles, mean: float) -> tuple[str, ...]:
         f"{shown(mean)} times on average. They are counted per unit of stake. What is recommended "
         "is for a case of the mean stake; another stake has its own recommendation.",
     )
+
+
+def of_rewards(problem: Problem, log: CompleteRecords | Decisions) -> tuple[str, ...]:
+    """The note on rewards that are all equal, or nearly so by the range of the problem."""
+    counts, units = log.counts, log.units.reshape(len(log.counts), -1)
+    rewards = int(counts.sum()) * units.shape[1]
+    if rewards < 2:
+        return ()
+    mean = UNIT * float(units.sum()) / rewards
+    square = mean - UNIT * float(log.graded.sum()) / rewards  # r² = r − r(1 − r)
+    if square - mean**2 > NARROW**2:
+        return ()
+    if _has_one_number(counts, units) and _has_one_number(counts, log.graded):
+        return (
+            f"All rewards of the log are equal ({shown(problem.as_money(mean))}). So it shows no "
+            "action as better than another, and nothing as worth buying. Check that these are the "
+            "columns of rewards.",
+        )
+    return (
+        "The rewards of the log hardly differ: their standard deviation is below "
+        f"{100 * NARROW:g}% of the range {range_words(problem.rewards)}. If they are in another "
+        "unit, such as thousands, convert them into the currency of the costs. If they are right, "
+        "declare a narrower range of rewards in the problem.",
+    )
+
+
+def _has_one_number(counts: Integers, sums: Integers) -> bool:
+    """Whether every row has the same number, if `sums` are of groups of so many rows."""
+    by_group = sums.reshape(len(counts), -1)
+    return bool((by_group == by_group[0, 0] // counts[0] * counts[:, None]).all())
 
 
 def _broken(lattice: Lattice, decisions: Decisions) -> list[str]:

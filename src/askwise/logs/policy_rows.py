@@ -37,6 +37,12 @@ CONFOUNDED = (
     "case, or one for each step in its order, '0.5,1,0.9'"
 )
 
+COMPLETE = (
+    "the log has complete records, with the reward of every action, and logged decisions are "
+    "expected here, with action=, reward= and propensity=. policy.evaluate(table) scores a policy "
+    "on complete records: to compare two policies, score each of them on the same table"
+)
+
 
 class PolicyRows(NamedTuple):
     """The contribution of each row of a log to the estimates of a policy.
@@ -126,10 +132,7 @@ def _read_decisions(
             **columns,
         )
         if roles.is_complete:
-            raise TableError(
-                "expected logged decisions: action= and reward= are missing. On complete records, "
-                "policy.evaluate(table) scores a policy, by a label= or rewards={action: column}"
-            )
+            raise TableError(COMPLETE)
         if roles.propensity is None:
             raise TableError(CONFOUNDED)
         # a log has the rewards of a stake of 1, whatever the stake of the policy

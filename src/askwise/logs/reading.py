@@ -17,7 +17,7 @@ from askwise.logs.counting import Decisions, DecisionsWithPropensities, Records
 from askwise.logs.files import are_paths, is_relation, named, opened
 from askwise.logs.frame_log import FrameLog
 from askwise.logs.query_log import QueryLog
-from askwise.logs.roles import Roles
+from askwise.logs.roles import Kind, Roles, roles_of
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -67,3 +67,13 @@ def opened_log(log: Any) -> Iterator[LogSource]:
             yield QueryLog(query)
     else:
         yield FrameLog(log)
+
+
+def kind_of(log: Any, problem: Problem, **columns: Any) -> Kind:
+    """Returns the kind of a log, as `fit` finds it: by the columns that are named, or by its own.
+
+    `columns` are those of `fit`. One that is left out is not named.
+    """
+    names = ("rewards", "label", "action", "reward", "acquisition", "order", "propensity", "stake")
+    with opened_log(log) as opened:
+        return roles_of(problem, opened.columns, **(dict.fromkeys(names) | columns)).kind

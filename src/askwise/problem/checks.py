@@ -9,9 +9,16 @@ from askwise.errors import ProblemError
 
 
 def check_name(name: object, what: str) -> None:
-    """Raises an error unless it is a text that is not blank."""
+    """Raises an error unless it is a text of one line that is not blank."""
     if not isinstance(name, str) or not name.strip():
         raise ProblemError(f"{what} must be a text that is not blank, got {name!r}")
+    check_one_line(name, f"{what} {name!r}")
+
+
+def check_one_line(text: str, what: str) -> None:
+    """Raises an error if a text has a line break, which would break every tree that prints it."""
+    if text.splitlines() != [text]:
+        raise ProblemError(f"{what} must be one line: write it without a line break")
 
 
 def check_distinct(names: Sequence[object], what: str) -> None:

@@ -18,6 +18,7 @@ from askwise.problem.checks import (
     as_tuple,
     check_distinct,
     check_name,
+    check_one_line,
     checked_requires,
     checked_stands_for,
     is_value,
@@ -125,6 +126,8 @@ class Observation(
                     f"{who}: a value must not be an empty text, which in a table means that the "
                     'observation was not made: name it, such as "none"'
                 )
+            if isinstance(value, str):
+                check_one_line(value, f"{who}: value {value!r}")
         check_distinct(values, f"{who}: value")
         if self.other is not None:
             if not is_value(self.other) or self.other not in values:

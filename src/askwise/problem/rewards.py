@@ -42,8 +42,8 @@ def check_range(rewards: object) -> Range:
     if len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
         hint = next((remedy_for(end) for end in ends if isinstance(end, str)), "")
         raise ProblemError(
-            "rewards must be two numbers, the lowest and the highest that an action can earn, "
-            f"such as (-500, 30), got {rewards!r}{hint}"
+            "rewards must be two numbers, the lowest and the highest that an action can earn, the "
+            f"first below the second, such as (-500, 30), got {rewards!r}{hint}"
         )
     if max(map(abs, ends)) > LARGEST_AMOUNT:
         raise ProblemError(

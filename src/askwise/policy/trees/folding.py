@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from askwise.errors import OptionError
 from askwise.policy.trees.nodes import Act, Node
+from askwise.problem.bins import is_number
+from askwise.problem.checks import is_whole
 
 
 def folded(root: Node, max_depth: int | None, min_share: float) -> Node:
@@ -14,9 +16,11 @@ def folded(root: Node, max_depth: int | None, min_share: float) -> Node:
     counts. A folded node shows what is bought there, or what it depends on, and how many nodes
     would follow.
     """
-    if max_depth is not None and (isinstance(max_depth, bool) or max_depth < 1):
-        raise OptionError(f"max_depth must be at least 1, or None, got {max_depth!r}")
-    if not 0 <= min_share <= 1:
+    if max_depth is not None and not (is_whole(max_depth) and max_depth >= 1):
+        raise OptionError(
+            f"max_depth must be a whole number of at least 1, or None, got {max_depth!r}"
+        )
+    if not is_number(min_share) or not 0 <= min_share <= 1:
         raise OptionError(f"min_share must be a part of all cases, from 0 to 1, got {min_share!r}")
     return _folded(root, max_depth, min_share, 0)
 

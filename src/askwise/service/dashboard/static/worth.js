@@ -81,12 +81,13 @@ function verdict(o) {
 export function demand({ name, cost: own, fees, demand: pieces, demand_band: band = [] }) {
   const cost = own + fees;
   const prices = pieces.map((piece) => piece.price + fees);
-  const end = 1.15 * Math.max(...prices, ...band.map((b) => b.price + fees), cost) || 1;
+  const end = Math.max(1.15 * Math.max(...prices, cost), ...band.map((b) => b.price + fees)) || 1;
   const x = (price) => 2 + (price / end) * (WIDE - 4);
   const y = (part) => LOW - part * (LOW - 5);
   const steps = pieces.slice(1).reduce((path, piece) => `${path}H${x(piece.price + fees).toFixed(1)}V${y(piece.share).toFixed(1)}`, `M2 ${LOW}V${y(pieces[0].share).toFixed(1)}`) + `H${WIDE - 2}`;
   const never = pieces.at(-1).price > 0 ? `, never from ${plain(prices.at(-1))} on` : "";
-  const words = `${name}: bought in ${share(pieces[0].share)} of the cases if free${never}; today's price is ${plain(cost)}`;
+  const free = pieces[0].share > 0 ? `bought in ${share(pieces[0].share)} of the cases if free` : "never bought, not even if free";
+  const words = `${name}: ${free}${never}; today's price is ${plain(cost)}`;
   const point = (b, part) => `${x(b.price + fees).toFixed(1)} ${y(part).toFixed(1)}`;
   const outline = band.length && `M${band.map((b) => point(b, b.high)).join("L")}L${[...band].reverse().map((b) => point(b, b.low)).join("L")}Z`;
   const written = Number(end.toPrecision(2));
