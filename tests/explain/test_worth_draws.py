@@ -13,13 +13,13 @@ import askwise as aw
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.explain.observation_worth import ObservationWorth, cases_to_settle
 from askwise.explain.world_plans import PricedStates, WorldPlans
-from askwise.explain.worth import in_cases
 from askwise.explain.worth_draws import (
     estimate,
     estimate_with_error,
     number_of_worlds,
     widened,
 )
+from askwise.explain.worth_rows import in_cases
 from askwise.policy.acquisition import acquisition_of
 from askwise.policy.expected_gain import acted_states, expected_gain
 from askwise.policy.scores import Estimate
@@ -131,7 +131,7 @@ def test_the_band_of_demand_falls_and_holds_the_share():
 
 def test_the_band_ends_where_the_price_and_the_curve_are_well_seen():
     """After few cases the interval of a break-even price is wide."""
-    worth = aw.worth(learned(300))
+    worth = aw.worth(learned(100))
     wide = 0
     for row in worth:
         seen = max(row.price, row.break_even, worth.demand(row.name)[-1].price)

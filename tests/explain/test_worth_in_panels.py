@@ -9,7 +9,7 @@ import pytest
 import askwise as aw
 import reference
 from askwise.explain.observation_worth import ObservationWorth
-from askwise.explain.worth import shown_row
+from askwise.explain.worth_rows import shown_row
 from askwise.policy.trees.figures import Figures
 from askwise.simulation.environments import Population
 from random_problems import random_model, random_problem, with_priced_panels

@@ -15,7 +15,8 @@ from askwise.errors import OptionError
 from askwise.estimation.evidence import Beliefs, CountedEvidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
-from askwise.explain.worth import EvidenceSource, Worth, shown_row, worth
+from askwise.explain.worth import EvidenceSource, Worth, worth
+from askwise.explain.worth_rows import shown_row
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share

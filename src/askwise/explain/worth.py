@@ -6,7 +6,6 @@ The numbers come from `explain/price_sensitivity.py`, and their intervals from
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -15,18 +14,19 @@ from typing import Any, Protocol
 
 from askwise._support.frames import framed
 from askwise._support.html import table
-from askwise._support.numbers import as_price, shown
+from askwise._support.numbers import shown
 from askwise.errors import OptionError
 from askwise.estimation.evidence import Beliefs, CountedEvidence, Evidence
 from askwise.estimation.models import Model
 from askwise.explain.observation_worth import DemandBand, DemandStep, ObservationWorth
 from askwise.explain.price_sensitivity import PriceSensitivity
 from askwise.explain.purchase_shares import shares_in_tree
+from askwise.explain.worth_rows import shown_row
 from askwise.learners.learner import BaseLearner, rounds_of
 from askwise.policy import Policy
 from askwise.policy.acquisition import acquisition_of
 from askwise.policy.scores import Estimate
-from askwise.policy.trees.figures import Figures, share
+from askwise.policy.trees.figures import Figures
 from askwise.problem.amounts import check_stake
 from askwise.problem.stakes import for_stake
 from askwise.states import Lattice
@@ -292,44 +292,6 @@ class Worth:
             cells = shown_row(row, self._figures)
             lines.append(tuple(cells[title] for title in COLUMN_OF_TITLE if title in titles))
         return lines
-
-
-def shown_row(row: ObservationWorth, figures: Figures) -> dict[str, str]:
-    """Returns the row of an observation by the titles of the columns. Prices include fees."""
-    prices = (row.break_even, row.break_even_low, row.break_even_high)
-    verdict: str = row.verdict
-    if row.cases_to_settle:
-        verdict += f": {in_cases(row.cases_to_settle)}"
-    numbers = {
-        "adds": figures.estimate(row.adds, row.adds_low, row.adds_high),
-        "if free": figures.plain_gain(row.adds_if_free),
-        "break-even": figures.estimate(*map(row.with_fees, prices)),
-    }
-    if row.verdict == "no cases yet":
-        numbers = dict.fromkeys(numbers, "?")
-    return {
-        "": row.name,
-        "price": as_price(row.paid),
-        "bought": share(row.bought),
-        **numbers,
-        "verdict": verdict,
-    }
-
-
-def in_cases(number: float) -> str:
-    """Returns the approximate number of cases, to one digit.
-
-    >>> [in_cases(number) for number in (47.0, 23_400.0, math.inf)]
-    ['some 50 cases more', 'some 20,000 cases more', 'more cases than can be foreseen']
-    >>> in_cases(0.3)
-    'about one case more'
-    """
-    if not math.isfinite(number):
-        return "more cases than can be foreseen"
-    if number < 1.5:
-        return "about one case more"
-    scale = 10 ** max(0, math.floor(math.log10(max(1.0, number))))
-    return f"some {math.ceil(number / scale - 0.5) * scale:,} cases more"
 
 
 def still_to_learn(

@@ -100,9 +100,7 @@ def fit(
         counted = (_fit_records if roles.is_complete else _fit_decisions)(opened, roles, problem)
         mean, stakes = opened.stakes(problem, roles)
     many = tuple(f"{remark}." for remark in of_combinations(problem.observations, counted.rows))
-    read = counted.records if counted.decisions is None else counted.decisions
-    assert read is not None
-    notes = counted.notes + of_stakes(roles, mean) + of_rewards(problem, read) + many
+    notes = counted.notes + of_stakes(roles, mean) + many
     return replace(counted, rng=rng, stake=mean, stakes=stakes, notes=notes)
 
 
@@ -110,7 +108,7 @@ def _fit_records(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
     lattice = Lattice(problem)
     records, groups, rows = opened.records(lattice, roles)
     counted = count_records(lattice, groups, rows) if lattice.subsets <= MOST_SUBSETS else None
-    notes = notes_of(roles, lattice, counted, None)
+    notes = notes_of(roles, lattice, counted, None) + of_rewards(problem, records)
     # of very many different records there is only a sample
     digest = digest_of_records(records) if records.cases == rows else ""
     return Fit(problem, roles.kind, None, rows, notes, records, counted, digest=digest)
@@ -126,7 +124,7 @@ def _fit_decisions(opened: LogSource, roles: Roles, problem: Problem) -> Fit:
             raise TableError(f"{REFUSED}{did_you_mean('order', opened.columns)}")
         chosen = "simultaneous"
     counted = count_decisions(lattice, decisions, chosen)
-    notes = notes_of(roles, lattice, counted, decisions)
+    notes = notes_of(roles, lattice, counted, decisions) + of_rewards(problem, decisions)
     found: dict[str, Any] = {"decisions": decisions, "digest": digest_of_decisions(decisions)}
     return Fit(problem, roles.kind, chosen, decisions.rows, notes, None, counted, **found)
 
