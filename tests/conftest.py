@@ -89,6 +89,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_sessionfinish():
+    """What was never looked at can end again: DuckDB would report it as leaked."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def postgres_of_all_tests():
     """The address of a PostgreSQL that all workers of a run of the tests share."""
