@@ -1,5 +1,7 @@
 """Learners of which a share of the cases explores, and the rest follows what is recommended."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,23 @@ from askwise.simulation.environments import Population, breast_cancer
 from askwise.testing import LEARNER_CHECKS
 from inside import rounds_of
 from log_worlds import Effects, complete_log
+
+
+def with_a_share(model):
+    """A learner of which 3 in 10 cases explore, after 1,000 cases: recommending each round takes
+    seconds, so it is learned once.
+
+    After 400 it may still recommend to buy nothing, and a case that acts at once has no policy.
+    """
+    return aw.learners.from_bytes(_with_a_share(model))
+
+
+@functools.cache
+def _with_a_share(model):
+    patients = Population(breast_cancer(cost=5.0))
+    learner = aw.Learner(patients.problem, explore=0.3, model=model, rng=1)
+    aw.simulate(learner, patients, steps=1_000, rng=2)
+    return learner.to_bytes()
 
 
 @pytest.mark.parametrize("model", ["joint", "additive"])
@@ -54,12 +73,10 @@ def nothing_tried(exploration):
 
 
 def test_a_share_explores_and_says_how_likely_its_steps_were():
-    patients = Population(breast_cancer(cost=5.0))
-    learner = aw.Learner(patients.problem, explore=0.1, rng=1)
-    aw.simulate(learner, patients, steps=2_000, rng=2)
+    learner = with_a_share("joint")
     policy = learner.replan()
     (most, own), (share, _) = policy.parts
-    assert (most, share) == pytest.approx((0.9, 0.1))
+    assert (most, share) == pytest.approx((0.7, 0.3))
     assert nothing_tried(own.exploration)
     likely = 0
     for _ in range(300):
@@ -67,19 +84,16 @@ def test_a_share_explores_and_says_how_likely_its_steps_were():
         own_look = case.lattice.names_of(own.looks(0))
         if case.wanted == own_look:
             likely += 1
-            assert case.propensity[0] > 0.9
+            assert case.propensity[0] > 0.7
         else:
-            assert 0 < case.propensity[0] <= 0.1
-    assert likely > 250
+            assert 0 < case.propensity[0] <= 0.3
+    assert likely > 200
 
 
 @pytest.mark.parametrize("terms", [{"stake": 2.0}, {"prices": {"WHO score": 3.0}}], ids=str)
 @pytest.mark.parametrize("model", ["joint", "additive"])
 def test_a_share_of_the_cases_with_terms_of_their_own_explores_too(model, terms):
-    patients = Population(breast_cancer(cost=5.0))
-    learner = aw.Learner(patients.problem, explore=0.3, model=model, rng=1)
-    # after 400 it may still recommend to buy nothing, and a case that acts at once has no policy
-    aw.simulate(learner, patients, steps=1_000, rng=2)
+    learner = with_a_share(model)
     (most, own), (share, other) = learner.open(**terms).policy.parts
     assert (most, share) == pytest.approx((0.7, 0.3))
     assert nothing_tried(own.exploration)
@@ -89,9 +103,7 @@ def test_a_share_of_the_cases_with_terms_of_their_own_explores_too(model, terms)
 
 
 def test_stakes_of_a_share_are_planned_alike_after_loading():
-    patients = Population(breast_cancer(cost=5.0))
-    learner = aw.Learner(patients.problem, explore=0.5, rng=1)
-    aw.simulate(learner, patients, steps=1_000, rng=2)
+    learner = with_a_share("joint")
     other = aw.learners.from_bytes(learner.to_bytes())
     stakes = np.random.default_rng(0).uniform(0.1, 5.0, 50).tolist()
     exact = aw.learners.from_bytes(learner.to_bytes())
