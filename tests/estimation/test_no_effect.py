@@ -113,6 +113,18 @@ def test_what_tells_of_another_is_not_noise():
     assert found.probability[2] > 0.1
 
 
+@pytest.mark.parametrize("cases", [1, 2, 5])
+def test_few_cases_show_no_dependence(cases):
+    """Nor does an observation of one value, whose mutual information is 0 but for rounding."""
+    observations = [
+        aw.Observation(name, values=list(values), cost=1.0)
+        for name, values in {"x": "a", "y": "ab", "z": "abc"}.items()
+    ]
+    problem = aw.Problem(observations=observations, actions=["accept", "decline"])
+    model, statistics = counted(problem, cases, np.full((2, 6), 0.5))
+    assert not depend_on_others(model, seen(statistics)).any()
+
+
 def test_nothing_is_said_without_cases():
     model = JointModel(Lattice(looks("xy")))
     statistics = Statistics(model.lattice)

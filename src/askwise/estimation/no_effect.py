@@ -15,11 +15,13 @@ The evidence is that of the Gaussian of all rewards. It does not depend on why a
 was chosen, so a state that was left after an early loss does not mislead it.
 
 An observation without an effect of its own may still be informative, as a test is that tells the
-result of a dearer one. So all this is for observations only that do not depend on any other. Two of
-them depend on each other if the n cases that saw both make it likely (Schwarz's criterion): with
-the mutual information I of the two in the population, and X_i and X_j values, if
+result of a dearer one. So all this is only for observations that do not depend on any other. Two
+of them depend on each other if the n > 1 cases that saw both make it likely (Schwarz's criterion):
+with the mutual information I of the two in the population, and X_i and X_j values, if
 
     2 n I(X_i; X_j) > (X_i − 1)(X_j − 1) log n.
+
+An observation of one value depends on nothing.
 """
 
 from __future__ import annotations
@@ -96,12 +98,12 @@ def depend_on_others(model: JointModel, seen: Integers) -> Flags:
         both[np.ix_(known, known)] += seen[lattice.block(subset)].sum()
     population = model.population.reshape(radices)
     found = np.zeros(len(radices), bool)
-    for i, j in combinations(range(len(radices)), 2):
+    for i, j in combinations(np.flatnonzero(radices > 1).tolist(), 2):
         others = tuple(k for k in range(len(radices)) if k not in (i, j))
         pair, n = population.sum(axis=others), both[i, j]
         alone = pair.sum(axis=1, keepdims=True) * pair.sum(axis=0)
         information = float((pair * np.log(pair / alone)).sum())
-        if 2.0 * n * information > (radices[i] - 1) * (radices[j] - 1) * np.log(max(1.0, n)):
+        if n > 1 and 2.0 * n * information > (radices[i] - 1) * (radices[j] - 1) * np.log(n):
             found[[i, j]] = True
     return found
 
