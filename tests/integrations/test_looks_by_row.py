@@ -134,6 +134,16 @@ def test_weights_are_rows_that_often():
     np.testing.assert_allclose(first.cells, second.cells)
 
 
+def test_huge_weights_leave_every_logarithm_finite():
+    """A bin that a column does not have had the probability 0, and 0 log 0 is not a number."""
+    x = np.column_stack([np.arange(40) % 4, np.arange(40) % 2]).astype(float)
+    table = table_of(x, (x[:, 0] > 1).astype(int), np.full(40, 2.0**45))
+    mixture = fit_mixture(table, bins_of(table, 4), np.ones(40, bool), 1)
+    assert np.isfinite(mixture.log_cells).all()
+    order, nothing = ByRow(mixture, 1.0, Prices(np.ones(2), ()), np.ones(2)), np.zeros((1, 2), bool)
+    assert order.buy(x[:1], nothing, 1)[0].tolist() == [True, False]
+
+
 def test_a_missing_cell_tells_something_only_where_training_rows_had_some():
     x = np.array([[0.0, np.nan, 0], [1, 2, 1], [2, 3, 0], [3, 4, 1]] * 5)
     table = table_of(x, np.arange(20) % 2, categories=(None, None, ("a", "b")))

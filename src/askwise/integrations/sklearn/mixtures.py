@@ -36,6 +36,8 @@ MOST_HIDDEN = 8
 MOST_CLASSES = 64
 """The most hidden classes of all labels."""
 PRIOR_ROWS = 2.0
+NO_BIN = 1e-300
+"""The probability of a bin that a column does not have. Its logarithm is finite."""
 STARTS = 3
 FIRST_ROUNDS, MOST_ROUNDS = 15, 100
 """The most rounds of EM from each start, and from the best of them."""
@@ -214,7 +216,7 @@ def _prior(digits: Integers, weights: Floats, bins: Bins) -> Floats:
     found = np.zeros((len(bins.outcomes), width, 1))
     count_cells(digits, weights, np.ones((len(digits), 1)), found)
     is_outcome = np.arange(width) < bins.outcomes[:, None]
-    counts = np.where(is_outcome, found[:, :, 0] + 0.5, 1e-300)
+    counts = np.where(is_outcome, found[:, :, 0] + 0.5, 0.0)
     prior: Floats = counts / counts.sum(axis=1, keepdims=True)
     return prior
 
@@ -227,7 +229,7 @@ def _counted(
 
     cells = np.repeat(PRIOR_ROWS * prior[:, :, None], belongs.shape[1], axis=2)
     count_cells(digits, weights, belongs, cells)
-    cells /= cells.sum(axis=1, keepdims=True)
+    cells = np.maximum(cells / cells.sum(axis=1, keepdims=True), NO_BIN)
     share = weights @ belongs + 0.5
     return np.log(share / share.sum()), cells
 
