@@ -161,6 +161,14 @@ def test_the_next_price_has_fees_and_discounts():
     assert (now > 0).all()
 
 
+def test_a_fee_counts_where_every_column_is_free():
+    prices = Prices(np.zeros(3), (((0, 1), 0.01),))
+    nothing, one = np.zeros((1, 3), bool), np.array([[True, False, False]])
+    assert prices.of_next(nothing)[0].tolist() == pytest.approx([0.01, 0.01, 1e-11])
+    assert prices.of_next(one)[0, 1:].tolist() == pytest.approx([1e-11, 1e-11])
+    assert (Prices(np.zeros(3), ()).of_next(nothing) == 1.0).all()
+
+
 def test_a_gain_is_sure_beyond_its_error():
     rng = np.random.default_rng(0)
     more = rng.normal(size=400)

@@ -80,8 +80,7 @@ def models_of_looks(
     weight = table.weights * stake
     if not weight.any():
         weight = table.weights
-    dearest = float(prices.costs.max())
-    cost = np.maximum(prices.costs, 1e-9 * dearest if dearest > 0 else 1.0)
+    cost = np.maximum(prices.costs, prices.least)
     own = plans.own(table.fold)
 
     def ordered(fitted: Fitted, known: Flags, columns: list[int]) -> list[int]:

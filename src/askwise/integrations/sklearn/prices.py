@@ -22,6 +22,9 @@ from askwise.problem import Panel
 from askwise.problem.bins import is_number
 from askwise.states import Lattice
 
+LEAST_PRICE = 1e-9
+"""What a free column seems to cost, relative to the highest price or fee."""
+
 
 class Prices(NamedTuple):
     """The costs, panels and discounts of the columns of a table."""
@@ -49,7 +52,7 @@ class Prices(NamedTuple):
         return spent
 
     def of_next(self, known: Flags) -> Floats:
-        """Returns the price of each column for each row as its next purchase, never quite 0."""
+        """Returns the price of each column for each row as its next purchase, at least `least`."""
         found = np.tile(self.costs, (len(known), 1))
         for panel, fee in self.panels:
             members = list(panel)
@@ -57,8 +60,13 @@ class Prices(NamedTuple):
         for group, saved in self.groups:
             members = list(group)
             found[:, members] -= saved * known[:, members].any(axis=1, keepdims=True)
-        dearest = float(self.costs.max())
-        return np.maximum(found, 1e-9 * dearest if dearest > 0 else 1.0)
+        return np.maximum(found, self.least)
+
+    @property
+    def least(self) -> float:
+        """The price that a free column seems to have, because worth is divided by it."""
+        dearest = max(float(self.costs.max()), *(fee for _, fee in self.panels), 0.0)
+        return LEAST_PRICE * dearest if dearest > 0 else 1.0
 
     def ranks(self, leaves: Integers, paths: Mapping[int, list[int]]) -> Integers:
         """Returns the place of each column in the order of each row, from the row's last state.
