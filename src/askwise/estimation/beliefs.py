@@ -107,13 +107,14 @@ def joint_beliefs(
     model.update(counted, STEPS)
     for _ in range(SCORINGS):
         model.update(counted, 0)
-    kept, none = [array.copy() for array in model.arrays()], NoEffects.never(model)
+    kept = [array.copy() for array in model.arrays()]
+    no_effect = NoEffects.never(model)
     if log.records is None:
         _estimate_variances(model, counted)
-        none = no_effects(model, counted.action_counts.sum(axis=1))
+        no_effect = no_effects(model, counted.action_counts.sum(axis=1))
     between = np.sqrt(kept[1] * model.effect_variances)
-    if (none.part < 1.0).any():
-        model.effect_variances *= none.part
+    if (no_effect.part < 1.0).any():
+        model.effect_variances *= no_effect.part
         for _ in range(SCORINGS):
             model.update(counted, 0)
 
@@ -123,7 +124,7 @@ def joint_beliefs(
         if kind == "halfway":
             model.effect_variances[:] = between
         model.restored()
-        return joint_worlds(model, counted, number, kind, none.probability)
+        return joint_worlds(model, counted, number, kind, no_effect.probability)
 
     def draw(number: int) -> Worlds:
         wide = drawn(number, "wide")

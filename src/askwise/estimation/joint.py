@@ -361,7 +361,7 @@ class _Records(NamedTuple):
     least: Floats
 
     def weights(self, n: Floats, expected: Floats) -> Floats:
-        """N(φ) / v(φ) at [a, φ], as for cases in `joint_rewards.py`."""
+        """N(φ) / v(φ) at [a, φ], as in `joint_rewards.py`, with `DOUBT` rewards in every mean."""
         from askwise._kernels.estimation.joint_rewards import DOUBT
 
         mean = (n * expected + DOUBT * self.usual) / (n + DOUBT)

@@ -72,19 +72,20 @@ def no_effects(model: JointModel, seen: Integers) -> NoEffects:
     density, found, s2 = _Density(model), NoEffects.never(model), model.effect_variances
     for i in np.flatnonzero(~depend_on_others(model, seen)).tolist():
         concerned = model.sets_with(i)
-        none = density.of(np.where(concerned, NONE * s2, s2))
-        best, likeliest = np.full(len(none), -np.inf), found.part
+        without = density.of(np.where(concerned, NONE * s2, s2))
+        best, likeliest = np.full(len(without), -np.inf), found.part
         for part in _parts(model):
-            tried = density.of(np.where(concerned, part * s2, s2)) - none
-            if tried.max() > best.max():
+            log_ratios = density.of(np.where(concerned, part * s2, s2)) - without
+            if log_ratios.max() > best.max():
                 likeliest = part
-            best = np.maximum(best, tried)
+            best = np.maximum(best, log_ratios)
             if best.max() > ENOUGH:
                 break
         # the actions on which there is an effect, or the one on which it is likeliest
-        ratio = best[best > 0].sum() if (best > 0).any() else best.max()
-        found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * np.exp(min(ratio, 500.0))))
-        if ratio < 0:
+        log_ratio = best[best > 0].sum() if (best > 0).any() else best.max()
+        ratio = np.exp(min(log_ratio, 500.0))  # a finite number
+        found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * ratio))
+        if log_ratio < 0:
             found.part[concerned] = np.minimum(found.part, likeliest)[concerned]
     return found
 
@@ -132,7 +133,7 @@ class _Density:
         self._work = np.empty_like(self._data[0]), np.empty_like(self._target[0])
 
     def of(self, variances: Floats) -> Floats:
-        """The evidence of the rewards of each action."""
+        """The logarithm of the evidence of the rewards of each action, but for a constant."""
         from askwise._kernels.estimation.effect_evidence import log_density
 
         model = self._model

@@ -27,12 +27,12 @@ place. Their variances are not drawn, but are geometric means of the first and t
 Half of the settled worlds are then halfway ones, and half are learned ones. The evidence is in
 docs/decisions-learning.md.
 
+In a share of the worlds of every kind, an observation has no effect on rewards: as often as the
+cases make likely (`no_effect.py`).
+
 **With beliefs about states alone** (`worlds_by_states`) there is no model of how states depend on
 each other. The error of a state is then the mean error of the states with one observation less,
 plus as much independent error as its variance requires.
-
-In a share of the worlds, an observation has no effect on rewards: as often as the cases make likely
-(`no_effect.py`).
 
 Draws begin with the same seed. So the same counters give the same worlds, and no learner's
 generator is used.
@@ -96,15 +96,15 @@ class Worlds(NamedTuple):
 
 
 def joint_worlds(
-    model: JointModel, statistics: Statistics, number: int, kind: WorldKind, none: Floats
+    model: JointModel, statistics: Statistics, number: int, kind: WorldKind, no_effect: Floats
 ) -> list[World]:
     """So many worlds by an updated joint model, which the draws change.
 
     `statistics` has a row for every state. Wide and halfway worlds keep the model's variances of
-    effects. `none` are the probabilities of observations that they have no effect.
+    effects. `no_effect` has the probability of each observation that it has none.
     """
     rng, draws_variances = np.random.default_rng((SEED, kind != "wide")), kind in DRAWN
-    of_none = np.random.default_rng((SEED, 2))
+    rng_of_effects = np.random.default_rng((SEED, 2))
     together = 1 if len(model.population) <= FEW_CELLS else DRAWS_OF_MANY
     seen = statistics.action_counts.sum(axis=1)
     burn_in = BURN_IN if draws_variances else 0
@@ -117,7 +117,8 @@ def joint_worlds(
             model.update(statistics, 0)
             if step >= burn_in:
                 more = range(min(together, number - len(found)))
-                with _without_effects(model, statistics, of_none.random(len(none)) < none):
+                has_none = rng_of_effects.random(len(no_effect)) < no_effect
+                with _without_effects(model, statistics, has_none):
                     found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
             if draws_variances:
                 model.draw_effect_variances(rng, grow=kind == "learned")

@@ -69,14 +69,14 @@ def choose_looks(
     labels: Integers,
     cells: Floats,
     outcomes: Integers,
-    surprise: Floats,
+    minus_entropy: Floats,
     share: float,
     prices: Floats,
     out: Integers,
 ) -> None:
     """Choose for each row the unknown column with the most information for its price; −1 for none.
 
-    `surprise[i, k]` is Σ_b P(b | k) log P(b | k).
+    `minus_entropy[i, k]` is Σ_b P(b | k) log P(b | k).
     """
     number = labels.max() + 1
     label_mass = np.empty(number)
@@ -115,7 +115,7 @@ def choose_looks(
                     of_labels += _n_log_n(label_mass[c])
             about_labels = of_labels - of_cells - before
             for j in range(kept):
-                of_hidden += hidden[row, few[j]] * surprise[i, few[j]]
+                of_hidden += hidden[row, few[j]] * minus_entropy[i, few[j]]
             about_hidden = of_hidden + _n_log_n(whole) - of_cells
             worth = (1.0 - share) * about_labels + share * about_hidden
             if worth > _LEAST and worth / prices[row, i] > most:

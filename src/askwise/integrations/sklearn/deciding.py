@@ -52,13 +52,13 @@ class Decider(NamedTuple):
     @property
     def is_by_row(self) -> bool:
         """Whether the mixture model chooses every look for each row, and the plan is not used."""
-        return self.further is not None and isinstance(self.further.order, ByRow)
+        return self.further is not None and isinstance(self.further.chooser, ByRow)
 
     @property
     def later(self) -> list[int]:
         """The order of the columns that are bought after the plan."""
-        order = None if self.further is None else self.further.order
-        return order.columns if isinstance(order, Order) else []
+        chooser = None if self.further is None else self.further.chooser
+        return chooser.columns if isinstance(chooser, Order) else []
 
 
 class Decided(NamedTuple):
@@ -135,8 +135,7 @@ class Learned:
             found, step = decider.further.follow(cells, known, leaves, self.rewards)
             known = step >= 0
         if decider.is_by_row:
-            assert step is not None
-            spent = self._prices.of(known, np.where(known, step, len(cells)))
+            spent = self._prices.of(known, step)
         else:
             spent = self._spent(decider.policy, known, leaves, decider.later)
         return Decided(found, spent, leaves, known, step)

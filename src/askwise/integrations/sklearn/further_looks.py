@@ -50,7 +50,7 @@ class Chooser(Protocol):
 class FurtherLooks(NamedTuple):
     """The columns that are bought after the plan, and the models that decide there."""
 
-    order: Chooser
+    chooser: Chooser
     steps: list[Step]
     thresholds: list[float]
     """θ of each step; no row continues from the last one."""
@@ -66,7 +66,7 @@ class FurtherLooks(NamedTuple):
         bought, going, made = np.where(known, 0, -1), np.arange(len(cells)), 0
         known = known.copy()
         for number, (step, threshold) in enumerate(zip(self.steps, self.thresholds, strict=True)):
-            after = self.order.buy(cells[going], known[going], step.looks - made)
+            after = self.chooser.buy(cells[going], known[going], step.looks - made)
             bought[going] = np.where(after & ~known[going], number, bought[going])
             known[going], made = after, step.looks
             found[going] = step.model.probabilities(cells[going], known[going], leaves[going])

@@ -48,7 +48,7 @@ class Order(NamedTuple):
     columns: list[int]
 
     def buy(self, cells: Floats, known: Flags, looks: int) -> Flags:
-        """Returns the known columns of rows after a number of further purchases."""
+        """Returns the same as `known_after`: the order is the same for all cells."""
         return self.known_after(known, looks)
 
     def known_after(self, known: Flags, looks: int) -> Flags:
