@@ -91,7 +91,8 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     that are neither numbers nor dates. Otherwise it is a list of names, of places, or of booleans.
     """
     _check_names(rows)
-    which, dates = _categorical(rows, wanted), frozenset(_dates(rows, wanted))
+    which = _categorical(rows, wanted)
+    dates = frozenset(_dates(rows, which))
     if _is_frame(rows):
         declared = [] if isinstance(wanted, str) else which
         for k, name in enumerate(_names_in(rows)):
@@ -309,41 +310,45 @@ def _check_spans(cells: list[Any], name: str) -> None:
 
     They are not turned into numbers or dates here, because `policy_` reads the same rows.
     """
-    for cell in cells:
-        if type(cell).__name__ == "Period":
-            kind, remedy = "periods", f"their beginnings, such as X[{name!r}].dt.start_time"
-        elif isinstance(cell, timedelta | np.timedelta64) and not is_missing(cell):
-            kind, remedy = "durations", f"numbers, such as X[{name!r}].dt.total_seconds()"
+    for kind in _kinds(cells):
+        if kind.__name__ == "Period":
+            what, remedy = "periods", f"their beginnings, such as X[{name!r}].dt.start_time"
+        elif issubclass(kind, timedelta | np.timedelta64):
+            what, remedy = "durations", f"numbers, such as X[{name!r}].dt.total_seconds()"
         else:
             continue
+        cell = next(cell for cell in cells if type(cell) is kind)
         raise OptionError(
-            f"feature {name!r} has {kind}, got {cell!r}: give {remedy}, or name the columns of "
+            f"feature {name!r} has {what}, got {cell!r}: give {remedy}, or name the columns of "
             "categories with categorical_features="
         )
 
 
-def _dates(rows: Any, wanted: Any) -> list[int]:
-    """Returns the columns of a data frame with dates that were not declared as categories."""
+def _dates(rows: Any, which: list[bool]) -> list[int]:
+    """Returns the columns of a data frame with dates that are not among those of categories."""
     if not _is_frame(rows):
         return []
-    which = _categorical(rows, wanted)
     places = [k for k in range(rows.shape[1]) if not (which and which[k])]
     return [k for k in places if _is_dates(column_at(rows, k))]
 
 
 def _is_dates(cells: list[Any]) -> bool:
     """Whether some cell is not missing, and all such cells are days or moments."""
-    present = [cell for cell in cells if not is_missing(cell)]
-    return bool(present) and all(isinstance(cell, date | np.datetime64) for cell in present)
+    kinds = _kinds(cells)
+    return bool(kinds) and all(issubclass(kind, date | np.datetime64) for kind in kinds)
 
 
 def _is_numbers(cells: list[Any]) -> bool:
     """Whether all cells that are not missing are numbers. Booleans are two categories."""
     return all(
-        is_missing(cell)
-        or (isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool | np.bool_))
-        for cell in cells
+        issubclass(kind, numbers.Real | Decimal) and not issubclass(kind, bool | np.bool_)
+        for kind in _kinds(cells)
     )
+
+
+def _kinds(cells: list[Any]) -> list[type]:
+    """Returns the types of the cells that are not missing, in their order."""
+    return list(dict.fromkeys(type(cell) for cell in cells if not is_missing(cell)))
 
 
 def _names_in(rows: Any) -> list[str]:
