@@ -12,6 +12,8 @@ from askwise.errors import (
     StatisticsError,
     TableError,
 )
+from askwise.logs.counting import Decisions
+from askwise.logs.notes import of_rewards
 from inside import now_of, strategy_of
 from log_rows import CLINIC, DECIDED, GIVEN, ROWS
 
@@ -76,6 +78,14 @@ def test_rewards_that_differ_have_no_such_note(tmp_path, rewards):
     for notes in notes_on(rewards, tmp_path):
         assert "equal" not in notes
         assert "standard deviation" not in notes
+
+
+def test_the_rewards_of_very_many_rows_do_not_overflow():
+    """In units of 2⁻³⁰ the rewards of 2³³ rows may sum to more than an integer holds."""
+    each, none = 2**31, np.zeros(8, np.int64)
+    units = np.repeat([each * 2**30, 0], 4)
+    log = Decisions(none[:, None], none, np.full(8, each), units, none, none, [()])
+    assert of_rewards(DESK, log) == ()
 
 
 def test_notes_say_what_can_be_learned():

@@ -75,8 +75,8 @@ def of_rewards(problem: Problem, log: CompleteRecords | Decisions) -> tuple[str,
     rewards = int(counts.sum()) * units.shape[1]
     if rewards < 2:
         return ()
-    mean = UNIT * float(units.sum()) / rewards
-    square = mean - UNIT * float(log.graded.sum()) / rewards  # r² = r − r(1 − r)
+    mean = UNIT * float(units.sum(dtype=np.float64)) / rewards
+    square = mean - UNIT * float(log.graded.sum(dtype=np.float64)) / rewards  # r² = r − r(1 − r)
     if square - mean**2 > NARROW**2:
         return ()
     if _has_one_number(counts, units) and _has_one_number(counts, log.graded):
