@@ -86,39 +86,53 @@ def is_fraction(kind: str) -> bool:
 
 def _bins(cell: str, kind: str, edges: Sequence[Edge], nothing: str) -> list[str]:
     """The bin that a number or a date is in: the first whose upper edge is above it."""
-    checks, value = [], None
-    first = edges[0]
-    if not isinstance(first, date):
-        if kind == "VARCHAR":
-            value = f"TRY_CAST({cell} AS DOUBLE)"
-        elif kind in WHOLE:
-            value = cell
-        elif is_fraction(kind):
-            value = f"{cell}::DOUBLE"
-        checks = [f"WHEN isnan(({value})::DOUBLE) THEN {nothing}"]
-    elif not isinstance(first, datetime):
-        if kind == "VARCHAR":  # the day that is written, whatever the time zone
-            value = (
-                f"CASE WHEN TRY_CAST({cell} AS TIMESTAMP) IS NOT NULL "
-                f"THEN TRY_CAST(left(trim({cell}), 10) AS DATE) END"
-            )
-        elif kind == "DATE" or kind.startswith("TIMESTAMP"):
-            value = f"CAST({cell} AS DATE)"
+    first, checks = edges[0], []
+    if isinstance(first, datetime):
+        value = _moment(cell, kind, zoned=first.tzinfo is not None)
+    elif isinstance(first, date):
+        value = _day(cell, kind)
     else:
-        zoned = first.tzinfo is not None
-        type_ = "TIMESTAMPTZ" if zoned else "TIMESTAMP"
-        if kind == "VARCHAR":
-            has_zone = f"regexp_matches({cell}, {text(_TIME_ZONE)})"
-            wanted = has_zone if zoned else f"NOT {has_zone}"
-            value = f"CASE WHEN {wanted} THEN TRY_CAST({cell} AS {type_}) END"
-        elif (kind == "TIMESTAMP WITH TIME ZONE") == zoned and (
-            kind.startswith("TIMESTAMP") or kind == "DATE"
-        ):
-            value = f"CAST({cell} AS {type_})"
+        value = _number(cell, kind)
+        checks = [f"WHEN isnan(({value})::DOUBLE) THEN {nothing}"]
     if value is None:
         return []  # the column holds something else
     below = [f"WHEN {value} < {_edge(edge)} THEN {k}" for k, edge in enumerate(edges)]
     return [*checks, *below, f"WHEN {value} >= {_edge(edges[-1])} THEN {len(edges)}"]
+
+
+def _number(cell: str, kind: str) -> str | None:
+    """The cell as a number; None if a column of that type has none."""
+    if kind == "VARCHAR":
+        return f"TRY_CAST({cell} AS DOUBLE)"
+    if kind in WHOLE:
+        return cell
+    return f"{cell}::DOUBLE" if is_fraction(kind) else None
+
+
+def _day(cell: str, kind: str) -> str | None:
+    """The cell as a day; None if a column of that type has none."""
+    if kind == "VARCHAR":  # the day that is written, whatever the time zone
+        return (
+            f"CASE WHEN TRY_CAST({cell} AS TIMESTAMP) IS NOT NULL "
+            f"THEN TRY_CAST(left(trim({cell}), 10) AS DATE) END"
+        )
+    return f"CAST({cell} AS DATE)" if _is_date(kind) else None
+
+
+def _moment(cell: str, kind: str, *, zoned: bool) -> str | None:
+    """The cell as a moment, in a time zone or in none; None if a column of that type has none."""
+    type_ = "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+    if kind == "VARCHAR":
+        has_zone = f"regexp_matches({cell}, {text(_TIME_ZONE)})"
+        wanted = has_zone if zoned else f"NOT {has_zone}"
+        return f"CASE WHEN {wanted} THEN TRY_CAST({cell} AS {type_}) END"
+    is_zoned = kind == "TIMESTAMP WITH TIME ZONE"
+    return f"CAST({cell} AS {type_})" if _is_date(kind) and is_zoned == zoned else None
+
+
+def _is_date(kind: str) -> bool:
+    """Whether a column of that type holds days or moments."""
+    return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
 def _edge(edge: Edge) -> str:
