@@ -157,9 +157,8 @@ class SqliteLedger(SqlLedger):
     def migrate(self) -> None:
         """Bring the schema up to date; safe when many processes do so at once."""
         with self._write_lock(), _translated_errors(self.path):
-            session = SqliteSession(self.path)
+            connection = SqliteSession(self.path).connection
             try:
-                connection = session.connection
                 connection.pragma("journal_mode", "wal")
                 with connection:
                     version = connection.pragma("user_version")
