@@ -55,7 +55,11 @@ from askwise.estimation.anova import (
 )
 from askwise.estimation.complete_records import CompleteRecords
 from askwise.estimation.contrasts import ordered_values
-from askwise.estimation.reward_variances import reward_variances, varied_as_coins
+from askwise.estimation.reward_variances import (
+    RewardVariances,
+    reward_variances,
+    varied_as_coins,
+)
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -194,15 +198,7 @@ class JointModel:
                 self.population,
             )
         self._probability = None
-        n = statistics.action_counts.sum(axis=0) + self._whole.sum()
-        earned = statistics.reward_sums.sum(axis=0) * UNIT + self._earned
-        self.centre = float((((earned + 0.5) / (n + 1.0)).sum() + 0.5) / (len(n) + 1))
-        graded, coins = self._graded, self._coins
-        if self._takes_graded or statistics.graded_sums.any():
-            graded = statistics.graded_sums.sum(axis=0) * UNIT + graded
-            own: Floats = np.asarray(statistics.reward_sums * UNIT, np.float64)
-            coins = coins + varied_as_coins(statistics.action_counts, own)
-        variances = reward_variances(n, earned, graded, coins)
+        self.centre, variances = self._of_actions(statistics)
         posterior(
             self._order,
             layout.offsets,
@@ -223,6 +219,18 @@ class JointModel:
             self._mean,
         )
         np.clip(self.centre + self._mean, 0.0, 1.0, out=self.expected)
+
+    def _of_actions(self, statistics: Statistics) -> tuple[float, RewardVariances]:
+        """The mean reward of all actions, and the variances of the rewards of each."""
+        n = statistics.action_counts.sum(axis=0) + self._whole.sum()
+        earned = statistics.reward_sums.sum(axis=0) * UNIT + self._earned
+        centre = float((((earned + 0.5) / (n + 1.0)).sum() + 0.5) / (len(n) + 1))
+        graded, coins = self._graded, self._coins
+        if self._takes_graded or statistics.graded_sums.any():
+            graded = statistics.graded_sums.sum(axis=0) * UNIT + graded
+            own: Floats = np.asarray(statistics.reward_sums * UNIT, np.float64)
+            coins = coins + varied_as_coins(statistics.action_counts, own)
+        return centre, reward_variances(n, earned, graded, coins)
 
     @property
     def probability(self) -> Floats:
