@@ -2,6 +2,7 @@
 
 import random
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -79,7 +80,7 @@ def test_noise_has_no_effect_and_what_matters_has():
     mean, found = np.repeat(matters, 3, axis=1), []  # x matters, y is noise
     for seed in range(10):
         model, statistics = counted(looks("xy"), 2_000, mean, seed)
-        found.append(no_effects(model, seen(statistics)))
+        found.append(no_effects(model, statistics.action_counts))
     assert all(one.probability[0] < 1e-6 for one in found)
     of_x = [False, True, False, False]  # of the sets ∅, x, y and both
     assert all((one.part[of_x] == 1.0).all() for one in found)
@@ -88,10 +89,22 @@ def test_noise_has_no_effect_and_what_matters_has():
     assert max(of_noise) <= MOST_PROBABLE
 
 
+def test_an_action_that_was_never_taken_hides_no_noise():
+    """It is evidence neither for nor against effects on the actions that were taken."""
+    problem = looks("xy")
+    problem = msgspec.structs.replace(problem, actions=(*problem.actions, aw.Action("appeal")))
+    for seed in range(3):
+        model, statistics = counted(problem, 20_000, np.full((2, 9), 0.95), seed)
+        assert not statistics.action_counts[:, 2].any()
+        found = no_effects(model, statistics.action_counts)
+        assert (found.part[1:] <= 0.1).all()
+        assert found.probability == pytest.approx(1 / (1 + ODDS))
+
+
 def test_two_that_matter_only_together_have_an_effect():
     mean = np.where(np.arange(9) % 2, [[0.8], [0.2]], [[0.2], [0.8]])
     model, statistics = counted(looks("xy"), 2_000, mean)
-    assert (no_effects(model, seen(statistics)).probability < 1e-6).all()
+    assert (no_effects(model, statistics.action_counts).probability < 1e-6).all()
 
 
 def test_what_tells_of_another_is_not_noise():
@@ -108,7 +121,7 @@ def test_what_tells_of_another_is_not_noise():
     model = JointModel(Lattice(problem))
     model.update(statistics, 50)
     assert depend_on_others(model, seen(statistics)).tolist() == [True, True, False]
-    found = no_effects(model, seen(statistics))
+    found = no_effects(model, statistics.action_counts)
     assert found.probability[0] == found.probability[1] == 0
     assert found.probability[2] > 0.1
 
@@ -129,7 +142,7 @@ def test_nothing_is_said_without_cases():
     model = JointModel(Lattice(looks("xy")))
     statistics = Statistics(model.lattice)
     model.update(statistics)
-    found = no_effects(model, seen(statistics))
+    found = no_effects(model, statistics.action_counts)
     assert found.probability == pytest.approx(1 / (1 + ODDS))
     assert found.part == pytest.approx(1.0)
 

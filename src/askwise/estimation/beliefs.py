@@ -111,7 +111,7 @@ def joint_beliefs(
     no_effect = NoEffects.never(model)
     if log.records is None:
         _estimate_variances(model, counted)
-        no_effect = no_effects(model, counted.action_counts.sum(axis=1))
+        no_effect = no_effects(model, counted.action_counts)
     between = np.sqrt(kept[1] * model.effect_variances)
     if (no_effect.part < 1.0).any():
         model.effect_variances *= no_effect.part

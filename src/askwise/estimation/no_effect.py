@@ -55,10 +55,12 @@ class NoEffects(NamedTuple):
     """What the evidence says of the effects of every observation, in the order of the model."""
 
     probability: Floats
-    """That it has none, nor tells of another observation."""
+    """That it has none, nor tells of another observation. It may have one on an action that was
+    never taken, of which there is no evidence.
+    """
     part: Floats
     """The part of the variance of every set J that recommendations use. It is 1, but where the
-    evidence of every action is against an effect, that of the likeliest L and c.
+    evidence of every action that was taken is against an effect, that of the likeliest L and c.
     """
 
     @classmethod
@@ -67,16 +69,18 @@ class NoEffects(NamedTuple):
         return cls(np.zeros(len(model.radices)), np.ones(len(model.set_levels)))
 
 
-def no_effects(model: JointModel, seen: Integers) -> NoEffects:
-    """Compares the evidence of an updated model. `seen` are the cases that acted in each state."""
+def no_effects(model: JointModel, counts: Integers) -> NoEffects:
+    """Compares the evidence of an updated model. `counts` are N(a, ψ) at [ψ, a]."""
     density, found, s2 = _Density(model), NoEffects.never(model), model.effect_variances
-    for i in np.flatnonzero(~depend_on_others(model, seen)).tolist():
+    taken = counts.any(axis=0)
+    for i in np.flatnonzero(~depend_on_others(model, counts.sum(axis=1))).tolist():
         concerned = model.sets_with(i)
         without = density.of(np.where(concerned, NONE * s2, s2))
         best, likeliest = np.full(len(without), -np.inf), found.part
         for part in _parts(model):
             log_ratios = density.of(np.where(concerned, part * s2, s2)) - without
-            if log_ratios.max() > best.max():
+            log_ratios[~taken] = 0.0  # but for rounding
+            if taken.any() and log_ratios[taken].max() > best[taken].max():
                 likeliest = part
             best = np.maximum(best, log_ratios)
             if best.max() > ENOUGH:
@@ -85,7 +89,7 @@ def no_effects(model: JointModel, seen: Integers) -> NoEffects:
         log_ratio = best[best > 0].sum() if (best > 0).any() else best.max()
         ratio = np.exp(min(log_ratio, 500.0))  # a finite number
         found.probability[i] = min(MOST_PROBABLE, 1.0 / (1.0 + ODDS * ratio))
-        if log_ratio < 0:
+        if taken.any() and best[taken].max() < 0:
             found.part[concerned] = np.minimum(found.part, likeliest)[concerned]
     return found
 
