@@ -7,7 +7,7 @@ defined for other states.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -69,13 +69,9 @@ def _asked(lattice: Lattice, rule: Rule, state: int) -> tuple[int, int]:
         raise OptionError(f"the rule has two answers to {known!r}: it must leave nothing to chance")
     actions = lattice.problem.action_names
     if answer in actions:
-        required = set(lattice.problem.actions[actions.index(answer)].requires)
-        missing = sorted(required.difference(known))
-        if missing:
-            raise OptionError(
-                f"the rule does {answer!r} when {known!r} is known, which requires {missing[0]!r}"
-            )
-        return -1, actions.index(answer)
+        action = actions.index(answer)
+        _check_required(lattice.problem.actions[action].requires, known, f"does {answer!r}")
+        return -1, action
     names = [o.name for o in lattice.observations]
     if answer not in names:
         expected = ", ".join(map(repr, (*names[: lattice.buyable], *actions)))
@@ -89,10 +85,13 @@ def _asked(lattice: Lattice, rule: Rule, state: int) -> tuple[int, int]:
         raise OptionError(
             f"the rule looks at {answer!r} when {known!r} is known: a case buys at most {bought}"
         )
-    required = set(lattice.observations[names.index(answer)].requires)
-    missing = sorted(required.difference(known))
+    look = names.index(answer)
+    _check_required(lattice.observations[look].requires, known, f"looks at {answer!r}")
+    return look, 0
+
+
+def _check_required(requires: Iterable[str], known: Collection[str], does: str) -> None:
+    """Raises an error if what the rule does requires an observation that is not known."""
+    missing = sorted(set(requires).difference(known))
     if missing:
-        raise OptionError(
-            f"the rule looks at {answer!r} when {known!r} is known, which requires {missing[0]!r}"
-        )
-    return names.index(answer), 0
+        raise OptionError(f"the rule {does} when {known!r} is known, which requires {missing[0]!r}")
