@@ -17,7 +17,7 @@ from askwise.problem.checks import as_tuple, check_distinct, is_whole
 from askwise.problem.observation import Observation
 from askwise.problem.panels import Panel, check_panels
 from askwise.problem.requirements import check_requirements
-from askwise.problem.rewards import check_range, money_of, share_of
+from askwise.problem.rewards import Range, check_range, money_of, share_of
 
 _ONE = float("1")
 """The default reward value. It is compared by identity, to tell whether another was declared."""
@@ -95,31 +95,14 @@ class Problem(
             {o.name: o.requires for o in observations},
             actions,
         )
-        buyable = sum(not o.given for o in observations)
-        most = buyable if self.max_observations is None else self.max_observations
-        if not is_whole(most) or not 0 <= most <= buyable:
-            which = "observations" if buyable == len(observations) else "observations not given"
-            raise ProblemError(
-                f"max_observations must be a whole number from 0 to {buyable}, "
-                f"the number of {which}, got {most!r}"
-            )
+        most = _checked_most(self.max_observations, observations)
         panels = as_tuple(self.panels, "panels")
         check_panels(panels, {o.name: o.given for o in observations})
-        reward_value, rewards = self.reward_value, self.rewards
-        if rewards is not None:
-            rewards = check_range(rewards)
-            between = rewards[1] - rewards[0]
-            if reward_value is not _ONE and reward_value != between:
-                raise ProblemError(
-                    "rewards and reward_value exclude each other: with rewards a reward is money "
-                    f"already, so leave reward_value out, got {reward_value!r}"
-                )
-            reward_value = between
-        reward_value = check_reward_value(reward_value)
+        reward_value, rewards = _checked_rewards(self.reward_value, self.rewards)
         self._declare_actions(actions)
         for field, kept in (
             ("observations", observations),
-            ("max_observations", int(most)),
+            ("max_observations", most),
             ("reward_value", reward_value),
             ("panels", panels),
             ("rewards", rewards),
@@ -260,3 +243,31 @@ class Problem(
 _MOST = 2**15 - 1  # choices are kept as 16-bit integers
 
 prepare(Problem)
+
+
+def _checked_most(most: int | None, observations: Sequence[Observation]) -> int:
+    """Returns m, the most observations that a case may buy; all of them for None."""
+    buyable = sum(not o.given for o in observations)
+    if most is None:
+        return buyable
+    if not is_whole(most) or not 0 <= most <= buyable:
+        which = "observations" if buyable == len(observations) else "observations not given"
+        raise ProblemError(
+            f"max_observations must be a whole number from 0 to {buyable}, "
+            f"the number of {which}, got {most!r}"
+        )
+    return int(most)
+
+
+def _checked_rewards(reward_value: float, rewards: Range | None) -> tuple[float, Range | None]:
+    """Returns β, and the range of rewards if they are money."""
+    if rewards is None:
+        return check_reward_value(reward_value), None
+    rewards = check_range(rewards)
+    between = rewards[1] - rewards[0]
+    if reward_value is not _ONE and reward_value != between:
+        raise ProblemError(
+            "rewards and reward_value exclude each other: with rewards a reward is money "
+            f"already, so leave reward_value out, got {reward_value!r}"
+        )
+    return check_reward_value(between), rewards
