@@ -290,7 +290,8 @@ class PriceSensitivity:
         """Returns the last price of a band.
 
         The interval of a break-even price may end at a hundred times today's price. A picture up to
-        there would hide today's price and the curve. So the band ends before, but not before these.
+        there would hide today's price and the curve. So the band ends at twice today's price or at
+        1.5 times the break-even price, whichever is more, if that is within the interval.
         """
         seen = 2 * row.price, 1.5 * row.break_even, 1.5 * self.break_even(row.name)
         wanted = max(price for price in (0.0, *seen) if math.isfinite(price)) or math.inf
