@@ -135,9 +135,7 @@ def _cells_refused(rows: Any) -> Iterator[None]:
     try:
         yield
     except OverflowError:
-        for k, name in enumerate(_names_in(rows)):
-            for cell in column_at(rows, k):
-                _number(cell, name)  # the error that has the name of the feature
+        _check_numbers(rows, _names_in(rows))
         raise
     except ValueError as error:
         if "could not convert string" not in str(error):
@@ -229,6 +227,13 @@ def _number(cell: Any, name: str) -> float:
         ) from None
 
 
+def _check_numbers(rows: Any, names: Sequence[str]) -> None:
+    """Raises an error that names the feature of the first cell that is no number."""
+    for k, name in enumerate(names):
+        for cell in column_at(rows, k):
+            _number(cell, name)
+
+
 def _seconds(cell: Any, name: str) -> float:
     if is_missing(cell):
         return np.nan
@@ -252,9 +257,7 @@ def reread_rows(estimator: Any, columns: Columns, rows: Any) -> Floats:
         )
     except (TypeError, ValueError, OverflowError):
         if getattr(rows, "shape", ())[1:] == (len(columns.names),):
-            for k, name in enumerate(columns.names):
-                for cell in column_at(rows, k):
-                    _number(cell, name)  # the error that has the name of the feature
+            _check_numbers(rows, columns.names)
         raise
     return table
 
