@@ -40,8 +40,7 @@ generator is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -116,29 +115,32 @@ def joint_worlds(
                 model.draw_population(rng, seen)
             model.update(statistics, 0)
             if step >= burn_in:
-                more = range(min(together, number - len(found)))
+                more = min(together, number - len(found))
                 has_none = rng_of_effects.random(len(no_effect)) < no_effect
-                with _without_effects(model, statistics, has_none):
-                    found += [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in more]
+                found += _drawn_without(model, statistics, has_none, more, rng)
             if draws_variances:
                 model.draw_effect_variances(rng, grow=kind == "learned")
             progress.advance(1)
     return found
 
 
-@contextmanager
-def _without_effects(
-    model: JointModel, statistics: Statistics, observations: Flags
-) -> Iterator[None]:
-    """Within it, these observations have no effect on rewards."""
+def _drawn_without(
+    model: JointModel,
+    statistics: Statistics,
+    observations: Flags,
+    number: int,
+    rng: np.random.Generator,
+) -> list[World]:
+    """Draws rewards in which these observations have no effect, for the model's population."""
     own = model.effect_variances.copy()
     if observations.any():
         model.effect_variances[:] = without_effects(model, observations)
         model.update(statistics, 0)
-    yield
+    found = [World(model.probability, model.draw_rewards(rng, 1.0)) for _ in range(number)]
     if observations.any():
         model.effect_variances[:] = own
         model.update(statistics, 0)
+    return found
 
 
 def mean_world(worlds: Sequence[World]) -> World:
