@@ -100,23 +100,31 @@ def test_what_was_not_looked_at_does_not_bias_the_population():
 # --- the rewards ----------------------------------------------------------------------------------
 
 
-@given(st.integers(1, 13), st.integers(0, 1000))
-def test_factors(n, seed):
+@given(st.integers(1, 13), st.integers(0, 13), st.integers(0, 1000))
+def test_factors(n, rows, seed):
     from askwise._kernels.estimation.joint_rewards import factorise, solve_lower, solve_upper
 
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(n, n))
     matrix = half @ half.T + np.eye(n)
     factor = matrix.copy()
-    factorise(factor)
+    factorise(factor, n)
     upper = np.triu(factor)
     assert np.allclose(upper, np.linalg.cholesky(matrix).T)
     x = rng.normal(size=n)
     lower, back = x.copy(), x.copy()
-    solve_lower(factor, lower)
+    solve_lower(factor, lower, n)
     solve_upper(factor, back)
     assert np.allclose(upper.T @ lower, x)
     assert np.allclose(upper @ back, x)
+    rows = min(rows, n)
+    rest, left = matrix.copy(), x.copy()
+    factorise(rest, rows)
+    solve_lower(rest, left, rows)
+    taken = matrix[rows:, :rows] @ np.linalg.inv(matrix[:rows, :rows])
+    schur = matrix[rows:, rows:] - taken @ matrix[:rows, rows:]
+    assert np.allclose(np.triu(rest[rows:, rows:]), np.triu(schur))
+    assert np.allclose(left[rows:], x[rows:] - taken @ x[:rows])
 
 
 def plain_posterior(model, statistics, action, covariance, before, expected):

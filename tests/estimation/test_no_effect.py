@@ -1,5 +1,6 @@
 """Noise is told apart from effects by the evidence, also where rewards are skewed."""
 
+import itertools
 import random
 
 import msgspec
@@ -11,8 +12,11 @@ from askwise.counting import UNIT, Statistics
 from askwise.estimation.anova import inverse_covariance
 from askwise.estimation.joint import JointModel
 from askwise.estimation.no_effect import (
+    LEVELS,
     MOST_PROBABLE,
     ODDS,
+    SCALES,
+    _Evidence,
     depend_on_others,
     no_effects,
     without_effects,
@@ -45,34 +49,33 @@ def seen(statistics):
     return statistics.action_counts.sum(axis=1)
 
 
-def test_the_evidence_is_that_of_a_gaussian():
+@pytest.mark.parametrize("values", ["abc", (1, 2, 3)], ids=["in no order", "ordered"])
+def test_the_evidence_is_that_of_a_gaussian(values):
     """Against the density of the mean rewards of states, by numpy.linalg alone."""
     rng = np.random.default_rng(1)
-    model, statistics = counted(looks("xy"), 300, rng.uniform(0.2, 0.8, (2, 9)))
-    s2 = model.effect_variances.copy()
+    model, statistics = counted(looks("xy", values), 300, rng.uniform(0.2, 0.8, (2, 9)))
+    s2, of_x = model.effect_variances.copy(), model.sets_with(0)
     data, target = model.evidence_of_cases()
     offset = model.lattice.layout.offsets[-2]
 
     def log_density(variances):
         pairs = inverse_covariance(model.radices, variances, model.ordered)[model.patterns]
-        found = 0.0
+        found = []
         for action in range(2):
             precision = np.diag(np.triu(data[action]))  # everything was bought: D is diagonal
             spread = np.linalg.inv(pairs) + np.diag(1 / precision)
             seen = statistics.reward_sums[offset:, action] * UNIT
             seen = seen / statistics.action_counts[offset:, action] - model.centre
-            found -= 0.5 * (np.linalg.slogdet(spread)[1] + seen @ np.linalg.solve(spread, seen))
+            found.append(np.linalg.slogdet(spread)[1] + seen @ np.linalg.solve(spread, seen))
             np.testing.assert_allclose(target[action], precision * seen)
-        return found
+        return -0.5 * np.array(found)
 
-    from askwise.estimation.no_effect import _Density
-
-    density = _Density(model)
-    for scale in (1.0, 0.1, 0.01):
-        changed = np.where(model.sets_with(0), scale, 1.0) * s2
-        expected = log_density(changed) - log_density(s2)
-        found = (density.of(changed) - density.of(s2)).sum()
-        assert found == pytest.approx(expected, abs=1e-6)
+    without = log_density(np.where(of_x, 1e-9, 1.0) * s2)
+    log_ratio_of = _Evidence.of(model).log_ratios(0)
+    for scale, level in itertools.product(SCALES, LEVELS):
+        part = np.where(model.set_levels <= level, scale, 1e-9)
+        expected = log_density(np.where(of_x, part, 1.0) * s2) - without
+        assert log_ratio_of(scale, level) == pytest.approx(expected, abs=1e-5)
 
 
 def test_noise_has_no_effect_and_what_matters_has():

@@ -21,6 +21,7 @@ learned from the data (`estimation/joint.py`).
 """
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def patterns(digits: Integers, radices: Integers, ordered: Integers) -> Integers
 
 
 @functools.cache
-def _sets_of_coefficients(radices: tuple[int, ...]) -> Integers:
+def sets_of_coefficients(radices: tuple[int, ...]) -> Integers:
     """The set J of each coefficient in the basis of products of contrasts."""
     found = np.zeros((), np.int64)
     for i, radix in enumerate(radices):
@@ -100,16 +101,25 @@ def _sets_of_coefficients(radices: tuple[int, ...]) -> Integers:
     return found.ravel()
 
 
+def products_with_basis(functions: Floats, contrasts: Sequence[Floats]) -> Floats:
+    """The product of each function at [φ, a] with each product of contrasts, at [a, coefficient].
+
+    `contrasts` has those of each observation by rows.
+    """
+    found = functions
+    for rows in contrasts:
+        # the first digit becomes the last, so after all of them they are in order again
+        found = product(found.reshape(len(rows), -1).T, rows.T)
+    return found.reshape(functions.shape[::-1])
+
+
 def sums_of_squares(effects: Floats, radices: Integers, ordered: Integers) -> Floats:
     """‖f_J‖² / F of every set J, for functions f at [a, φ] together. Each coefficient of ordered
     values counts by the inverse of its share of the variance, 1/λ.
     """
     shape = tuple(radices.tolist())
-    coefficients = np.ascontiguousarray(effects.T)  # at [φ, a]
-    for radix, values in zip(shape, ordered.tolist(), strict=True):
-        # the first digit becomes the last: after all of them these are at [a, φ]
-        coefficients = product(coefficients.reshape(radix, -1).T, dual_contrasts(radix, values).T)
-    squares = (coefficients.reshape(effects.shape) ** 2).sum(axis=0)
-    of_set = _sets_of_coefficients(shape)
+    contrasts = [dual_contrasts(*one) for one in zip(shape, ordered.tolist(), strict=True)]
+    squares = (products_with_basis(np.ascontiguousarray(effects.T), contrasts) ** 2).sum(axis=0)
+    of_set = sets_of_coefficients(shape)
     found: Floats = np.bincount(of_set, squares, 1 << len(shape)) / len(squares)
     return found

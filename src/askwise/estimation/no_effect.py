@@ -26,15 +26,15 @@ An observation of one value depends on nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Callable
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from askwise._support.sums import dot
 from askwise._support.typing import Flags, Floats, Integers
-from askwise.estimation.anova import inverse_covariance
+from askwise.estimation.anova import products_with_basis, sets_of_coefficients
+from askwise.estimation.contrasts import scaled_contrasts
 from askwise.estimation.joint import JointModel
 
 LEVELS = (1, 2, 3)
@@ -71,17 +71,18 @@ class NoEffects(NamedTuple):
 
 def no_effects(model: JointModel, counts: Integers) -> NoEffects:
     """Compares the evidence of an updated model. `counts` are N(a, ψ) at [ψ, a]."""
-    density, found, s2 = _Density(model), NoEffects.never(model), model.effect_variances
-    taken = counts.any(axis=0)
-    for i in np.flatnonzero(~depend_on_others(model, counts.sum(axis=1))).tolist():
-        concerned = model.sets_with(i)
-        without = density.of(np.where(concerned, NONE * s2, s2))
-        best, likeliest = np.full(len(without), -np.inf), found.part
-        for part in _parts(model):
-            log_ratios = density.of(np.where(concerned, part * s2, s2)) - without
+    found, independent = NoEffects.never(model), ~depend_on_others(model, counts.sum(axis=1))
+    if not independent.any():
+        return found
+    evidence, taken = _Evidence.of(model), np.asarray(counts.any(axis=0))
+    for i in np.flatnonzero(independent).tolist():
+        concerned, log_ratio_of = model.sets_with(i), evidence.log_ratios(i)
+        best, likeliest = np.full(len(taken), -np.inf), found.part
+        for scale, level in product(SCALES, LEVELS):
+            log_ratios = log_ratio_of(scale, level)
             log_ratios[~taken] = 0.0  # but for rounding
             if taken.any() and log_ratios[taken].max() > best[taken].max():
-                likeliest = part
+                likeliest = np.where(model.set_levels > level, NONE, scale)
             best = np.maximum(best, log_ratios)
             if best.max() > ENOUGH:
                 break
@@ -121,29 +122,51 @@ def without_effects(model: JointModel, observations: Flags) -> Floats:
     return np.where(concerned, NONE, 1.0) * model.effect_variances
 
 
-def _parts(model: JointModel) -> Iterator[Floats]:
-    """The parts of the variance of every set that are tried for an observation."""
-    for scale in SCALES:
-        for level in LEVELS:
-            yield np.where(model.set_levels > level, NONE, scale)
+class _Evidence(NamedTuple):
+    """The evidence of the cases, in the basis of effects."""
 
+    model: JointModel
+    data: Floats
+    """D at [a, coefficient, coefficient]."""
+    target: Floats
+    """t at [a, coefficient]."""
+    of_set: Integers
+    """The set J of each coefficient."""
+    variances: Floats
+    """That of each coefficient, F s²_J."""
 
-class _Density:
-    """The logarithm of the evidence, as a function of the variances of effects."""
+    @classmethod
+    def of(cls, model: JointModel) -> _Evidence:
+        """Reads an updated model."""
+        each = zip(model.radices.tolist(), model.ordered.tolist(), strict=True)
+        contrasts = [scaled_contrasts(*one) for one in each]
+        data, target = model.evidence_of_cases()
+        for action, upper in enumerate(data):
+            both = upper + np.triu(upper, 1).T
+            data[action] = products_with_basis(products_with_basis(both, contrasts), contrasts)
+        of_set = sets_of_coefficients(tuple(model.radices.tolist()))
+        variances = len(of_set) * model.effect_variances[of_set]
+        target = products_with_basis(np.ascontiguousarray(target.T), contrasts)
+        return cls(model, data, target, of_set, variances)
 
-    def __init__(self, model: JointModel) -> None:
-        self._model = model
-        self._data, self._target = model.evidence_of_cases()
-        self._work = np.empty_like(self._data[0]), np.empty_like(self._target[0])
+    def log_ratios(self, observation: int) -> Callable[[float, int], Floats]:
+        """Returns a function of c and L: the logarithm of the evidence of the rewards of each
+        action, relative to that without effects of an observation.
+        """
+        from askwise._kernels.estimation.effect_evidence import eliminate, log_ratio
 
-    def of(self, variances: Floats) -> Floats:
-        """The logarithm of the evidence of the rewards of each action, but for a constant."""
-        from askwise._kernels.estimation.effect_evidence import log_density
+        has_effect = self.model.sets_with(observation)[self.of_set]
+        level = np.where(has_effect, self.model.set_levels[self.of_set], 0)
+        order = np.argsort(level, kind="stable")
+        first, ends = int((level == 0).sum()), [int((level <= one).sum()) for one in LEVELS]
+        data, target = np.empty_like(self.data), np.empty_like(self.target)
+        for k, one in enumerate(zip(self.data, self.target, strict=True)):
+            eliminate(*one, order, first, 1.0 / self.variances, data[k], target[k])
 
-        model = self._model
-        inverse = inverse_covariance(model.radices, variances, model.ordered)
-        prior = -0.5 * dot(np.log(variances), model.set_coefficients)  # of |K⁻¹|
-        each = zip(self._data, self._target, strict=True)
-        return np.array(
-            [prior + log_density(*one, model.patterns, inverse, *self._work) for one in each]
-        )
+        def log_ratios(scale: float, level: int) -> Floats:
+            variances = scale * self.variances[order[first : ends[LEVELS.index(level)]]]
+            work = np.empty((len(variances), len(variances))), np.empty(len(variances))
+            each = zip(data, target, strict=True)
+            return np.array([log_ratio(*one, first, variances, *work) for one in each])
+
+        return log_ratios

@@ -100,23 +100,27 @@ def add_evidence(
 
 
 @jit
-def factorise(matrix: Floats) -> None:
-    """Factorise Λ = UᵀU in the upper half, in place, four rows at a time."""
+def factorise(matrix: Floats, rows: int) -> None:
+    """Factorise Λ = UᵀU in the upper half, in place, four rows at a time.
+
+    With fewer `rows` than it has, the rest becomes Λ₂₂ − Λ₂₁ Λ₁₁⁻¹ Λ₁₂, if Λ₁₁ are the first ones.
+    """
     n = len(matrix)
-    for first in range(0, n, 4):
-        last = min(first + 4, n)
+    for first in range(0, rows, 4):
+        last = min(first + 4, rows)
+        few = last - first < 4
         for k in range(first, last):
             pivot = math.sqrt(matrix[k, k])
             row = matrix[k]
             inverse = 1.0 / pivot
             for column in range(k, n):
                 row[column] *= inverse
-            for j in range(k + 1, last):
+            for j in range(k + 1, n if few else last):
                 factor = row[j]
                 below = matrix[j]
                 for column in range(j, n):
                     below[column] -= factor * row[column]
-        if last - first < 4:
+        if few:
             break
         a = matrix[first]
         b = matrix[first + 1]
@@ -133,14 +137,15 @@ def factorise(matrix: Floats) -> None:
 
 
 @jit
-def solve_lower(factor: Floats, x: Floats) -> None:
-    """Solve Uᵀ x' = x, in place."""
-    n = len(x)
-    for k in range(n):
+def solve_lower(factor: Floats, x: Floats, rows: int) -> None:
+    """Solve Uᵀ x' = x, in place. With fewer `rows` than it has, the rest becomes
+    x₂ − Λ₂₁ Λ₁₁⁻¹ x₁.
+    """
+    for k in range(rows):
         row = factor[k]
         x[k] /= row[k]
         value = x[k]
-        for column in range(k + 1, n):
+        for column in range(k + 1, len(x)):
             x[column] -= row[column] * value
 
 
@@ -210,8 +215,8 @@ def posterior(
             factor,
             mean,
         )
-        factorise(factor)
-        solve_lower(factor, mean)
+        factorise(factor, len(factor))
+        solve_lower(factor, mean, len(mean))
         solve_upper(factor, mean)
 
 
