@@ -36,7 +36,7 @@ def test_a_number_is_shown_to_within_half_a_percent(number):
 @given(AMOUNT, ERROR)
 def test_a_number_with_its_error_shows_both(mean, error):
     said, doubt = map(parsed, with_error(mean, error).split(" ± "))
-    assert abs(said - mean) <= 0.00501 * abs(mean)
+    assert abs(said - mean) <= 0.00501 * max(abs(mean), error)
     assert doubt > 0
     assert abs(doubt - error) <= 0.501 * error  # at least one digit of it, and the mean as finely
     assert abs(said - mean) <= 0.501 * error + 1e-9 * abs(mean)
@@ -51,6 +51,16 @@ def test_an_estimate_and_its_ends_too(middle, width, where):
     said = str(estimate).replace(" (", " ").replace(" to ", " ").rstrip(")").split()
     for word, number in zip(said, estimate, strict=True):
         assert abs(parsed(word) - number) <= 0.00501 * half + 1e-9 * abs(middle)
+
+
+def test_an_estimate_has_no_more_digits_than_its_error_is_known_to():
+    assert with_error(-0.253, 49.826) == "-0.3 ± 49.8"
+    assert with_error(-0.0447, 1.1436, decimals=2) == "-0.04 ± 1.14"
+    assert interval(0.0042, -12.3012, 12.5) == "0.0 (-12.3 to 12.5)"
+    figures = Figures.of(1120.0, [4.0])
+    bounds = Bounds(-1000.0, 54.5)
+    assert figures.with_doubt(-0.711, 79.0**2, bounds) == "-1 (-156 to 54)"
+    assert figures.estimate(0.0009, 0.0, 21.6) == "0.0 (0.0 to 21.6)"
 
 
 @given(st.lists(AMOUNT, min_size=1, max_size=5))

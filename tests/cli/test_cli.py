@@ -87,6 +87,8 @@ def test_learners_are_listed():
     lines = askwise("learners").splitlines()
     assert [line.split()[0] for line in lines if line[0] != " "] == ["name", *LEARNERS]
     assert module("learners").stdout.split() == " ".join(lines).split()
+    rows = "\n".join(lines).replace("\n ", " ").splitlines()
+    assert all(row.rstrip().endswith(".") for row in rows[1:])  # whole sentences
 
 
 def test_a_random_population_is_the_librarys(folder, problem):

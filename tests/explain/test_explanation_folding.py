@@ -85,6 +85,8 @@ def test_a_page_without_bands_speaks_of_none():
     )
     assert "the band has" in aw.explain(learner).html()
     assert "the band has" not in aw.explain(alone).html()
+    assert "may end at another price than the break-even price" in aw.explain(alone).html()
+    assert "may end at another price" not in aw.explain(desk()).html()  # of a known population
 
 
 @pytest.mark.parametrize("given", [False, True])

@@ -96,6 +96,9 @@ def test_what_a_file_holds_is_said(tmp_path):
     (tmp_path / "text").write_text("not a zip")
     with pytest.raises(FileError, match="text: not a saved learner"):
         aw.load(tmp_path / "text")
+    MODEL.problem.save(tmp_path / "p.yaml")
+    with pytest.raises(FileError, match=r"p\.yaml: .*; Problem\.load reads a problem file"):
+        aw.load(tmp_path / "p.yaml")
 
 
 def test_a_case_pays_its_own_prices():

@@ -151,6 +151,20 @@ def test_a_missing_cell_is_named(kind, column):
         Table(CLINIC, FRAMES[kind](rows), rewards=REWARDS)
 
 
+def test_the_text_unavailable_is_a_failure_as_in_logs():
+    scan = aw.Observation("scan", values=["neg", "pos"], cost=1.0, fails="charged")
+    problem = aw.Problem(observations=[scan], actions=["wait", "treat"])
+    rows = {"scan": ["neg", "unavailable", None], "wait": [1, 0, 0], "treat": [0, 1, 1]}
+    assert Table(problem, rows).model().probability == pytest.approx([1 / 3, 0, 2 / 3])
+
+    never = aw.Problem(
+        observations=[aw.Observation("scan", values=["neg", "pos"], cost=1.0)],
+        actions=["wait", "treat"],
+    )
+    with pytest.raises(TableError, match=r"row 1: .* declare fails= if it may fail"):
+        Table(never, rows)
+
+
 @pytest.mark.parametrize("value", [True, 1.0, "1"])
 def test_a_value_that_only_looks_like_a_declared_one_is_refused(value):
     with pytest.raises(TableError, match=f"column 'grade', row 3: .*{re.escape(repr(value))}"):

@@ -25,6 +25,8 @@ MOST_HEADER = 64 << 20
 times its length, so its unpacked length is checked first.
 """
 
+PROBLEM_FILES = (".yaml", ".yml", ".json")
+
 
 def packed(name: str, header: bytes, arrays: Mapping[str, Array]) -> bytes:
     """Returns the file with this header, whose member has that name, and these arrays."""
@@ -82,7 +84,8 @@ def naming(path: Path, what: str) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+        remedy = "; Problem.load reads a problem file" if path.suffix in PROBLEM_FILES else ""
+        raise FileError(f"{path}: {error}{remedy}") from None
     except TooLargeError as error:
         raise TooLargeError(f"{path}: {error}") from None
     except OSError as error:

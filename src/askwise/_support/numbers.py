@@ -1,7 +1,8 @@
 """Formats numbers with three significant digits, in the same way everywhere.
 
 A number is shown to within half a percent. An estimate and the ends of its interval are also shown
-to within half a percent of the half width of the interval, so that a reader can compare them.
+to within half a percent of the half width of the interval, so that a reader can compare them. An
+estimate that is smaller than its error has the digits of the error, and no more.
 Amounts are written out, with commas between thousands. Only very large amounts get powers of ten.
 """
 
@@ -62,16 +63,23 @@ def together(numbers: Iterable[float], *, decimals: int = 0, least: float = 0.0)
     return [fixed(number, needed) for number in all_of_them]
 
 
+def places_with_error(mean: float, error: float) -> int:
+    """How many decimals an estimate gets: three digits of the larger, and one of the error."""
+    return max(min(places(mean), places(error)), places(error, 1))
+
+
 def with_error(mean: float, error: float, *, decimals: int = 0, least: float = 0.0) -> str:
     """A number with ± its error, if it has one; a positive error is never shown as 0.
 
     >>> [with_error(94.5123, error) for error in (0.6831, 0.0213, 0.0)]
     ['94.5 ± 0.7', '94.51 ± 0.02', '94.5']
+    >>> with_error(-0.2531, 49.826)
+    '-0.3 ± 49.8'
     """
     if not error > least:
         return shown(mean, decimals=decimals, least=least)
     mean = 0.0 if abs(mean) < least else mean
-    needed = max(decimals, places(mean), places(error, 1))
+    needed = max(decimals, places_with_error(mean, error))
     return f"{fixed(mean, needed)} ± {fixed(error, needed)}"
 
 
@@ -85,7 +93,7 @@ def interval(value: float, low: float, high: float) -> str:
     """
     half = (high - low) / 2
     half = 0.0 if abs(half) < ROUNDING * abs(value) else half
-    needed = max(places(number) for number in (value, half))
+    needed = places(half or value)
     value_text, *ends = (fixed(number, needed) for number in (value, low, high))
     return f"{value_text} ({ends[0]} to {ends[1]})"
 

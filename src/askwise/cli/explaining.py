@@ -80,4 +80,4 @@ def _learned_from(learner: BaseLearner) -> str:
     if not log.cases:
         return f"{cases:,} cases"
     own = cases - (log.cases if log.records is None else 0)  # logged decisions count as cases
-    return f"{log.words} and {own:,} cases"
+    return f"{log.words} and {own:,} cases" if own else log.words

@@ -105,7 +105,8 @@ def _shown(found: Fit, start: BaseLearner, max_depth: int | None, min_share: flo
     """Says what the log shows, what to buy and do, and what one may pay. Returns all of it."""
     chosen = "" if found.acquisition is None else f", {found.acquisition}"
     say(f"{found.rows:,} {found.kind}{chosen}\n")
-    notes = [*found.notes, *notes_of(start)]
+    policy = start.recommend(stake=found.stake)
+    notes = [*found.notes, *found.notes_on(policy), *notes_of(start, policy)]
     for note in notes:
         say(f"- {in_words_of_the_command_line(note)}")
     explanation = explain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Annotated
 
@@ -95,7 +96,8 @@ def learners_command() -> None:
     grid.add_column("name", style="bold", no_wrap=True)
     grid.add_column("what it is")
     for name, kind in learners.LEARNERS.items():
-        grid.add_row(name, (kind.__doc__ or "").strip().splitlines()[0])
+        about = inspect.getdoc(kind) or ""
+        grid.add_row(name, " ".join(about.partition("\n\n")[0].split()))
     Console().print(grid)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from askwise._support.documents import replace_file
 from askwise._support.numbers import as_price, shown
@@ -18,6 +18,7 @@ from askwise.explain.observation_worth import DemandBand, DemandStep, Observatio
 from askwise.explain.worth import EvidenceSource, Worth, worth
 from askwise.explain.worth_rows import shown_row
 from askwise.learners.learner import BaseLearner, rounds_of
+from askwise.policy import Policy
 from askwise.policy.trees import Act, Node, Reason, Tree
 from askwise.policy.trees.figures import Figures, share
 from askwise.problem import Problem
@@ -27,6 +28,16 @@ WIDE, HIGH = 220.0, 44.0
 """The size of the small picture of a demand."""
 WIDE_DIGIT = 6.5
 """The width of a digit in this picture."""
+
+
+@runtime_checkable
+class SourceWithNotes(Protocol):
+    """A fitted log, which has notes on its evidence and on what a policy rests on."""
+
+    notes: tuple[str, ...]
+
+    def notes_on(self, policy: Policy) -> tuple[str, ...]:
+        """Returns notes on a policy."""
 
 
 class Explanation:
@@ -157,8 +168,8 @@ def explain(
     A fitted log has its own notes on its evidence, unless others are given. `stake` is as in
     `worth`. `max_depth` and `min_share` fold a large tree, as in `policy.tree`.
     """
-    said = notes_of(source) if notes is None else notes
     found = worth(source, acquisition=acquisition, stake=stake)
+    said = notes_of(source, found.policy) if notes is None else notes
     return Explanation(found, title=title, notes=said, max_depth=max_depth, min_share=min_share)
 
 
@@ -170,13 +181,16 @@ def check_is_page(path: str | os.PathLike[str]) -> None:
         )
 
 
-def notes_of(source: object) -> Sequence[str]:
-    """Returns the notes of a fitted log, or how much the log weighs that a learner began with."""
+def notes_of(source: object, policy: Policy) -> Sequence[str]:
+    """Returns the notes of a fitted log on its evidence and on what it recommends, or how much the
+    log weighs that a learner began with.
+    """
     if isinstance(source, BaseLearner):
         log = rounds_of(source).strategy.log
         return [f"The log that it began with weighs {log.words}."] if log.drawn_from else []
-    notes: Sequence[str] = getattr(source, "notes", ())
-    return notes
+    if not isinstance(source, SourceWithNotes):
+        return ()
+    return (*source.notes, *source.notes_on(policy))
 
 
 def _reward_words(problem: Problem) -> str:

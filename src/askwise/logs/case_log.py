@@ -15,8 +15,8 @@ from typing import Any
 from askwise.errors import OptionError
 from askwise.learners.cases import Case
 from askwise.learners.learner import BaseLearner, rounds_of
-from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Problem, Seen
+from askwise.problem.observation import UNAVAILABLE
 
 ON_FILE = "began with values on file"
 KNEW_MORE = "people decided or looked, and knew more than the case"

@@ -12,11 +12,11 @@ import numpy as np
 
 from askwise._support.typing import Choices, Floats
 from askwise.errors import CaseError, TableError
-from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation, Problem
 from askwise.problem.amounts import check_stake
 from askwise.problem.bins import is_missing
 from askwise.problem.booleans import BOOLEANS, as_text, boolean_places
+from askwise.problem.observation import UNAVAILABLE
 from askwise.problem.rewards import Range, range_words, remedy_of_cell, shares_of, unrounded
 from askwise.states import Lattice
 

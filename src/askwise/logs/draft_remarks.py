@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from askwise._support.numbers import shown
-from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.bins import is_missing
+from askwise.problem.observation import UNAVAILABLE
 
 GROWS = 0.8
 """The least correlation of |reward| and stake at which rewards seem to be totals."""

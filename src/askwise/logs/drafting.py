@@ -30,12 +30,13 @@ from askwise.logs.draft_remarks import (
 )
 from askwise.logs.files import are_paths, is_relation, named, opened
 from askwise.logs.frame_log import FrameLog
-from askwise.logs.roles import UNAVAILABLE, check_apart
+from askwise.logs.roles import check_apart
 from askwise.logs.suspects import why_not_to_look
 from askwise.problem import Observation, Problem
 from askwise.problem.bins import as_date, is_missing
 from askwise.problem.booleans import BOOLEANS, as_text
 from askwise.problem.cuts import observations
+from askwise.problem.observation import UNAVAILABLE
 
 MOST_ROWS = 100_000
 """The number of rows that are read."""

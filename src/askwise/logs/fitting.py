@@ -27,6 +27,7 @@ from askwise.logs.counting import (
     records_of,
 )
 from askwise.logs.draft_remarks import of_combinations
+from askwise.logs.extrapolation import of_policy
 from askwise.logs.near_names import did_you_mean
 from askwise.logs.notes import REFUSED, notes_of, of_rewards, of_stakes
 from askwise.logs.reading import LogSource, opened_log
@@ -260,6 +261,10 @@ class Fit:
         """
         return self.learner().recommend(stake=self.stake if stake is None else stake)
 
+    def notes_on(self, policy: Policy) -> tuple[str, ...]:
+        """Returns a note if the policy does what the log of decisions never tried."""
+        return () if self.decisions is None else of_policy(policy, self.decisions)
+
     def for_stake(self, before: str = "") -> str:
         """Says for which stake `recommend()` is, after some words; "" if that is 1."""
         at = for_stake(self.stake, before)
@@ -280,5 +285,6 @@ class Fit:
     def _repr_html_(self) -> str:
         chosen = [] if self.acquisition is None else [f"{self.acquisition} acquisition"]
         known = title("Fit", f"{self.rows:,} {self.kind}", *chosen)
-        recommended, at = lines(str(self.recommend().tree())), self.for_stake(", ")
-        return known + "".join(map(line, self.notes)) + line(f"it recommends{at}:") + recommended
+        policy, at = self.recommend(), self.for_stake(", ")
+        notes = "".join(map(line, (*self.notes, *self.notes_on(policy))))
+        return known + notes + line(f"it recommends{at}:") + lines(str(policy.tree()))

@@ -17,11 +17,6 @@ from askwise.problem import Problem
 
 Kind = Literal["complete records", "logged decisions"]
 
-UNAVAILABLE = "unavailable"
-"""The text of a failed observation. In logged decisions an empty cell was not observed; in complete
-records it failed.
-"""
-
 
 class Roles(NamedTuple):
     """The columns of a log by what they say."""

@@ -12,11 +12,11 @@ from datetime import date, datetime
 
 from askwise.learners.case_kinds import POWERS, UNITS
 from askwise.logs.cells import ABSENT, is_whole, printed_values
-from askwise.logs.roles import UNAVAILABLE
 from askwise.problem import Observation
 from askwise.problem.amounts import LARGEST_AMOUNT, LEAST_REWARD_VALUE
 from askwise.problem.bins import Edge
 from askwise.problem.booleans import BOOLEANS, boolean_places
+from askwise.problem.observation import UNAVAILABLE
 from askwise.problem.rewards import ROUNDING, Range
 
 WRONG = -2

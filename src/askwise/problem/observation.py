@@ -36,6 +36,11 @@ _UNSAID = float("nan")
 
 Fails = Literal["charged", "refunded"]
 
+UNAVAILABLE = "unavailable"
+"""The text of a failed observation in a table. In logged decisions an empty cell was not observed;
+in complete records it failed.
+"""
+
 
 class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
@@ -218,7 +223,7 @@ class Observation(
         """Says what to declare so that this value is accepted, for the end of an error message."""
         if is_missing(seen):
             return "; declare fails= if it may be missing"
-        if seen == "unavailable":  # what logs say of an observation that failed
+        if seen == UNAVAILABLE:
             return "; report None if it failed" if self.fails else "; declare fails= if it may fail"
         if self.edges is not None:
             return ""

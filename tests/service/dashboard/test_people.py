@@ -25,3 +25,6 @@ def test_what_people_did_is_shown_with_its_result(open_page, server, ask):
     newest = page.locator("ol.cases li").first
     newest.get_by_text("gain 391").wait_for()  # 8 · 100 · 0.5 − 9
     assert "people treat" in newest.inner_text().replace("\n", " ")
+    page.set_viewport_size({"width": 360, "height": 800})
+    beyond = "[...document.querySelectorAll('.card')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{beyond}.length") == 0

@@ -116,6 +116,6 @@ def test_the_command_line_creates_it(tmp_path, monkeypatch):
     result = run(app, ["ledger", "create", "clinic", "clinic.askwise"])
     assert result.exit_code == 0, result.output
     assert result.output.startswith("clinic: askw_")
-    with pytest.raises(LedgerError, match="there is a project 'clinic' already"):
+    with pytest.raises(LedgerError, match="there is a project 'clinic' already, choose another"):
         run(app, ["ledger", "create", "clinic", "clinic.askwise"], catch_exceptions=False)
     assert run(app, ["ledger", "verify"]).output.endswith("equal\n")

@@ -269,3 +269,12 @@ def test_answers_are_sent_without_delay_on_any_loop():
             return not is_set
 
     assert not asyncio.run(delayed())
+
+
+def test_a_port_that_is_taken_has_a_remedy():
+    with listen(Settings(port=0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            OSError, match=f":{port}: Address already in use; choose another --port"
+        ):
+            listen(Settings(port=port))

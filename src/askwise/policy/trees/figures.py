@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from askwise._support.numbers import as_price, fixed, places, shown, with_error
+from askwise._support.numbers import as_price, fixed, places, places_with_error, shown, with_error
 from askwise.counting.units import UNIT
 from askwise.policy.trees.nodes import NORMAL, Bounds, Look, Reason
 from askwise.problem import Observation, Value
@@ -52,7 +52,7 @@ class Figures:
         error = NORMAL * math.sqrt(variance)
         low, high = bounds.interval(gain, variance)
         if min(gain - low, high - gain) < error - self.least:
-            needed = max(self.gain, places(gain), places(error, 1))
+            needed = max(self.gain, places_with_error(gain, error))
             mean, *ends = (fixed(number, needed) for number in (gain, low, high))
             return f"{mean} ({ends[0]} to {ends[1]})"
         return with_error(gain, error, decimals=self.gain, least=self.least)
@@ -77,7 +77,8 @@ class Figures:
             return shown(value, decimals=self.gain)
         if not math.isfinite(high):
             return f"{shown(value, decimals=self.gain)} ({shown(low, decimals=self.gain)} or more)"
-        needed = max(self.gain, places(value, 2), places((high - low) / 2, 2))
+        half = (high - low) / 2
+        needed = max(self.gain, min(places(value, 2), places(half)), places(half, 2))
         return f"{fixed(value, needed)} ({fixed(low, needed)} to {fixed(high, needed)})"
 
 

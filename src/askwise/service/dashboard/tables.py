@@ -182,7 +182,8 @@ def fitted(asked: Fitting) -> FitAnswer:
         reason = tree.root.reason
         value = None if reason is None else reason.gain
         recommends = TreeAnswer(value, str(tree), tree.to_dict())
-        notes = [in_fields(note) for note in (*found.notes, *notes_of(learner))]
+        said = (*found.notes, *found.notes_on(policy), *notes_of(learner, policy))
+        notes = [in_fields(note) for note in said]
         return FitAnswer(found.rows, notes, recommends, saved)
 
     return _within(table, learn)

@@ -150,7 +150,8 @@ def renaming(ledger: Ledger, key: str, name: str, body: Renaming) -> Administrat
 
     def rename(transaction: Transaction, project: Project, at: int) -> Written:
         if transaction.project(body.name) is not None:
-            raise Refusal(409, f"there is a project {body.name!r} already", "#/name")
+            detail = f"there is a project {body.name!r} already, choose another name"
+            raise Refusal(409, detail, "#/name")
         changed = project._replace(name=body.name)
         transaction.change_project(changed)
         for token in transaction.tokens():

@@ -307,7 +307,9 @@ class CommitGroup:
                 return refusal
         if transaction.create(job.project, job.policy) is None:
             name = job.project.name
-            return Refusal(409, f"there is a project {name!r} already", "#/name")
+            return Refusal(
+                409, f"there is a project {name!r} already, choose another name", "#/name"
+            )
         event = Event(
             seq=head.seq + 1,
             key=job.key,

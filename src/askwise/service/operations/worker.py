@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import resource
 import signal
 import socket
@@ -112,8 +113,10 @@ def listen(settings: Settings) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
+        is_taken = error.errno == errno.EADDRINUSE
+        remedy = "; choose another --port, or 0 for any that is free" if is_taken else ""
         raise OSError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}{remedy}"
         ) from None
     listening.setblocking(False)
     return listening

@@ -14,6 +14,7 @@ from askwise.estimation.models import Model
 from askwise.problem import Problem
 from askwise.problem.amounts import check_stake
 from askwise.problem.booleans import as_text, boolean_places
+from askwise.problem.observation import UNAVAILABLE
 from askwise.problem.rewards import Range, range_words, remedy_of_cell, unrounded
 from askwise.simulation.environments.base import Draws, StakedDraws
 from askwise.states import Lattice
@@ -26,7 +27,8 @@ class Table:
     holds the reward that it would earn: from 0 to 1, or money if the problem has `rewards`. The
     table is any data frame that narwhals supports (pandas, Polars, PyArrow, …) or a mapping of
     column names to lists. Numbers and dates go into the bins of an observation with `edges`. A
-    missing cell is a failure, if the observation is declared with `fails`.
+    missing cell or the text "unavailable" is a failure, if the observation is declared with
+    `fails`.
     `stake` names the column that says how many times the reward of a row counts. Rewards are then
     those of a stake of 1.
 
@@ -112,7 +114,8 @@ class Table:
 
 
 def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
-    name, values = lattice.observations[i].name, lattice.observations[i].values
+    observation = lattice.observations[i]
+    name, values = observation.name, observation.values
     booleans = boolean_places(values)
     known: dict[tuple[type, Any], int] = {}  # 1, 1.0 and True are equal, but only one is declared
     digits = np.empty(len(column), np.int16)
@@ -123,7 +126,9 @@ def _digits(lattice: Lattice, i: int, column: list[Any]) -> Choices:
                 text = as_text(value)
                 truth = text.strip().lower() if isinstance(text, str) else ""
                 is_truth = truth in booleans and text not in values
-                known[key] = booleans[truth] if is_truth else lattice.digit(i, value)
+                says_failed = isinstance(text, str) and text == UNAVAILABLE and text not in values
+                seen = None if says_failed and observation.fails else value
+                known[key] = booleans[truth] if is_truth else lattice.digit(i, seen)
             digits[row] = known[key]
         except (CaseError, TypeError) as error:
             raise TableError(f"column {name!r}, row {row}: {error}") from None
