@@ -1,5 +1,7 @@
 """Beyond the plan: models of what was bought, what is bought further, and when that ends."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,7 +116,7 @@ def test_steps_are_judged_by_classes_and_by_the_likeliest_model():
     truth = np.eye(2)[table.labels]
     good, bad = 0.8 * truth + 0.1, 0.4 * truth + 0.3
     told = Told([0.0] * 5)
-    models = [CrossFitted(Fitted(told, []), 1.0, held) for held in (bad, good, bad)]
+    models = [CrossFitted(told, 1.0, held) for held in (bad, good, bad)]
     steps = [Step(k, model, np.zeros(50)) for k, model in enumerate(models)]
     np.testing.assert_allclose(_likely_classes(steps, table), 0.9 * truth + 0.05)
 
@@ -217,6 +219,15 @@ def test_boosting_is_the_same_with_weights_as_with_rows_that_often():
         for m in (weighed, repeated)
     ]
     assert losses[0] == pytest.approx(losses[1], abs=0.06)
+
+
+def test_models_of_folds_are_not_kept_after_they_have_judged_their_rows():
+    table = gaussian(1_000, np.random.default_rng(0))
+    every = np.ones((1_000, 5), bool)
+    masks = Masks(every, [every] * 5)
+    fitted = fitted_to(table, masks)
+    kept, alone = (len(pickle.dumps(x)) for x in (cross_fitted(table, fitted, masks), fitted[0]))
+    assert kept < 1.5 * alone
 
 
 def test_rows_know_what_the_plan_without_them_buys():

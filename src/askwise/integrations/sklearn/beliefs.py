@@ -247,9 +247,12 @@ class Fitted(NamedTuple):
 
 
 class CrossFitted(NamedTuple):
-    """Models that are calibrated for the columns that are known."""
+    """A model that is calibrated for the columns that are known.
 
-    fitted: Fitted
+    The models without a fold are not kept: they only give `held`, and are five times as large.
+    """
+
+    beliefs: Beliefs
     power: float
     """t."""
     held: Floats
@@ -257,7 +260,7 @@ class CrossFitted(NamedTuple):
 
     def probabilities(self, cells: Floats, known: Flags, leaves: Integers) -> Floats:
         """Returns P(c | the known cells) of other rows."""
-        return raised(self.fitted.beliefs.probabilities(cells, known), self.power)
+        return raised(self.beliefs.probabilities(cells, known), self.power)
 
 
 class OfLeaves(NamedTuple):
@@ -303,7 +306,7 @@ def cross_fitted(table: Table, fitted: Fitted, masks: Masks) -> CrossFitted:
     own = masks.own(table.fold)
     held = fitted.held(table, np.arange(len(own)), own, table.cells)
     power = calibrating_power(held, table.labels, table.weights)
-    return CrossFitted(fitted, power, raised(held, power))
+    return CrossFitted(fitted.beliefs, power, raised(held, power))
 
 
 def raised(probabilities: Floats, power: float) -> Floats:

@@ -29,7 +29,12 @@ from askwise.integrations.sklearn.prices import (
     check_panels,
     panels_among,
 )
-from askwise.integrations.sklearn.rewards import check_weights, rewards_of, weighed_by_stakes
+from askwise.integrations.sklearn.rewards import (
+    check_reward_values,
+    check_weights,
+    rewards_of,
+    weighed_by_stakes,
+)
 from askwise.integrations.sklearn.table import (
     choose,
     depth_with_room,
@@ -87,8 +92,9 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     luck_charge: The charge of a feature, as a multiple of the worth that an uninformative feature
     would seem to have by chance (`planning/advantage.py`).
     categorical_features: "from_dtype" (all columns of a data frame that are neither numbers nor
-    dates), or a list of names, of places, or of a boolean for each column. Categories of fewer than
-    8 rows share one outcome, "any other", except the four most frequent of a column.
+    dates, or have pandas' type `category`), or a list of names, of places, or of a boolean for each
+    column. Categories of fewer than 8 rows share one outcome, "any other", except the four most
+    frequent of a column.
     max_states: The most states of a plan. Features are taken in the order of what they add, alone
     and for their price, while their lattice is not larger (`integrations/sklearn/table.py`).
 
@@ -223,12 +229,12 @@ class CostAwareClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             own = self.policy_.problem.reward_value
             reward_values = [multiple * own for multiple in MULTIPLES]
         rows = []
-        for value in reward_values:
-            decider = self._learned.decider(float(value), self.max_spend)
+        for value in check_reward_values(reward_values):
+            decider = self._learned.decider(value, self.max_spend)
             decided = self._learned.decide(decider, cells)
             rows.append(
                 {
-                    "reward_value": float(value),
+                    "reward_value": value,
                     "accuracy": float(np.mean(self._chosen(decided.probability) == labels)),
                     "spend": float(decided.spent.mean()),
                 }

@@ -1,7 +1,8 @@
 """Turns a table into numbers. Dates become seconds, and categories their places.
 
 Rows come as arrays or as data frames. A missing cell is NaN in any kind of column. An empty text
-among categories is a missing cell, as in a file. Categories with few rows share one category,
+among categories is a missing cell, as in a file. A column without any cell has no categories, so it
+tells nothing, whatever is in it later. Categories with few rows share one category,
 `Rare.OTHER`. A category that was not in the training rows is `Rare.OTHER` too, or `UNSEEN` in a
 column without rare categories.
 """
@@ -22,9 +23,11 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from askwise._support.frames import cells_of, twice
 from askwise._support.typing import Floats
-from askwise.errors import OptionError
+from askwise.errors import OptionError, ProblemError
 from askwise.integrations.sklearn.alike import PRIOR_RECORDS
+from askwise.integrations.sklearn.labels import check_labels
 from askwise.problem.bins import as_date, is_missing
+from askwise.problem.checks import check_one_line
 
 UNSEEN = -1.0
 """The code of a category that no training row had."""
@@ -88,9 +91,11 @@ def read_rows(estimator: Any, rows: Any, y: Any, wanted: Any) -> tuple[Columns, 
     """Returns the columns of a training table, the table as numbers, and its labels.
 
     `wanted` selects the columns of categories. "from_dtype" selects the columns of a data frame
-    that are neither numbers nor dates. Otherwise it is a list of names, of places, or of booleans.
+    that are neither numbers nor dates, or have pandas' type `category`. Otherwise it is a list of
+    names, of places, or of booleans.
     """
     _check_names(rows)
+    check_labels(y)
     which = _categorical(rows, wanted)
     dates = frozenset(_dates(rows, which))
     if _is_frame(rows):
@@ -127,6 +132,11 @@ def _check_names(rows: Any) -> None:
     again = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if again is not None:
         raise OptionError(f"X: {twice(repr(again))}")
+    for name in names:
+        try:
+            check_one_line(str(name), f"the name {name!r}")
+        except ProblemError as error:
+            raise OptionError(f"X: {error}") from None
 
 
 @contextmanager
@@ -164,6 +174,7 @@ def with_rare_as_one(columns: Columns, cells: Floats, weights: Floats) -> tuple[
         is_kept[order[:FEW_KEPT]] = True
         is_kept[order[MOST_KEPT:]] = False
         if (~is_kept).sum() > 1:  # a single rare category keeps its name
+            is_kept &= [str(category) != str(Rare.OTHER) for category in categories]
             kept = np.flatnonzero(is_kept)
             code = np.full(len(categories), float(len(kept)))
             code[kept] = np.arange(len(kept))
@@ -249,6 +260,11 @@ def reread_rows(estimator: Any, columns: Columns, rows: Any) -> Floats:
     """Returns other rows of the same columns as numbers."""
     _check_names(rows)
     if columns.is_coded:
+        if len(getattr(rows, "shape", None) or np.shape(rows)) != 2:
+            raise OptionError(
+                "X must be a table with a line for each row, such as frame.iloc[[0]] for one row, "
+                f"got {type(rows).__name__}"
+            )
         validate_data(estimator, rows, skip_check_array=True, reset=False)
         return columns.encode(rows)
     try:
@@ -278,8 +294,7 @@ def _categorical(rows: Any, wanted: Any) -> list[bool]:
     if isinstance(wanted, str) and wanted == "from_dtype":
         if not _is_frame(rows):
             return []
-        columns = [column_at(rows, k) for k in range(rows.shape[1])]
-        return [not _is_numbers(cells) and not _is_dates(cells) for cells in columns]
+        return [_has_categories(rows[name]) for name in rows.columns]
     if wanted is None:
         return []
     given = list(wanted) if isinstance(wanted, Sequence | np.ndarray) else None
@@ -306,6 +321,15 @@ def _categorical(rows: Any, wanted: Any) -> list[bool]:
             )
     chosen = {places[one] for one in given}
     return [k in chosen for k in range(width)]
+
+
+def _has_categories(column: Any) -> bool:
+    """Whether a column of a data frame has categories, also if it has no cell at all."""
+    if type(column.dtype).__name__ == "CategoricalDtype":  # of pandas, also with whole numbers
+        return True
+    cells = cells_of(column)
+    is_empty = all(is_missing(cell) for cell in cells)
+    return is_empty or not (_is_numbers(cells) or _is_dates(cells))
 
 
 def _check_spans(cells: list[Any], name: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from askwise._support.typing import Floats, Integers
 from askwise.errors import OptionError
 from askwise.integrations.sklearn.labelled import in_order_of
+from askwise.problem.bins import is_number
 
 LARGEST_WEIGHTS = 2.0**53
 """The most rows that the weights may sum to: floats count whole rows up to here."""
@@ -45,6 +46,17 @@ def rewards_of(matrix: Any, reward_value: float, classes: Sequence[Any]) -> tupl
             "give at least one a cost above 0"
         )
     return float(costs.max()), 1 - costs / costs.max()
+
+
+def check_reward_values(values: Any) -> list[float]:
+    """Returns the reward values of a curve as floats."""
+    listed = np.iterable(values) and not isinstance(values, str)
+    found: list[Any] = list(values) if listed else [None]
+    if not all(is_number(value) and value > 0 for value in found):
+        raise OptionError(
+            f"reward_values must be numbers above 0, such as [30, 100], got {values!r}"
+        )
+    return [float(value) for value in found]
 
 
 def check_weights(weights: Floats) -> None:

@@ -188,7 +188,7 @@ def _of_categories(
     name: str, categories: tuple[Any, ...], group: Integers, rest: dict[str, Any]
 ) -> Look | None:
     """Returns the observation of categories. Those of a group share an outcome with all names."""
-    number = int(group.max()) + 1
+    number = int(group.max(initial=-1)) + 1
     if number + ("fails" in rest) < 2:
         return None
     members = [[c for c, g in zip(categories, group, strict=True) if g == k] for k in range(number)]
