@@ -43,12 +43,17 @@ MOST_DENSE = 5_000_000
 """The most states of complete records that are estimated one by one."""
 
 
-def evidence_of(statistics: Statistics, acquisition: AcquisitionName) -> Beliefs | CountedEvidence:
-    """The evidence of the counters: by N(ψ) if cases bought sets, else by the steps they took."""
+def evidence_of(
+    statistics: Statistics, acquisition: AcquisitionName, log: Log = NO_LOG
+) -> Beliefs | CountedEvidence:
+    """The evidence of the counters: by N(ψ) if cases bought sets, else by the steps they took.
+
+    Complete records of a log are among the counters.
+    """
     if statistics.records and statistics.lattice.size <= MOST_DENSE:
         return complete_beliefs(statistics)
     if not statistics.records and count_cells(statistics.lattice.problem) <= MOST_CELLS:
-        return joint_beliefs(statistics)
+        return joint_beliefs(statistics, log)
     return CountedEvidence(statistics, acquisition)
 
 
@@ -158,9 +163,11 @@ def beliefs_of(
     """The estimates of a joint model after these cases. If it may be asked later, it also draws
     worlds.
     """
-    variance, cases = model.variances(), statistics.cases
+    variance, cases, untried = model.variances(), statistics.cases, None
     if log.records is None:
         variance[:, ~statistics.action_counts.any(axis=0)] = UNKNOWN
+        if log.cases:
+            untried = model.untried(statistics.action_counts)
     else:
         cases += log.cases
     return Beliefs(
@@ -168,6 +175,7 @@ def beliefs_of(
         model.probability,
         model.mean_rewards(),
         variance=variance,
+        untried=untried,
         cases=float(max(1, cases)),
         has_cases=cases > 0,
         draw=draw,

@@ -85,6 +85,9 @@ class Beliefs:
 
     The best choice is found with r̄ less `CAUTION` standard deviations. So an action that was
     hardly tried is not taken, and an observation whose outcomes were hardly seen is not bought.
+    `untried` is the share of the cases in ψ in which an action was hardly ever taken. The least
+    reward is expected there. A log of decisions often has each action only where it earns much, so
+    what it seems to earn elsewhere is too high.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Beliefs:
         reward: Floats,
         *,
         variance: Floats | None = None,
+        untried: Floats | None = None,
         cases: float = math.inf,
         has_cases: bool = True,
         part_of: PartOf | None = None,
@@ -114,6 +118,9 @@ class Beliefs:
         self.averages_out = averages_out
         self.variance = variance
         """The variances of these, at [ψ, a]; None if they are known."""
+        self.untried = untried
+        """The share of the cases that hardly ever took an action, at [ψ, a]; None for no log of
+        decisions."""
 
     def estimates(self, acquisition: AcquisitionName) -> Estimates:
         """Estimates for the planners, without radii. For paths, every slot of a state has p(ψ)."""
@@ -133,10 +140,17 @@ class Beliefs:
         return Estimates(best, action, weight, Radii())
 
     def cautious_rewards(self) -> Floats:
-        """r̄ less `CAUTION` standard deviations, at [ψ, a]."""
+        """r̄ less `CAUTION` standard deviations where an action was tried, else 0, at [ψ, a]."""
         if self.variance is None:
             return self.reward
-        return np.maximum(0.0, self.reward - CAUTION * np.sqrt(self.variance))
+        found: Floats = np.maximum(0.0, self.reward - CAUTION * np.sqrt(self.variance))
+        return found if self.untried is None else found * (1.0 - self.untried)
+
+    def as_cautious(self) -> Beliefs:
+        """The same beliefs, with cautious rewards as if they were the means."""
+        other = copy.copy(self)
+        other.reward, other._estimates = self.cautious_rewards(), {}
+        return other
 
     def as_certain(self) -> Beliefs:
         """The same beliefs, as if the means were known."""

@@ -129,7 +129,7 @@ class Strategy(ABC):
 
     def evidence(self, now: Progress) -> Beliefs | CountedEvidence:
         """Returns the evidence about the population after all cases so far. Nothing changes."""
-        return evidence_of(now.statistics, self.acquisition.name)
+        return evidence_of(now.statistics, self.acquisition.name, self.log)
 
     # --- what it recommends ----------------------------------------------------------------------
 

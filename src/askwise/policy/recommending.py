@@ -4,7 +4,8 @@ Plans use cautious numbers: rewards less one standard deviation (`Beliefs`), or 
 what was tried (`CountedEvidence`). The numbers shown are means, so the value of a recommendation is
 the gain at the root of its tree. Separate estimates of states need not average out. So the plan is
 corrected afterwards. An observation is not bought if the same follows all its values. Nothing is
-bought where acting at once has a higher expected gain.
+bought where acting at once has a higher expected gain. After a log of decisions that is judged by
+cautious numbers, else by the means.
 """
 
 from __future__ import annotations
@@ -119,12 +120,14 @@ def recommended_at(
 ) -> Policy:
     """Returns the recommended policy at the prices of a lattice."""
     policy = best_by(acquisition, evidence, lattice)
-    table = policy.table
+    table, relied = policy.table, evidence
+    if isinstance(evidence, Beliefs) and evidence.untried is not None:
+        relied = evidence.as_cautious()  # the means of what was hardly tried may be far too high
     if isinstance(table, PathTable):
-        checked: PathTable | SetTable = _checked_path(table, evidence)
+        checked: PathTable | SetTable = _checked_path(table, relied)
     else:
         assert isinstance(table, SetTable)
-        checked = _checked_set(table, evidence)
+        checked = _checked_set(table, relied)
     return Policy(checked, frequency=policy.frequency).recommended_by(evidence)
 
 
