@@ -6,7 +6,7 @@
 The rule buys the one observation with which most is gained, and takes the action that is the best
 one then. So it takes each action only where that earns much. A part of its actions is random. The
 recommendation should not be worse than the rule, and the interval of its gain should hold. Seeds
-8801 to 8821 chose `FEW` in `estimation/joint.py`, and that acting at once is judged by cautious
+8801 to 8821 chose `FEW` in `estimation/untried.py`, and that acting at once is judged by cautious
 numbers; nothing was chosen on those from 8830 on.
 """
 

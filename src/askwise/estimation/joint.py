@@ -60,6 +60,7 @@ from askwise.estimation.reward_variances import (
     reward_variances,
     varied_as_coins,
 )
+from askwise.estimation.untried import untried
 from askwise.problem import Problem
 from askwise.states import Lattice
 
@@ -80,10 +81,6 @@ MOST_SQUARE = 4.0
 """The mean square of an effect, by the variance of its coefficients, is at most this. Effects on
 rewards from 0 to 1 do not come near it. But while no reward is known, each draw rests on the one
 before alone, and would wander off.
-"""
-FEW = 2.0
-"""So many cases of a log count with the least reward, for each action in each full state. After a
-rule, 2 % of its decisions being random, 0 lose 0.6 of 100 more than 2 to 20.
 """
 LEAST_WEIGHT = 1e-9
 """The least weight of a cell in a draw of the population, in cases. So no cell is impossible."""
@@ -282,16 +279,9 @@ class JointModel:
         return data, target
 
     def untried(self, counts: Integers) -> Floats:
-        """E[`FEW` / (n(a, φ) + `FEW`) | ψ] at [ψ, a].
-
-        n(a, φ) are the cases that took the action in a state which agrees with φ. So this is 1
-        where no case ever took it. `counts` are N(a, ψ) at [ψ, a].
-        """
-        offsets, taken = self.lattice.layout.offsets, np.zeros_like(self._mean)
-        for subset, order in enumerate(self._order):
-            n = counts[offsets[subset] : offsets[subset + 1]]
-            taken[:, order] += n.T.repeat(order.size // len(n), axis=1)
-        return self._of_states(FEW / (taken + FEW))
+        """E[u(a, φ) | ψ] at [ψ, a] (`untried.py`). `counts` are N(a, ψ) at [ψ, a]."""
+        given_last = np.roll(self._digits, -len(self.lattice.layout.given), axis=1)
+        return self._of_states(untried(self.lattice, given_last, counts).T)
 
     def mean_rewards(self) -> Floats:
         """E[r(a, ψ)] at [ψ, a]."""

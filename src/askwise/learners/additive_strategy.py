@@ -146,7 +146,7 @@ class AdditiveStrategy(ModelStrategy):
 
     def _recommended_now(self, screened: Screened, statistics: Statistics) -> Policy:
         """Returns the recommendation that the cases of a round follow."""
-        known = additive_beliefs(self.lattice, screened, self._cases(statistics))
+        known = self._beliefs(screened, statistics)
         best, follow = self.recommended_now(known.standalone())
         follow()
         return self._whole(best, screened, known)
@@ -242,12 +242,12 @@ class AdditiveStrategy(ModelStrategy):
     def evidence(self, now: Progress) -> Beliefs:
         """Returns the posterior means. Nothing changes."""
         screened, _ = self._means(now.statistics)
-        return additive_beliefs(self.lattice, screened, self._cases(now.statistics))
+        return self._beliefs(screened, now.statistics)
 
     def recommend(self, now: Progress, stake: float = 1.0) -> Policy:
         """Returns the best policy by cautious estimates, without exploration. Nothing changes."""
         screened, _ = self._means(now.statistics)
-        known = additive_beliefs(self.lattice, screened, self._cases(now.statistics))
+        known = self._beliefs(screened, now.statistics)
         best = self.recommended(known.standalone(), stake)
         return self._whole(best, screened, known.at_stake(stake))
 
@@ -270,9 +270,10 @@ class AdditiveStrategy(ModelStrategy):
         policy = self._policy(screened, earned, table.as_path(), known.part_of.lattice)
         return policy.recommended_by(known)
 
-    def _cases(self, statistics: Statistics) -> int:
-        """The number of all cases so far, and of complete records."""
-        return statistics.cases + (0 if self.log.records is None else self.log.cases)
+    def _beliefs(self, screened: Screened, statistics: Statistics) -> Beliefs:
+        """The means for the few, after all cases so far and complete records."""
+        cases = statistics.cases + (0 if self.log.records is None else self.log.cases)
+        return additive_beliefs(self.lattice, screened, cases)
 
     def _means(self, statistics: Statistics) -> tuple[Screened, Estimates]:
         """Returns the world of the means. Nothing changes."""
